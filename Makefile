@@ -1,0 +1,38 @@
+# make demo: train on the embedded corpus, probe, write the page.  make test: what CI runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.heedful-installed
+
+.PHONY: setup demo test test-all bench lint
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Heedful needs Python 3.11 or newer: run make PYTHON=python3.11 (or newer)."; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' || \
+		{ echo "Python's venv module is missing: install it (Debian: apt-get install python3-venv)."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[text,report,dev]'
+	@$(BIN)/heedful doctor
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/heedful demo
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -q -m "not slow and not data"
+
+test-all: lint
+	$(BIN)/pytest -q
+
+bench: setup
+	$(BIN)/python -m bench

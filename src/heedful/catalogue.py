@@ -1,0 +1,62 @@
+"""Pieces, and the catalogues that name them.
+
+A piece (an encoder, an edit, a probe, a corpus, …) is one file with one `PIECE`
+value that states its own facts. A folder's catalogue is a literal dict from names
+to modules; modules are imported when a piece is asked for, never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from heedful.errors import unknown_name
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number a piece reports, and how to read it."""
+
+    description: str
+    higher_is_better: bool | None = None
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The facts of one piece. `version` goes up whenever its results change."""
+
+    name: str
+    description: str
+    make: Callable[..., Any]
+    version: int = 1
+    paper: str = ""
+    needs: tuple[str, ...] = ()
+    sites: str = "any"
+    signed: bool = False
+    higher_is_better: bool | None = None
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    licence: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Names of one kind of piece, each with the module that holds it."""
+
+    kind: str
+    modules: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules
+
+    def __getitem__(self, name: str) -> Piece:
+        if name not in self.modules:
+            raise unknown_name(self.kind, name, list(self.modules))
+        piece: Piece = import_module(self.modules[name]).PIECE
+        return piece

@@ -1,0 +1,79 @@
+"""A corpus named on the command line: a catalogue name or a file, with its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heedful.corpora import CORPORA
+from heedful.corpora.defaults import default_spec
+from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import CorpusSpec
+
+TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
+LabelColumn = Annotated[str, typer.Option("--label-column", help="Column that holds the label.")]
+SplitColumn = Annotated[
+    str | None, typer.Option("--split-column", help="Column with train, dev or test.")
+]
+DevFile = Annotated[Path | None, typer.Option("--dev", help="A separate file for dev.")]
+TestFile = Annotated[Path | None, typer.Option("--test", help="A separate file for test.")]
+Params = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="At most that many texts of each split.")
+]
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """How a user's own file is to be read."""
+
+    text: str = "text"
+    label: str = "label"
+    split: str | None = None
+    dev: Path | None = None
+    test: Path | None = None
+
+
+def corpus_spec(
+    name: str,
+    params: list[str] | None = None,
+    limit: int | None = None,
+    columns: FileColumns = FileColumns(),
+) -> CorpusSpec:
+    """The spec of a named corpus or of a file."""
+    given = dict(_parameter(text) for text in params or [])
+    if name in CORPORA and name != "file":
+        spec = default_spec(name, **given)
+    elif Path(name).suffix or Path(name).exists():
+        spec = default_spec("file", params=_file_params(name, columns), **given)
+    else:
+        raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
+    return replace(spec, prepare=replace(spec.prepare, limit=limit)) if limit else spec
+
+
+def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
+    own = {"path": name, "text_column": columns.text, "label_column": columns.label}
+    optional = {"split_column": columns.split, "dev": columns.dev, "test": columns.test}
+    return own | {key: str(value) for key, value in optional.items() if value is not None}
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """`name=value` with the value's own type: number, true/false, none or text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise HeedfulError(f"--param is {text!r}: write name=value.")
+    words = {"true": True, "false": False, "none": None}
+    if value.lower() in words:
+        return name, words[value.lower()]
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value

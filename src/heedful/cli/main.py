@@ -1,0 +1,83 @@
+"""The entry point: every error a user can mend is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import errno
+import sys
+
+import typer
+
+from heedful import __version__
+from heedful.cli.demo import demo
+from heedful.cli.doctor import doctor
+from heedful.cli.list import list_pieces
+from heedful.cli.prepare import prepare
+from heedful.cli.report import report
+from heedful.cli.store import store
+from heedful.cli.study import study
+from heedful.cli.train import train
+from heedful.errors import HeedfulError
+
+app = typer.Typer(
+    name="heedful",
+    help="Puts attention on trial: do these weights explain these predictions?",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo)
+app.command("prepare")(prepare)
+app.command("train")(train)
+app.command("study")(study)
+app.command("report")(report)
+app.command("list")(list_pieces)
+app.command("doctor")(doctor)
+app.add_typer(store, name="store")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    """Puts attention on trial: do these weights explain these predictions?"""
+    if version:
+        typer.echo(f"heedful {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command line; returns the exit code and never shows a traceback for bad input."""
+    try:
+        code = app(arguments, prog_name="heedful", standalone_mode=False)
+    except HeedfulError as error:
+        return _refuse(str(error))
+    except _UsageError as error:
+        message = getattr(error, "format_message", lambda: str(error))()
+        return _refuse(f"{' '.join(message.split())} See `heedful --help`.")
+    except (typer.Abort, KeyboardInterrupt):
+        sys.stderr.write("\nstopped; nothing is lost: the same command goes on from here.\n")
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
+            raise
+        return _refuse(f"{error.strerror} at {error.filename or 'the store'}: free it or move it.")
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"error: {message}\n")
+    return 2
+
+
+def run() -> None:
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

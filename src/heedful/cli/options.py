@@ -1,0 +1,67 @@
+"""Options that several verbs share, and what is made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.errors import HeedfulError
+from heedful.store import Store
+
+StoreOption = Annotated[
+    Path,
+    typer.Option("--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs."),
+]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="The folder with the real corpora."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seeds everything random.")]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", help="CPU threads; fix it for byte-equal reruns.")
+]
+BatchOption = Annotated[
+    int, typer.Option("--batch-size", help="Texts probed at a time; never changes a result.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done and what it costs; do nothing.")
+]
+
+DEFAULT_STORE = Path("heedful-store")
+
+
+def open_store(path: Path) -> Store:
+    return Store(path)
+
+
+def check_data_dir(path: Path | None) -> Path | None:
+    if path is not None and not path.is_dir():
+        raise HeedfulError(f"the data directory {path} does not exist: mend --data-dir.")
+    return path
+
+
+def names(text: str, option: str) -> list[str]:
+    """A comma-separated list without empty or repeated names."""
+    chosen = [name.strip() for name in text.split(",")]
+    if not all(chosen):
+        raise HeedfulError(f"{option} has an empty name in {text!r}: separate names by one comma.")
+    if len(set(chosen)) < len(chosen):
+        raise HeedfulError(f"{option} names something twice in {text!r}.")
+    return chosen
+
+
+def seeds(text: str) -> list[int]:
+    """`3` is three seeds (0, 1, 2); `4,7` are the seeds 4 and 7."""
+    try:
+        numbers = [int(part) for part in names(text, "--seeds")]
+    except ValueError as error:
+        raise HeedfulError(f"--seeds is {text!r}: give a count (3) or a list (0,7).") from error
+    if "," not in text:
+        numbers = list(range(numbers[0]))
+    if not numbers or min(numbers) < 0:
+        raise HeedfulError(f"--seeds is {text!r}: give at least one, none below 0.")
+    return numbers

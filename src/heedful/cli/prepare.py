@@ -1,0 +1,62 @@
+"""`heedful prepare`: tokenise a corpus and cache it, which is all a bare GPU node needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from heedful.cli.corpus import (
+    DevFile,
+    LabelColumn,
+    Limit,
+    Params,
+    SplitColumn,
+    TestFile,
+    TextColumn,
+)
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DataDirOption,
+    JsonOption,
+    StoreOption,
+    check_data_dir,
+    open_store,
+)
+from heedful.cli.terminal import progress_bar, show, show_json
+
+
+def prepare(
+    corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    text_column: TextColumn = "text",
+    label_column: LabelColumn = "label",
+    split_column: SplitColumn = None,
+    dev: DevFile = None,
+    test: TestFile = None,
+    param: Params = None,
+    limit: Limit = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Split, tokenise, filter, look up word vectors, and store the result."""
+    from heedful.cli.corpus import FileColumns, corpus_spec
+    from heedful.corpora.prepare import prepare as prepare_corpus
+    from heedful.corpora.prepared import Prepared
+
+    columns = FileColumns(text_column, label_column, split_column, dev, test)
+    spec = corpus_spec(corpus, param, limit, columns)
+    with progress_bar() as progress:
+        run = prepare_corpus(spec, open_store(store), check_data_dir(data_dir), progress)
+    report = Prepared(run).report
+    if as_json:
+        show_json("prepare", {"run": run.key, "report": report})
+        return
+    show(f"{run.key}: {', '.join(report['labels'])}; vocabulary {report['vocabulary']}")
+    for name, split in report["splits"].items():
+        counts = "/".join(str(count) for count in split["by_class"])
+        length = split["average_length"] or 0
+        show(f"  {name:<6} {split['examples']} texts ({counts}), {length:.1f} tokens on average")
+    for line in report["filters"]:
+        if line["dropped"]:
+            show(f"  dropped {line['dropped']} of {line['split']} by {line['filter']!r}")

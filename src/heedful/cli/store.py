@@ -1,0 +1,137 @@
+"""`heedful store`: look after the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
+from heedful.cli.terminal import show, show_json
+from heedful.errors import HeedfulError
+
+store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=True)
+
+
+@store.command("ls")
+def ls(
+    kind: Annotated[str | None, typer.Argument(help="Only runs of this kind.")] = None,
+    path: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs."""
+    runs = list(_existing(path).runs(kind))
+    if as_json:
+        found = [{"key": run.key, "kind": run.kind, "facts": run.facts} for run in runs]
+        show_json("store ls", {"runs": found})
+        return
+    for run in runs:
+        facts = run.facts
+        what = facts.get("piece") or "{encoder}-{attention}".format(**facts["model"])
+        seed = f" seed {facts['seed']}" if "seed" in facts else ""
+        show(f"{run.key}  {what}{seed}")
+
+
+@store.command("verify")
+def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Check every file of every run against its digest; exit code 1 if one is damaged."""
+    place = _existing(path)
+    damaged = place.damaged()
+    if as_json:
+        show_json("store verify", {"runs": len(place.keys()), "damaged": damaged})
+    else:
+        for key, problem in damaged.items():
+            show(f"{key}: {problem}")
+        show(f"{len(place.keys())} runs, {len(damaged)} damaged")
+    if damaged:
+        raise typer.Exit(1)
+
+
+@store.command("gc")
+def gc(
+    path: StoreOption = DEFAULT_STORE,
+    damaged: Annotated[bool, typer.Option("--damaged", help="Also remove damaged runs.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove unfinished work; do not run it while another process trains."""
+    place = _existing(path)
+    removed = place.clear_scratch()
+    if damaged:
+        for key in place.damaged():
+            place.remove(key)
+            removed.append(key)
+    if as_json:
+        show_json("store gc", {"removed": removed})
+    else:
+        show(f"removed {len(removed)} unfinished or damaged")
+
+
+@store.command("pack")
+def pack(
+    runs: Annotated[list[str] | None, typer.Argument(help="Keys; all of them if none.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to put the parts.")] = Path("."),
+    max_mb: Annotated[float, typer.Option("--max-mb", help="Largest size of a part.")] = 15,
+    what: Annotated[str, typer.Option(help="rows, or all (with corpora and weights).")] = "rows",
+    path: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Pack runs into files small enough to carry; `unpack` takes them into another store."""
+    from heedful.store.pack import ROW_KINDS
+    from heedful.store.pack import pack as write_pack
+
+    if what not in ("rows", "all"):
+        raise HeedfulError(f"--what is {what!r}: choose rows or all.")
+    place = _existing(path)
+    chosen = [place.resolve(key) for key in runs] if runs else list(place.runs())
+    keys = [run.key for run in chosen if what == "all" or run.kind in ROW_KINDS]
+    parts = write_pack(place, keys, out, max_mb)
+    if as_json:
+        show_json("store pack", {"parts": [str(part) for part in parts], "runs": keys})
+    else:
+        show(f"packed {len(keys)} runs into {len(parts)} files: {parts[0]} …")
+
+
+@store.command("unpack")
+def unpack(
+    parts: Annotated[list[Path], typer.Argument(help="All parts of one pack.")],
+    path: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Take the runs of a pack into the store; those already here are left alone."""
+    from heedful.store.pack import unpack as read_pack
+
+    new, known = read_pack(open_store(path), parts)
+    if as_json:
+        show_json("store unpack", {"new": new, "known": known})
+    else:
+        show(f"{len(new)} new runs, {len(known)} were here already")
+
+
+@store.command("export")
+def export(
+    run: Annotated[str, typer.Argument(help="The run's key.")],
+    table: Annotated[str, typer.Argument(help="rows, summary, maps, history, cells, examples.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .jsonl or .parquet file.")],
+    path: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write one table of a run as CSV, JSON lines or Parquet."""
+    found = _existing(path).resolve(run)
+    frame = found.table(table)
+    writers = {
+        ".csv": lambda: frame.to_csv(out, index=False),
+        ".jsonl": lambda: frame.to_json(out, orient="records", lines=True),
+        ".parquet": lambda: frame.to_parquet(out, index=False),
+    }
+    if out.suffix not in writers:
+        raise HeedfulError(
+            f"cannot write {out.name}: give a name ending in .csv, .jsonl, .parquet."
+        )
+    writers[out.suffix]()
+    show(f"wrote {len(frame)} rows to {out}")
+
+
+def _existing(path: Path):  # type: ignore[no-untyped-def]
+    if not path.is_dir():
+        raise HeedfulError(f"there is no store at {path}: give its folder with --store.")
+    return open_store(path)

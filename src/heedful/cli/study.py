@@ -1,0 +1,149 @@
+"""`heedful study`: a paper's experiments, published numbers beside measured ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.corpus import Limit
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    BatchOption,
+    DataDirOption,
+    DeviceOption,
+    DryRunOption,
+    JsonOption,
+    StoreOption,
+    ThreadsOption,
+    check_data_dir,
+    names,
+    open_store,
+    seeds,
+)
+from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+
+if TYPE_CHECKING:
+    from heedful.runner.machine import Machine
+    from heedful.runner.study import Grid
+    from heedful.store import Run, Store
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="A study by name, such as jain2019.")],
+    corpora: Annotated[str | None, typer.Option(help="Corpora, comma-separated.")] = None,
+    encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
+    attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
+    layers: Annotated[int, typer.Option(help="Layers of the encoder, 1 to 3.")] = 1,
+    sizes: Annotated[str, typer.Option(help="jain2019's sizes: code or paper.")] = "code",
+    seeds_: Annotated[str, typer.Option("--seeds", help="A count (3) or a list (0,7).")] = "1",
+    epochs: Annotated[int | None, typer.Option(help="Instead of the paper's.")] = None,
+    limit: Limit = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    batch_size: BatchOption = 1024,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train and probe a paper's grid. Started again, it goes on where it was stopped."""
+    from heedful.runner.machine import machine
+
+    place = open_store(store)
+    plan = _plan(
+        name,
+        names(corpora, "--corpora") if corpora is not None else None,
+        names(encoders, "--encoders") if encoders is not None else None,
+        names(attention, "--attention") if attention is not None else None,
+        seeds(seeds_),
+        check_data_dir(data_dir),
+        _Options(layers, sizes, epochs, limit),
+    )
+    where = machine(device, threads, batch_size)
+    if dry_run:
+        _dry_run(plan, place, where, as_json)
+        return
+    with progress_bar() as progress:
+        from heedful.runner.study import run_study
+
+        run = run_study(plan, place, where, progress, say)
+    _show(place, run, as_json)
+    if out is not None:
+        from heedful.report.build import build_report
+
+        say(f"report: {build_report(place, [run], out).page}")
+
+
+class _Options:
+    """What applies to every cell."""
+
+    def __init__(self, layers: int, sizes: str, epochs: int | None, limit: int | None) -> None:
+        self.layers, self.sizes, self.epochs, self.limit = layers, sizes, epochs, limit
+
+
+def _plan(
+    name: str,
+    corpora: list[str] | None,
+    encoders: list[str] | None,
+    attentions: list[str] | None,
+    seeds: list[int],
+    data_dir: Path | None,
+    options: _Options,
+) -> Grid:
+    from dataclasses import replace
+
+    from heedful.cli.corpus import corpus_spec
+    from heedful.runner.study import grid
+    from heedful.specs import ModelSpec
+    from heedful.studies import STUDIES
+
+    chosen = STUDIES[name].make()
+    if options.epochs is not None:
+        chosen = replace(chosen, train=replace(chosen.train, epochs=options.epochs))
+    specs = [corpus_spec(corpus, limit=options.limit) for corpus in corpora or chosen.corpora]
+    models = [
+        ModelSpec(encoder, attention, options.layers, options.sizes)
+        for encoder in encoders or chosen.encoders
+        for attention in attentions or chosen.attentions
+    ]
+    return grid(chosen, specs, models, seeds, data_dir)
+
+
+def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
+    from heedful.runner.cost import estimate
+
+    costs = [estimate(plan, cell, store, machine) for cell in plan.cells]
+    total = sum(cost.train_seconds + cost.probe_seconds for cost in costs)
+    if as_json:
+        show_json("study", {"dry_run": True, "cells": [vars(c) for c in costs], "seconds": total})
+        return
+    for cost in costs:
+        spent = f"train {duration(cost.train_seconds)}, probe {duration(cost.probe_seconds)}"
+        show(f"{cost.title:<36} {spent}")
+    show(f"{len(costs)} cells, about {duration(total)} on this machine (timed on a sample)")
+
+
+def _show(store: Store, run: Run, as_json: bool) -> None:
+    from heedful.report.evidence import gather
+    from heedful.report.formats import to_text
+    from heedful.report.measured import measured
+    from heedful.report.summary import five_lines
+    from heedful.report.tables import published_beside_measured
+
+    evidence = gather(store, [run])
+    table = published_beside_measured(evidence, str(run.facts["piece"]))
+    if as_json:
+        import json
+
+        records = json.loads(table.to_json(orient="records"))
+        found = json.loads(measured(evidence).to_json(orient="records"))
+        lines = five_lines(evidence)
+        show_json("study", {"run": run.key, "summary": lines, "cells": records, "measured": found})
+        return
+    show(to_text(table))
+    for line in five_lines(evidence):
+        show(line)
+    show(f"run: {run.key}")

@@ -1,0 +1,73 @@
+"""What people see: progress bars on a terminal, JSON where it was asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from heedful.progress import Progress as Listener
+from heedful.progress import silent
+
+SCHEMA_VERSION = 1
+
+
+def say(line: str) -> None:
+    """For people: to standard error, so that --json stays clean."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def show(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def show_json(verb: str, value: dict[str, Any]) -> None:
+    """One JSON object with the schema's version; what is not a number is null."""
+    document = {"schema_version": SCHEMA_VERSION, "verb": verb, **value}
+    sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def progress_bar() -> Iterator[Listener]:
+    """A bar on a terminal, silence elsewhere."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def listen(label: str, done: int, total: int) -> None:
+            bar.update(task, description=label, completed=done, total=total)
+
+        yield listen
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,16 @@
+"""Corpora: data with splits, read from files or generated, and prepared once for models."""
+
+from heedful.catalogue import Catalogue
+
+CORPORA = Catalogue(
+    "corpus",
+    {
+        "planted": "heedful.corpora.planted",
+        "sst": "heedful.corpora.sst",
+        "imdb": "heedful.corpora.imdb",
+        "agnews": "heedful.corpora.agnews",
+        "20news": "heedful.corpora.newsgroups",
+        "adr": "heedful.corpora.adr",
+        "file": "heedful.corpora.file",
+    },
+)

@@ -1,0 +1,37 @@
+"""A corpus's own defaults, so that a name alone is a complete specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any
+
+from heedful.corpora import CORPORA
+from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import CorpusSpec, PrepareSpec
+
+
+def default_spec(
+    name: str, params: Mapping[str, Any] | None = None, **overrides: Any
+) -> CorpusSpec:
+    """The spec of a corpus with its paper's treatment.
+
+    Overrides named like a field of `PrepareSpec` change the treatment, all others are the
+    corpus's own parameters. A parameter that shares a name with a field (`seed`) goes into
+    `params`.
+    """
+    known = {field.name for field in fields(PrepareSpec)}
+    prepare = {key: value for key, value in overrides.items() if key in known}
+    own = {key: value for key, value in overrides.items() if key not in known}
+    treatment = replace(default_prepare(name), **prepare)
+    return CorpusSpec(name, {**(params or {}), **own}, treatment)
+
+
+def default_prepare(name: str) -> PrepareSpec:
+    if name not in CORPORA:
+        raise unknown_name("corpus", name, list(CORPORA))
+    defaults = import_module(CORPORA.modules[name]).DEFAULTS
+    if not isinstance(defaults, PrepareSpec):
+        raise HeedfulError(f"the corpus {name!r} states no DEFAULTS.")
+    return defaults

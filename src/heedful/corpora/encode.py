@@ -1,0 +1,94 @@
+"""Examples to a table of token ids, offsets and token rationales, one set of columns a side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from heedful.corpora.example import Example, Spans
+from heedful.corpora.normalise import normalise_all
+from heedful.corpora.tokenize import Tokens, given_tokens, tokenizer
+from heedful.corpora.vocabulary import Vocabulary
+from heedful.errors import HeedfulError
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Tokenised:
+    """An example with the normalised tokens of each side."""
+
+    example: Example
+    sides: dict[str, Tokens]
+
+    @property
+    def words(self) -> list[str]:
+        return [word for tokens in self.sides.values() for word in tokens.words]
+
+
+def tokenise(examples: Sequence[Example], name: str, progress: Progress | None) -> list[Tokenised]:
+    """Tokenise and normalise every side."""
+    known: dict[str, str] = {}
+    sides = list(examples[0].texts) if examples else []
+    columns = [_tokens(examples, side, name) for side in sides]
+    done: list[Tokenised] = []
+    for i, (example, *parts) in enumerate(zip(examples, *columns, strict=True), 1):
+        tokens = {
+            side: Tokens(normalise_all(part.words, known), part.starts, part.ends)
+            for side, part in zip(sides, parts, strict=True)
+        }
+        done.append(Tokenised(example, tokens))
+        if progress and (i % 500 == 0 or i == len(examples)):
+            progress("tokenise", i, len(examples))
+    return done
+
+
+def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
+    """The rows of `examples.parquet`, in the order of the corpus."""
+    columns: dict[str, Any] = {
+        "example": [item.example.id for item in items],
+        "split": [item.example.split for item in items],
+        "label": np.array([item.example.label for item in items], dtype=np.int64),
+    }
+    for side in items[0].sides:
+        tokens = [item.sides[side] for item in items]
+        columns[f"text_{side}"] = [item.example.texts[side] for item in items]
+        columns[f"tokens_{side}"] = [vocabulary.encode(t.words) for t in tokens]
+        columns[f"starts_{side}"] = [t.starts for t in tokens]
+        columns[f"ends_{side}"] = [t.ends for t in tokens]
+        columns[f"rationale_{side}"] = [_rationale(item, side) for item in items]
+    return pd.DataFrame(columns)
+
+
+def token_rationale(tokens: Tokens, spans: Spans) -> NDArray[np.bool_]:
+    """A token belongs to the rationale where it overlaps one of its spans."""
+    inside = np.zeros(len(tokens), dtype=bool)
+    for start, end in spans:
+        inside |= (tokens.starts < end) & (tokens.ends > start)
+    return inside
+
+
+def _rationale(item: Tokenised, side: str) -> NDArray[np.bool_] | None:
+    rationales = item.example.rationales
+    if rationales is None or side not in rationales:
+        return None
+    return token_rationale(item.sides[side], rationales[side])
+
+
+def _tokens(examples: Sequence[Example], side: str, name: str) -> Iterator[Tokens]:
+    if name != "given":
+        return tokenizer(name)(example.texts[side] for example in examples)
+    return (_given(example, side) for example in examples)
+
+
+def _given(example: Example, side: str) -> Tokens:
+    if example.tokens is None or side not in example.tokens:
+        raise HeedfulError(
+            f"example {example.id} brings no tokens: choose the spacy or whitespace tokenizer."
+        )
+    return given_tokens(example.tokens[side])

@@ -1,0 +1,131 @@
+"""A user's own data: CSV, TSV, JSONL or Parquet files with a text and a label column."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heedful.catalogue import Piece
+from heedful.corpora.example import Example, RawCorpus, Spans
+from heedful.corpora.labels import class_names, index_of, label_name
+from heedful.corpora.readers import Row, read_rows
+from heedful.corpora.sources import MissingData, digests
+from heedful.errors import HeedfulError
+from heedful.specs import PrepareSpec
+
+SPLIT_NAMES = {
+    "train": "train", "training": "train", "dev": "dev", "valid": "dev", "val": "dev",
+    "validation": "dev", "test": "test",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Columns:
+    text: str
+    label: str
+    split: str | None
+    id: str | None
+    rationale: str | None
+
+    def named(self) -> list[str]:
+        names = (self.text, self.label, self.split, self.id, self.rationale)
+        return [name for name in names if name is not None]
+
+
+def read(
+    data_dir: Path | None = None,
+    path: str | None = None,
+    dev: str | None = None,
+    test: str | None = None,
+    text_column: str = "text",
+    label_column: str = "label",
+    split_column: str | None = None,
+    id_column: str | None = None,
+    rationale_column: str | None = None,
+) -> RawCorpus:
+    """`path` is the training file, or the only one; splits that are in no file and no
+    `split_column` are cut by a hash of the id."""
+    if path is None:
+        raise HeedfulError("the corpus `file` needs the parameter `path`: the file to read.")
+    if split_column is not None and (dev is not None or test is not None):
+        raise HeedfulError("give either a split_column or files for dev and test, not both.")
+    columns = Columns(text_column, label_column, split_column, id_column, rationale_column)
+    files = _files({"path": path, "dev": dev, "test": test})
+    rows = {role: read_rows(file, columns.named()) for role, file in files.items()}
+    labels = class_names([row[label_column] for row in rows["path"]], files["path"].name)
+    first = "train" if test is not None else ("" if split_column is None else "column")
+    splits = {"path": first, "dev": "dev", "test": "test"}
+    examples = [
+        _example(row, number, splits[role], columns, labels, files[role].name)
+        for role in files
+        for number, row in enumerate(rows[role], 1)
+    ]
+    return RawCorpus(labels, examples, digests({f"{r}/{f.name}": f for r, f in files.items()}))
+
+
+def _files(given: dict[str, str | None]) -> dict[str, Path]:
+    files = {role: Path(name).expanduser() for role, name in given.items() if name is not None}
+    for file in files.values():
+        if not file.exists():
+            raise MissingData(f"there is no file {file}.")
+    return files
+
+
+def _example(
+    row: Row, number: int, split: str, columns: Columns, labels: tuple[str, ...], file: str
+) -> Example:
+    text = row[columns.text]
+    if not isinstance(text, str):
+        raise HeedfulError(f"row {number} of {file} has no text in column {columns.text!r}.")
+    label = index_of(label_name(row[columns.label], file, number), labels, file, number)
+    if split == "column":
+        split = _split(row[str(columns.split)], file, number)
+    spans = _spans(row[columns.rationale], text, file, number) if columns.rationale else None
+    rationales = None if spans is None else {"a": spans}
+    return Example(_id(row, number, split, columns), split, {"a": text}, label, None, rationales)
+
+
+def _id(row: Row, number: int, split: str, columns: Columns) -> str:
+    """The row's own id, else its place in its file."""
+    if columns.id is not None:
+        return str(row[columns.id])
+    return f"{split or 'row'}-{number:06d}"
+
+
+def _split(value: Any, file: str, number: int) -> str:
+    name = SPLIT_NAMES.get(str(value).strip().lower())
+    if name is None:
+        known = ", ".join(SPLIT_NAMES)
+        raise HeedfulError(f"row {number} of {file} has the split {value!r}: use one of {known}.")
+    return name
+
+
+def _spans(value: Any, text: str, file: str, number: int) -> Spans | None:
+    """[start, end) pairs, as a list or as its JSON; an empty cell means no rationale."""
+    if value is None or value == "":
+        return None
+    try:
+        pairs = json.loads(value) if isinstance(value, str) else value
+        spans = [(int(start), int(end)) for start, end in pairs]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HeedfulError(
+            f"row {number} of {file} has a rationale that is no list of [start, end) pairs."
+        ) from error
+    for start, end in spans:
+        if not 0 <= start < end <= len(text):
+            raise HeedfulError(
+                f"row {number} of {file} has the rationale span [{start}, {end}), "
+                f"its text has {len(text)} characters."
+            )
+    return spans
+
+
+DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=2)
+
+PIECE = Piece(
+    name="file",
+    description="Your own CSV, TSV, JSONL or Parquet file",
+    make=read,
+)

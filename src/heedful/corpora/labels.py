@@ -1,0 +1,51 @@
+"""Label values of any kind to classes 0..C-1, in an order that depends on the values only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from heedful.errors import HeedfulError
+
+
+def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
+    """The sorted class names: numerically where all are whole numbers, else as strings.
+
+    A CSV file's "10" and a JSON file's 10 are the same class.
+    """
+    names = {label_name(value, where, row) for row, value in enumerate(values, 1)}
+    if len(names) < 2:
+        only = ", ".join(sorted(names)) or "none"
+        raise HeedfulError(
+            f"{where} has fewer than two classes ({only}): there is nothing to learn."
+        )
+    if all(_is_whole(name) for name in names):
+        return tuple(sorted(names, key=int))
+    return tuple(sorted(names))
+
+
+def label_name(value: Any, where: str, row: int) -> str:
+    """One label as a string; a missing one is an error, never a class of its own."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    if missing or not str(value).strip() or str(value).strip().lower() == "nan":
+        raise HeedfulError(f"row {row} of {where} has no label.")
+    if not isinstance(value, (str, int, float)):
+        raise HeedfulError(f"row {row} of {where} has a {type(value).__name__} for a label.")
+    return str(value).strip()
+
+
+def index_of(name: str, names: Sequence[str], where: str, row: int) -> int:
+    if name not in names:
+        listed = ", ".join(names)
+        raise HeedfulError(f"row {row} of {where} has label {name!r}, the classes are {listed}.")
+    return names.index(name)
+
+
+def _is_whole(name: str) -> bool:
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 19 and str(int(name)) == name

@@ -1,0 +1,151 @@
+"""A generated corpus whose decisive tokens are known: the ground truth explanations lack.
+
+Each text is a few plain English sentences. One of them judges a work (a film, a novel, …)
+with an opinion word, perhaps negated; that word and its negator decide the class, alone,
+and are the rationale. Other sentences judge things that do not matter, or judge nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from heedful.catalogue import Piece
+from heedful.corpora.example import Example, GivenTokens, RawCorpus
+from heedful.corpora.planted_grammar import (
+    Token,
+    aside,
+    class_words,
+    label_names,
+    remark,
+    scene,
+    verdict,
+)
+from heedful.errors import HeedfulError
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How texts are made; see `read`."""
+
+    classes: int
+    min_length: int
+    max_length: int
+    distractors: int
+    shared_words: bool
+    negation: float
+    noise: float
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    n_train: int = 1500,
+    n_dev: int = 300,
+    n_test: int = 500,
+    classes: int = 2,
+    min_length: int = 8,
+    max_length: int = 28,
+    distractors: int = 1,
+    shared_words: bool = False,
+    negation: float = 0.15,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> RawCorpus:
+    """Lengths count tokens with punctuation. `distractors` sentences judge something else,
+    as far as `max_length` has room; with `shared_words` they do it with the decisive words,
+    so that only the sentence's subject tells them apart. `negation` is a probability,
+    `noise` the share of labels replaced by another class.
+    """
+    recipe = Recipe(
+        classes, min_length, max_length, distractors, shared_words, negation, noise, seed
+    )
+    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
+    _check(recipe, sizes)
+    examples = [
+        make_example(f"planted-{split}-{number:05d}", split, recipe)
+        for split, size in sizes.items()
+        for number in range(size)
+    ]
+    return RawCorpus(label_names(classes), examples, {})
+
+
+def make_example(name: str, split: str, recipe: Recipe) -> Example:
+    """One text; its own random numbers, so that other sizes leave it as it is."""
+    rng = random.Random(stable_hash(recipe.seed, "planted", name))
+    label = rng.randrange(recipe.classes)
+    sentences = _compose(rng, label, recipe)
+    text, tokens, spans = _spell(sentences)
+    if rng.random() < recipe.noise:
+        label = (label + rng.randrange(1, recipe.classes)) % recipe.classes
+    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans})
+
+
+def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
+    """Sentences in random order, together within the bounds on length."""
+    goal = rng.randint(recipe.min_length, recipe.max_length)
+    sentences = [verdict(rng, label, recipe.classes, recipe.negation)]
+    words = class_words(rng.randrange(recipe.classes), recipe.classes)
+    for _ in range(recipe.distractors):
+        extra = remark(rng, words if recipe.shared_words else None, recipe.negation)
+        if _size(sentences) + len(extra) <= recipe.max_length:
+            sentences.append(extra)
+    while _size(sentences) < goal:
+        room = goal - _size(sentences)
+        more = scene(rng)
+        if len(more) <= room and rng.random() < 0.5:
+            sentences.append(more)
+        else:
+            sentence = rng.choice(sentences)  # an aside goes before its full stop
+            sentence[-1:-1] = aside(rng, room, {token.word for token in sentence})
+    rng.shuffle(sentences)
+    return sentences
+
+
+def _size(sentences: list[list[Token]]) -> int:
+    return sum(map(len, sentences))
+
+
+def _spell(sentences: list[list[Token]]) -> tuple[str, GivenTokens, list[tuple[int, int]]]:
+    """The text, its tokens with offsets, and the spans of the decisive ones."""
+    text, tokens, spans = "", [], []
+    for sentence in sentences:
+        for position, token in enumerate(sentence):
+            word = token.word if position else token.word.capitalize()
+            text += " " if text and word.isalpha() else ""
+            tokens.append((word, len(text), len(text) + len(word)))
+            text += word
+            if token.decisive:
+                spans.append(tokens[-1][1:])
+    return text, tokens, spans
+
+
+def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
+    problems = {
+        "sizes must not be negative, and n_train at least 1": min(sizes.values()) < 0
+        or sizes["train"] < 1,
+        "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
+        "min_length must be at least 1": recipe.min_length < 1,
+        "max_length must be at least min_length, and 6": recipe.max_length
+        < max(6, recipe.min_length),
+        "distractors must not be negative": recipe.distractors < 0,
+        "negation and noise must be from 0 to 1": not (
+            0 <= recipe.negation <= 1 and 0 <= recipe.noise <= 1
+        ),
+    }
+    for problem, found in problems.items():
+        if found:
+            raise HeedfulError(f"the planted corpus cannot be made: {problem}.")
+
+
+DEFAULTS = PrepareSpec(tokenizer="given")
+
+PIECE = Piece(
+    name="planted",
+    description="Generated reviews whose decisive words are known",
+    make=read,
+    licence="part of Heedful",
+)

@@ -1,0 +1,157 @@
+"""Prepare a corpus: split, tokenise, filter, count words, look up vectors, and store it all.
+
+This is the step that needs the data folder and spaCy; what it writes needs neither, so a
+prepared corpus can be carried to a bare machine.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from safetensors.numpy import save_file
+
+from heedful.catalogue import Piece
+from heedful.corpora import CORPORA
+from heedful.corpora.describe import describe
+from heedful.corpora.encode import Progress, Tokenised, table, tokenise
+from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.filters import Count, filter_lengths
+from heedful.corpora.sources import MissingData, digests
+from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
+from heedful.corpora.vectors import vectors_file, word_vectors
+from heedful.corpora.vocabulary import build_vocabulary
+from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import CorpusSpec, PrepareSpec
+from heedful.store import Run, Store, run_key
+
+PATH_PARAMS = ("path", "dev", "test")
+
+
+def prepare(
+    spec: CorpusSpec, store: Store, data_dir: Path | None = None, progress: Progress | None = None
+) -> Run:
+    """The prepared corpus as a run of kind `corpus`, made now or found in the store.
+
+    The key holds the digests of the files that were read. Where they are not there, a
+    single stored run made from the same spec is taken instead.
+    """
+    piece = CORPORA[spec.name]
+    params = _params(piece, spec.params)
+    facts = _facts(piece, params, spec.prepare)
+    try:
+        raw: RawCorpus = piece.make(data_dir, **params)
+        vectors = vectors_file(spec.prepare.vectors, data_dir)
+    except MissingData as missing:
+        return _stored(store, facts, missing)
+    facts["sources"] = {**raw.sources, **digests(vectors)}
+    key = run_key("corpus", facts)
+    if not store.has(key):
+        _write(store, facts, raw, spec.prepare, next(iter(vectors.values()), None), progress)
+    return store.open(key)
+
+
+def _write(
+    store: Store,
+    facts: Mapping[str, Any],
+    raw: RawCorpus,
+    spec: PrepareSpec,
+    vectors_path: Path | None,
+    progress: Progress | None,
+) -> None:
+    items, counts = _items(raw, spec, progress)
+    vocabulary = build_vocabulary(
+        (item.words for item in items if item.example.split == "train"), spec.min_df
+    )
+    examples = table(items, vocabulary)
+    vectors = word_vectors(vocabulary, spec, vectors_path)
+    report = describe(raw, examples, counts, vocabulary, vectors)
+    with store.writing("corpus", facts) as run:
+        run.table("examples", examples)
+        run.table("vocabulary", pd.DataFrame({"word": vocabulary.words, "df": vocabulary.df}))
+        save_file({"vectors": vectors.matrix}, run.weights("vectors"))
+        run.json("report", report)
+
+
+def _items(
+    raw: RawCorpus, spec: PrepareSpec, progress: Progress | None
+) -> tuple[list[Tokenised], list[Count]]:
+    """The examples that stay, tokenised, and what each filter let through."""
+    _check(raw)
+    everything = cut_splits(raw.examples, spec)
+    examples = limit_splits(everything, spec)
+    counts = _limit_counts(everything, examples) if spec.limit else []
+    items = tokenise(examples, spec.tokenizer, progress)
+    splits = [example.split for example in examples]
+    keep = np.ones(len(items), dtype=bool)
+    for side in items[0].sides:
+        lengths = np.array([len(item.sides[side]) for item in items], dtype=np.int64)
+        stay, by_length = filter_lengths(lengths, splits, spec)
+        keep &= stay
+        counts += by_length
+    kept = [item for item, stays in zip(items, keep, strict=True) if stays]
+    if not any(item.example.split == "train" for item in kept):
+        raise HeedfulError(
+            "no training example is left after the filters: change min_length or max_length."
+        )
+    return kept, counts
+
+
+def _check(raw: RawCorpus) -> None:
+    if not raw.examples:
+        raise HeedfulError("the corpus has no examples.")
+    repeated = [name for name, n in Counter(e.id for e in raw.examples).items() if n > 1]
+    if repeated:
+        raise HeedfulError(
+            f"{len(repeated)} example ids occur twice, the first is {repeated[0]!r}: "
+            f"ids must be unique over all splits."
+        )
+
+
+def _limit_counts(before: list[Example], after: list[Example]) -> list[Count]:
+    all_, kept = (Counter(example.split for example in examples) for examples in (before, after))
+    return [Count("limit", s, kept[s], all_[s] - kept[s]) for s in SPLITS if all_[s]]
+
+
+def _params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given parameters over the corpus's defaults, so that equal calls have equal keys."""
+    known = {
+        name: parameter.default
+        for name, parameter in inspect.signature(piece.make).parameters.items()
+        if name != "data_dir"
+    }
+    for name in given:
+        if name not in known:
+            raise unknown_name(f"parameter of corpus {piece.name}", name, list(known) or ["(none)"])
+    params = {**known, **given}
+    for name, value in params.items():
+        if value is inspect.Parameter.empty:
+            raise HeedfulError(f"the corpus {piece.name!r} needs the parameter {name!r}.")
+    return params
+
+
+def _facts(piece: Piece, params: Mapping[str, Any], spec: PrepareSpec) -> dict[str, Any]:
+    """What names the run. Of a path only the file's name counts: its bytes are in `sources`."""
+    own = {
+        name: Path(value).name if name in PATH_PARAMS and value is not None else value
+        for name, value in params.items()
+    }
+    treatment = {**asdict(spec), "vectors": Path(spec.vectors).name}
+    return {"piece": piece.name, "version": piece.version, "params": own, "prepare": treatment}
+
+
+def _stored(store: Store, facts: Mapping[str, Any], missing: MissingData) -> Run:
+    runs = store.find("corpus", facts)
+    if len(runs) > 1:
+        raise HeedfulError(
+            f"{missing} (the store holds {len(runs)} prepared versions and cannot choose.)"
+        ) from missing
+    if not runs:
+        raise missing
+    return runs[0]

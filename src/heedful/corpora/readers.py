@@ -1,0 +1,134 @@
+"""Rows of named columns from CSV, TSV, JSONL and Parquet files, plain or gzipped.
+
+Files are a user's: whatever is wrong with one ends in a sentence that says what and where.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from heedful.errors import HeedfulError
+
+Row = dict[str, Any]
+EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
+    """All rows of a file; `columns` must be there."""
+    if not path.is_file():
+        raise HeedfulError(f"there is no file {path}.")
+    kind = _extension(path)
+    with _readable(path):
+        rows = _parquet(path, columns) if kind == ".parquet" else _text_rows(path, kind, columns)
+    if not rows:
+        raise HeedfulError(f"{path} is empty: it needs at least one row.")
+    return rows
+
+
+def _extension(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    zipped = suffixes[-1:] == [".gz"]
+    extension = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
+    if extension not in EXTENSIONS or (zipped and extension == ".parquet"):
+        raise HeedfulError(
+            f"{path.name} has an unknown extension: use .csv, .tsv or .jsonl "
+            f"(each also with .gz), or .parquet."
+        )
+    return extension
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what decoders raise into sentences."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise HeedfulError(f"{path} is no whole gzip file: {error}.") from error
+    except pa.ArrowException as error:
+        raise HeedfulError(f"{path} cannot be read as Parquet: {_first_line(error)}.") from error
+    except (OSError, ValueError, OverflowError) as error:
+        raise HeedfulError(f"{path} cannot be read: {_first_line(error)}.") from error
+
+
+def _text_rows(path: Path, kind: str, columns: Sequence[str]) -> list[Row]:
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as stream:
+        if kind == ".jsonl":
+            return list(_jsonl(path, stream, columns))
+        return list(_delimited(path, stream, "\t" if kind == ".tsv" else ",", columns))
+
+
+def _jsonl(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            if "\\u" in line:  # half a surrogate pair is valid JSON but no text
+                json.dumps(row, ensure_ascii=False).encode("utf8")
+        except (ValueError, RecursionError) as error:
+            raise _malformed(path, number, _first_line(error)) from error
+        if not isinstance(row, dict):
+            raise _malformed(path, number, "it is no JSON object")
+        _check_columns(path, row, columns, f" in line {number}")
+        yield row
+
+
+def _delimited(
+    path: Path, stream: Iterable[str], delimiter: str, columns: Sequence[str]
+) -> Iterator[Row]:
+    csv.field_size_limit(sys.maxsize)  # the library's own limit is shorter than a long document
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    try:
+        names = next(reader, None)
+        if names is None:
+            return
+        if len(set(names)) != len(names):
+            raise HeedfulError(f"{path} names a column twice in its first line.")
+        _check_columns(path, names, columns, "")
+        for fields in reader:
+            if not fields:
+                continue
+            if len(fields) != len(names):
+                found = f"it has {len(fields)} fields, the first line {len(names)}"
+                raise _malformed(path, reader.line_num, found)
+            yield dict(zip(names, fields, strict=True))
+    except csv.Error as error:
+        raise _malformed(path, reader.line_num, _first_line(error)) from error
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> list[Row]:
+    file = pq.ParquetFile(path)
+    _check_columns(path, file.schema_arrow.names, columns, "")
+    rows: list[Row] = file.read(columns=list(columns) or None).to_pylist()
+    return rows
+
+
+def _check_columns(path: Path, there: Iterable[str], wanted: Sequence[str], where: str) -> None:
+    names = list(there)
+    for column in wanted:
+        if column not in names:
+            listed = ", ".join(names) or "none"
+            raise HeedfulError(f"{path} has no column {column!r}{where}: its columns are {listed}.")
+
+
+def _malformed(path: Path, number: int, why: str) -> HeedfulError:
+    return HeedfulError(f"line {number} of {path} is malformed: {why}.")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

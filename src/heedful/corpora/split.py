@@ -1,0 +1,136 @@
+"""One split of a prepared corpus, and the batches cut from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.errors import HeedfulError
+from heedful.types import Batch, Text
+
+Indices = Sequence[int] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's texts: token ids between start and end, and where real tokens stand."""
+
+    tokens: list[NDArray[np.int32]]
+    texts: list[str]
+    starts: list[NDArray[np.int32]]
+    ends: list[NDArray[np.int32]]
+    rationales: list[NDArray[np.bool_] | None]
+
+    def take(self, indices: NDArray[np.int64]) -> Side:
+        return Side(*([column[i] for i in indices] for column in self._columns()))
+
+    def pad(self, indices: NDArray[np.int64]) -> Text:
+        """Real tokens stand between the first and the last one; a position says so, not an id."""
+        rows = [self.tokens[i] for i in indices]
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        position = np.arange(lengths.max(initial=0))[None, :]
+        filled = position < lengths[:, None]
+        tokens = np.zeros(filled.shape, dtype=np.int64)
+        tokens[filled] = np.concatenate(rows) if rows else []
+        mask = (position > 0) & (position < lengths[:, None] - 1)
+        return Text(torch.from_numpy(tokens), torch.from_numpy(lengths), torch.from_numpy(mask))
+
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.tokens, self.texts, self.starts, self.ends, self.rationales
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples in the order of the corpus."""
+
+    ids: tuple[str, ...]
+    labels: Tensor
+    sides: Mapping[str, Side]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def tokens(self) -> Mapping[str, list[NDArray[np.int32]]]:
+        return {name: side.tokens for name, side in self.sides.items()}
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Real tokens of side a."""
+        return np.array([len(ids) - 2 for ids in self.sides["a"].tokens], dtype=np.int64)
+
+    def subset(self, indices: Indices) -> Split:
+        chosen = np.asarray(indices, dtype=np.int64)
+        sides = {name: side.take(chosen) for name, side in self.sides.items()}
+        labels = self.labels[torch.from_numpy(chosen)]
+        return Split(tuple(self.ids[i] for i in chosen), labels, sides)
+
+    def batch(self, indices: Indices) -> Batch:
+        chosen = np.asarray(indices, dtype=np.int64)
+        texts = {name: side.pad(chosen) for name, side in self.sides.items()}
+        labels = self.labels[torch.from_numpy(chosen)]
+        return Batch(tuple(self.ids[i] for i in chosen), texts, labels)
+
+    def batches(
+        self, batch_size: int, max_tokens: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """All examples, shortest first so that little is padded; for evaluation.
+
+        A batch holds at most `batch_size` examples and `max_tokens` padded positions of its
+        longest side, but always at least one example.
+        """
+        if batch_size < 1:
+            raise HeedfulError(f"batch_size is {batch_size}: give at least 1.")
+        for indices in self._groups(batch_size, max_tokens):
+            yield indices, self.batch(indices)
+
+    def _groups(self, batch_size: int, max_tokens: int | None) -> Iterator[NDArray[np.int64]]:
+        columns = [[len(ids) for ids in side.tokens] for side in self.sides.values()]
+        widths = np.array(columns, dtype=np.int64).max(axis=0, initial=0)
+        order = np.argsort(widths, kind="stable")
+        start = 0
+        for end, index in enumerate(order):
+            count = end - start
+            full = max_tokens is not None and (count + 1) * widths[index] > max_tokens
+            if count and (count == batch_size or full):
+                yield order[start:end]
+                start = end
+        if start < len(order):
+            yield order[start:]
+
+    def rationale(self, index: int, side: str = "a") -> NDArray[np.bool_] | None:
+        """Which real tokens a human (or the generator) marked, or None."""
+        return self.sides[side].rationales[index]
+
+    def text(self, index: int, side: str = "a") -> str:
+        return self.sides[side].texts[index]
+
+    def surface(self, index: int, side: str = "a") -> list[str]:
+        """The strings of the real tokens, as they stand in the text."""
+        part = self.sides[side]
+        spans = zip(part.starts[index], part.ends[index], strict=True)
+        return [part.texts[index][start:end] for start, end in spans]
+
+    @staticmethod
+    def from_table(rows: pd.DataFrame) -> Split:
+        """From rows of `examples.parquet`; the sides are found by their columns."""
+        names = [str(name).removeprefix("tokens_") for name in rows if str(name)[:7] == "tokens_"]
+        sides = {
+            name: Side(
+                list(rows[f"tokens_{name}"]),
+                list(rows[f"text_{name}"]),
+                list(rows[f"starts_{name}"]),
+                list(rows[f"ends_{name}"]),
+                list(rows[f"rationale_{name}"]),
+            )
+            for name in names
+        }
+        labels = torch.from_numpy(rows["label"].to_numpy(dtype=np.int64, copy=True))
+        return Split(tuple(str(name) for name in rows["example"]), labels, sides)

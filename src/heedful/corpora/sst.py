@@ -1,0 +1,57 @@
+"""The Stanford Sentiment Treebank as jain2019 used it: two classes, words only."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from heedful.catalogue import Piece
+from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.readers import read_rows
+from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.specs import PrepareSpec
+
+PUBLISHER = Publisher("the Stanford Sentiment Treebank", "https://nlp.stanford.edu/sentiment")
+BRACKETS = {
+    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
+}  # fmt: skip
+
+
+def read(data_dir: Path | None) -> RawCorpus:
+    """Neutral sentences are dropped; a token is a run of word characters."""
+    names = {split: f"sst/{split}.jsonl.gz" for split in ("train", "dev", "test")}
+    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    examples, neutral = [], 0
+    for split, name in names.items():
+        for number, row in enumerate(read_rows(files[name], ("tokens", "label"))):
+            if row["label"] is None:
+                neutral += 1
+            else:
+                examples.append(_example(f"sst-{split}-{number:05d}", split, row))
+    return RawCorpus(
+        ("negative", "positive"), examples, digests(files), dropped={"neutral": neutral}
+    )
+
+
+def _example(name: str, split: str, row: dict[str, Any]) -> Example:
+    text = " ".join(BRACKETS.get(token, token).replace("\\/", "/") for token in row["tokens"])
+    tokens = [(match.group(), match.start(), match.end()) for match in re.finditer(r"\w+", text)]
+    return Example(name, split, {"a": text}, int(row["label"]), tokens={"a": tokens})
+
+
+# Inferred from the counts, as no source states it: read as "length >= 5" the filter leaves 190
+# training sentences more than jain2019's Table 1. With "more than 5" both splits agree with it
+# but for one sentence each, which fits a strict upper bound at the longest one:
+# counting="authors" with min_length=5 gives the table's counts exactly.
+DEFAULTS = PrepareSpec(tokenizer="given", min_df=1, min_length=6, vectors="glove")
+
+PIECE = Piece(
+    name="sst",
+    description="Movie-review sentences, negative or positive",
+    make=read,
+    paper="jain2019",
+    needs=("data",),
+    licence="research use; no formal licence known",
+    citation="Socher et al. 2013, Recursive Deep Models for Semantic Compositionality",
+)

@@ -1,0 +1,23 @@
+"""Measures of distance, agreement and quality, and their intervals.
+
+Importing this package, `summary` or `bootstrap` needs no torch: the report reads them.
+"""
+
+from heedful.catalogue import Catalogue
+
+METRICS = Catalogue(
+    "metric",
+    {
+        "tvd": "heedful.metrics.tvd",
+        "jsd": "heedful.metrics.jsd",
+        "kl": "heedful.metrics.kl",
+        "entropy": "heedful.metrics.entropy",
+        "kendall": "heedful.metrics.kendall",
+        "top_k": "heedful.metrics.top_k",
+        "f1": "heedful.metrics.f1",
+        "accuracy": "heedful.metrics.accuracy",
+        "roc_auc": "heedful.metrics.roc_auc",
+    },
+)
+
+__all__ = ["METRICS"]

@@ -1,0 +1,35 @@
+"""F1 of the positive class, or macro F1."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.metrics import f1_score
+
+from heedful.catalogue import Piece
+
+
+def f1(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
+    """Two classes: F1 of class 1 (jain2019, Table 1). More: the mean of every class's F1.
+
+    The prediction is the likeliest class (class 0 at exactly ½). A class that is neither
+    labelled nor predicted has no F1 and is left out; NaN if none is left, or no example.
+    """
+    if len(labels) == 0:
+        return float("nan")
+    classes = probabilities.shape[1]
+    wanted = [1] if classes == 2 else list(range(classes))
+    predicted = probabilities.argmax(1)
+    score = f1_score(labels, predicted, labels=wanted, average="macro", zero_division=np.nan)
+    return float(score)
+
+
+PIECE = Piece(
+    name="f1",
+    description="F1 of class 1 (two classes) or macro F1",
+    make=f1,
+    version=1,
+    paper="jain2019",
+    higher_is_better=True,
+    signed=False,
+)

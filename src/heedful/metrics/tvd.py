@@ -1,0 +1,28 @@
+"""Total variation distance between output distributions."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.catalogue import Piece
+
+
+def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
+    """½ Σ_c |p_c − q_c| (jain2019, §4.1), over whole distributions.
+
+    A binary output is given as both classes, (1 − ŷ, ŷ), so that TVD = |Δŷ|. Halving the
+    difference of a lone sigmoid instead is a mistake of wiegreffe2019's released code.
+    """
+    return (p - q).abs().sum(-1) / 2
+
+
+PIECE = Piece(
+    name="tvd",
+    description="total variation distance of two output distributions",
+    make=tvd,
+    version=1,
+    paper="jain2019",
+    higher_is_better=None,
+    signed=False,
+)

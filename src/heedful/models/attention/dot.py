@@ -1,0 +1,32 @@
+"""Scaled dot attention with a learned query: q · h / √d.
+
+The query starts from N(0, 1); PyTorch's default for a linear layer is so small that
+attention stays uniform (tutek2020).
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.catalogue import Piece
+
+
+class Dot(nn.Module):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(size))
+
+    def forward(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
+        scores: Tensor = states @ self.query / self.query.shape[0] ** 0.5
+        return scores
+
+
+PIECE = Piece(
+    name="dot",
+    description="learned query · h / √d, query drawn from N(0, 1)",
+    make=Dot,
+    paper="jain2019",
+    citation="Vaswani et al. 2017; initialisation tutek2020",
+)

@@ -1,0 +1,1 @@
+"""Encoders: embeddings to states, one per token."""

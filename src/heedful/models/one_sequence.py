@@ -1,0 +1,86 @@
+"""One text, one attention, a linear decoder: the family jain2019 began with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.models.encoders.encoder import Encoder
+from heedful.models.masked_softmax import masked_softmax
+from heedful.models.without import Base, logits_without
+from heedful.types import Batch, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
+
+SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
+_STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
+
+
+class OneSequence(nn.Module):
+    """embedding → encoder → attention → linear decoder."""
+
+    def __init__(
+        self, embedding: nn.Embedding, encoder: Encoder, attention: nn.Module, decoder: nn.Linear
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder: Encoder = encoder
+        self.attention = attention
+        self.decoder = decoder
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return (SITE,)
+
+    def forward(self, batch: Batch, edits: Edits | None = None, keep: Keep = Keep()) -> Trace:
+        text = batch.texts["a"]
+        embedded = self.embedding(text.tokens)
+        if keep.embeddings and torch.is_grad_enabled():
+            embedded = embedded.detach().requires_grad_()
+        states = self.encoder(embedded, text.lengths)
+        trace = self._attend(batch, states, edits or {}, keep)
+        return replace(trace, embeddings={"a": embedded} if keep.embeddings else {})
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        """From the states on; the encoder is not run again."""
+        keep = Keep(states=True, token_logits=bool(trace.token_logits))
+        return self._attend(batch, trace.states[SITE.name], edits, keep)
+
+    def without_each(self, batch: Batch) -> Float[Tensor, "b t c"]:
+        """Logits after deleting each token of the text in turn; NaN where there is none."""
+        text = batch.texts["a"]
+        embedded = self.embedding(text.tokens)
+        deletions = self.encoder.deletions(embedded, text.lengths)
+        states = deletions.states
+        base = Base(self.attention(states), self._token_logits(states), text.mask)
+        out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
+        for examples, positions in self._deletions(text.mask):
+            window = deletions.window(examples, positions)
+            scores, values = self.attention(window.states), self._token_logits(window.states)
+            out[examples, positions] = logits_without(base, examples, window, scores, values)
+        return out + self.decoder.bias.double()
+
+    def _deletions(self, mask: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        examples, positions = mask.nonzero(as_tuple=True)
+        size = max(1, _STATES_AT_ONCE // (mask.shape[1] * self.encoder.size))
+        yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
+
+    def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
+        mask = batch.texts["a"].mask
+        weights = masked_softmax(self.attention(states), mask)[:, None, None]
+        if SITE.name in edits:
+            weights = edits[SITE.name](SiteCall(SITE, weights, mask[:, None, None], batch.ids))
+        context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
+        token_logits = TokenLogits(self._token_logits(states), self.decoder.bias)
+        return Trace(
+            logits=self.decoder(context),
+            weights={SITE.name: weights},
+            masks={SITE.name: mask[:, None, None]},
+            states={SITE.name: states} if keep.states else {},
+            token_logits={SITE.name: token_logits} if keep.token_logits else {},
+        )
+
+    def _token_logits(self, states: Tensor) -> Tensor:
+        return nn.functional.linear(states, self.decoder.weight)

@@ -1,0 +1,179 @@
+"""Is there a very different attention with the same output? (jain2019, §4.2.2)
+
+For one logit after a linear site the answer is exact. Its vertices are one- or two-token
+distributions that no training produces, and they near their unconstrained maximum with
+length alone; so the ratio to that maximum and a searched adversary of about the same
+entropy stand beside it. Every attention that is reported has been put back into the model.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece
+from heedful.errors import HeedfulError
+from heedful.metrics.entropy import entropy
+from heedful.metrics.jsd import jsd
+from heedful.metrics.tvd import tvd
+from heedful.probes.collect import Collector
+from heedful.probes.diverse import diverse
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.probes.furthest import band, furthest
+from heedful.probes.outputs import outputs, rerun
+from heedful.probes.permutation import permuted_weights, row_keys
+from heedful.probes.search import SearchParams, search
+from heedful.randomness import keyed_normal
+from heedful.types import AttentionRows, SiteSpec
+
+_PULLS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+
+
+def adversarial(
+    evidence: Evidence,
+    epsilon: float = 0.01,
+    k: int = 1,
+    search_steps: int = 500,
+    search_candidates: int = 0,
+    entropy_candidates: int = 1,
+    entropy_within: float = 0.1,
+) -> Findings:
+    """ε-max JSD: exact where it can be, searched otherwise.
+
+    `k` > 1 adds that many diverse exact adversaries (a local optimum). `search_candidates`
+    > 0 adds jain2019's own search beside the exact value.
+    """
+    _check(epsilon, k, search_steps)
+    paper = SearchParams(epsilon, search_candidates or 5, search_steps)
+    matched = SearchParams(epsilon, entropy_candidates, search_steps, entropy_within=entropy_within)
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("adversarial"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            trial = _Trial(each, site, view, evidence.seed, epsilon)
+            if trial.binary:
+                trial.exact(k)
+            if not trial.binary or search_candidates:
+                trial.search("search", paper)
+            if entropy_candidates:
+                trial.search("entropy_matched", matched)
+            collector.add(each, site, view, trial.measures)
+            collector.add_maps(each, site, view, trial.maps)
+    return Findings(collector.rows(), collector.maps())
+
+
+class _Trial:
+    """All adversaries of one batch at one site."""
+
+    def __init__(
+        self, each: Pass, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
+    ) -> None:
+        self.each, self.site, self.view, self.epsilon = each, site, view, epsilon
+        weights = view.weights.double()
+        self.attention = weights / weights.sum(-1, keepdim=True)
+        self.keys = row_keys(each, site, view, seed, "adversarial")
+        self.measures: dict[str, Tensor] = {}
+        self.maps: dict[str, Tensor] = {"attention": self.attention}
+
+    @property
+    def binary(self) -> bool:
+        return self.site.linear and self.each.trace.logits.shape[-1] <= 2
+
+    def exact(self, k: int) -> None:
+        z, bias = self._one_logit()
+        p = torch.sigmoid((self.attention * z).sum(-1) + bias)
+        low, high = band(p, bias, self.epsilon)
+        mask = self.view.mask
+        best = furthest(z, mask, low, high, self.attention[:, None])
+        free = torch.full_like(low, torch.inf)
+        most = furthest(z, mask, -free, free, self.attention[:, None]).value
+        self.measures["jsd_exact"] = best.value
+        self.measures["jsd_unconstrained"] = most
+        self.measures["jsd_exact_ratio"] = torch.where(most > 0, best.value / most, torch.nan)
+        self._report("adversary", best.weights)
+        if k > 1:
+            several = diverse(z, mask, low, high, self.attention, k)
+            self.measures[f"jsd_diverse_{k}_local"] = jsd(several, self.attention[:, None]).mean(1)
+
+    def search(self, name: str, params: SearchParams) -> None:
+        start = self._start(params)
+        found = search(self._outputs, self.attention, self.view.mask, start, params)
+        self._report(name, found.weights)
+        if not self.binary and name == "search":
+            self._report("adversary", found.weights)
+
+    def _outputs(self, weights: Tensor) -> Tensor:
+        return outputs(self.each, self.site, self.view, weights)
+
+    def _start(self, params: SearchParams) -> Tensor:
+        """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: permutations of α̂ itself."""
+        shape = (params.candidates, self.attention.shape[1])
+        if params.entropy_within is None:
+            return 3 * keyed_normal(self.keys, shape)
+        return (
+            permuted_weights(self.view, self.keys, params.candidates)
+            .double()
+            .clamp_min(1e-12)
+            .log()
+        )
+
+    def _report(self, name: str, weights: Tensor) -> None:
+        weights, moved = self._put_back(weights)
+        self.measures[f"jsd_{name}"] = jsd(weights, self.attention)
+        self.measures[f"tvd_{name}"] = moved
+        self.measures[f"entropy_{name}"] = entropy(weights)
+        self.maps[name if name == "adversary" else f"adversary_{name}"] = weights
+
+    def _put_back(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Run the model with the weights; where rounding leaves ε, pull them towards α̂."""
+        original = self._rerun(self.attention)
+        moved = tvd(self._rerun(weights), original)
+        for pull in _PULLS:
+            outside = moved > self.epsilon
+            if not bool(outside.any()):
+                break
+            nearer = weights + pull * (self.attention - weights)
+            weights = torch.where(outside[:, None], nearer, weights)
+            moved = tvd(self._rerun(weights), original)
+        return weights, moved
+
+    def _rerun(self, weights: Tensor) -> Tensor:
+        with torch.no_grad():
+            return rerun(self.each, self.site, self.view, weights)
+
+    def _one_logit(self) -> tuple[Tensor, Tensor]:
+        """Token logits of the one logit, or of the difference of two."""
+        token_logits = self.each.trace.token_logits[self.site.name]
+        values, bias = token_logits.values.double()[self.view.example], token_logits.bias.double()
+        if values.shape[-1] == 1:
+            return values[..., 0], bias[0]
+        return values[..., 1] - values[..., 0], bias[1] - bias[0]
+
+
+def _check(epsilon: float, k: int, steps: int) -> None:
+    if not 0 < epsilon < 1:
+        raise HeedfulError(f"epsilon is {epsilon}: it must lie between 0 and 1.")
+    if k < 1 or steps < 1:
+        raise HeedfulError("the probe 'adversarial' needs k and search_steps of at least 1.")
+
+
+PIECE = Piece(
+    name="adversarial",
+    description="the furthest attention with the same output: exact, entropy-matched, searched",
+    make=adversarial,
+    paper="jain2019",
+    measures={
+        "jsd_exact": Measure("ε-max JSD, the global optimum (linear binary decoder)"),
+        "jsd_exact_ratio": Measure("jsd_exact over its unconstrained maximum"),
+        "jsd_unconstrained": Measure("largest JSD any attention has, whatever the output"),
+        "jsd_adversary": Measure("JSD of the exact (else searched) adversary, model re-run"),
+        "jsd_search": Measure("JSD found by jain2019's search: a lower bound"),
+        "jsd_entropy_matched": Measure("JSD found at about the same entropy: a lower bound"),
+        "tvd_adversary": Measure("output change of the adversary, model re-run"),
+        "tvd_search": Measure("output change of the searched adversary, model re-run"),
+        "tvd_entropy_matched": Measure("output change of the matched adversary, model re-run"),
+        "entropy_adversary": Measure("entropy of the adversary"),
+        "entropy_search": Measure("entropy of the searched adversary"),
+        "entropy_entropy_matched": Measure("entropy of the matched adversary"),
+    },
+)

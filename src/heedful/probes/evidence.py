@@ -1,0 +1,87 @@
+"""What a probe is given, and what it gives back.
+
+Forward passes are made once and shared by all probes of one model: for linear sites a
+trace is only the weights and a few numbers per token, so a whole split stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.corpora.split import Split
+from heedful.models.output import probabilities
+from heedful.progress import Progress, silent
+from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
+
+_TOKENS_AT_ONCE = 1 << 14  # padded positions of a batch; bounds the memory of states
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One batch, what the model left of it, and its predictions."""
+
+    model: Model
+    batch: Batch
+    trace: Trace
+
+    @property
+    def probabilities(self) -> Float[Tensor, "b c"]:
+        return probabilities(self.trace.logits)
+
+    @property
+    def predicted(self) -> Int[Tensor, " b"]:
+        return self.probabilities.argmax(-1)
+
+    def rows(self, site: SiteSpec) -> AttentionRows:
+        return rows(self.trace, site.name)
+
+
+@dataclass
+class Evidence:
+    """The runs by role (`base` is the model on trial), the data and the seed."""
+
+    models: Mapping[str, Model]
+    data: Split
+    seed: int
+    device: str = "cpu"
+    batch_size: int = 1024
+    progress: Progress = silent
+    _passes: list[Pass] = field(default_factory=list)
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return self.models["base"].sites
+
+    def passes(self, label: str) -> Iterator[Pass]:
+        """Every batch of the data through the base model, computed once."""
+        if not self._passes:
+            self._passes = list(self._forward())
+        done = 0
+        for each in self._passes:
+            yield each
+            done += len(each.batch)
+            self.progress(label, done, len(self.data))
+
+    def _forward(self) -> Iterator[Pass]:
+        model = self.models["base"]
+        keep = Keep(token_logits=True, states=not all(site.linear for site in self.sites))
+        with torch.no_grad():
+            for _, batch in self.data.batches(self.batch_size, _TOKENS_AT_ONCE):
+                batch = batch.to(self.device)
+                yield Pass(model, batch, model(batch, keep=keep))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Rows (one per example and measure), maps (one per example) and, where a mean over
+    rows is not the thing, a summary of the probe's own."""
+
+    rows: pd.DataFrame
+    maps: pd.DataFrame | None = None
+    summary: pd.DataFrame | None = None

@@ -1,0 +1,48 @@
+"""Outputs under other attention weights: the one way probes try weights on a model.
+
+After a linear site the logits are weights · token logits + bias, so many weights cost one
+product. After any other site the model is resumed once per draw.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.edits.custom import custom
+from heedful.models.output import probabilities
+from heedful.probes.evidence import Pass
+from heedful.types import AttentionRows, SiteSpec
+
+
+def outputs(
+    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
+) -> Float[Tensor, "n m c"]:
+    """Class probabilities when each row of attention is replaced by each of its m draws."""
+    if site.linear:
+        return probabilities(linear_logits(each, site, view, weights))
+    draws = [rerun(each, site, view, draw) for draw in weights.unbind(1)]
+    return torch.stack(draws, 1)
+
+
+def linear_logits(
+    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
+) -> Float[Tensor, "n m c"]:
+    token_logits = each.trace.token_logits[site.name]
+    values = token_logits.values[view.example].to(weights.dtype)
+    return weights @ values + token_logits.bias.to(weights.dtype)
+
+
+def rerun(
+    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
+) -> Float[Tensor, "n c"]:
+    """Class probabilities from the model itself, run again with these weights in place."""
+    full = torch.zeros_like(each.trace.weights[site.name])
+    full = full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
+    edits = {site.name: custom(lambda call: full)}
+    if site.name in each.trace.states:
+        logits = each.model.resume(each.batch, each.trace, edits).logits
+    else:
+        logits = each.model(each.batch, edits).logits
+    return probabilities(logits)[view.example]

@@ -1,0 +1,52 @@
+"""Which outputs can attention reach at all?
+
+Every attention gives logits in the convex hull of the tokens' own logits, so a decision
+that every single token makes is one that no attention can change.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece
+from heedful.models.output import class_logits, probabilities
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.types import AttentionRows, SiteSpec
+
+
+def reachability(evidence: Evidence) -> Findings:
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("reachability"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _measures(each, site, view))
+    return Findings(collector.rows())
+
+
+def _measures(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+    token_logits = each.trace.token_logits[site.name]
+    logits = (token_logits.values.double() + token_logits.bias.double())[view.example]
+    alone = class_logits(logits).argmax(-1)
+    same = alone == each.predicted[view.example][:, None]
+    measures = {"fixed": (same | ~view.mask).all(-1).double()}
+    if logits.shape[-1] == 1:
+        p = probabilities(logits)[..., 1]
+        measures["lowest"] = torch.where(view.mask, p, 2.0).amin(-1)
+        measures["highest"] = torch.where(view.mask, p, -1.0).amax(-1)
+    return measures
+
+
+PIECE = Piece(
+    name="reachability",
+    description="the outputs attention can reach, and the decisions no attention can change",
+    make=reachability,
+    needs=("linear",),
+    sites="linear",
+    measures={
+        "fixed": Measure("1 where no attention changes the decision"),
+        "lowest": Measure("lowest probability of class 1 that some attention gives"),
+        "highest": Measure("highest probability of class 1 that some attention gives"),
+    },
+)

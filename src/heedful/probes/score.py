@@ -1,0 +1,62 @@
+"""The task scores on the data, without which nothing else can be read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+
+from heedful.catalogue import Measure, Piece
+from heedful.metrics import METRICS
+from heedful.metrics.bootstrap import bootstrap_statistic
+from heedful.metrics.summary import COLUMNS
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings
+
+SCORES = ("f1", "accuracy", "roc_auc")
+
+
+def score(evidence: Evidence, resamples: int = 500) -> Findings:
+    collector = Collector(evidence.data.ids)
+    site = evidence.sites[0]
+    columns = []
+    for each in evidence.passes("score"):
+        view = each.rows(site)
+        p, label = each.probabilities[view.example], each.batch.labels[view.example]
+        shown = p[:, 1] if p.shape[1] == 2 else p.amax(-1)
+        correct = each.predicted[view.example] == label
+        collector.add(each, site, view, {"correct": correct, "probability": shown})
+        columns.append(torch.cat([label[:, None].double(), p], 1).cpu().numpy())
+    table = np.concatenate(columns)
+    summary = _summary(table[:, 0].astype(int), table[:, 1:], evidence.seed, resamples)
+    return Findings(collector.rows(), summary=summary)
+
+
+def _summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) -> pd.DataFrame:
+    """Scores are not means over rows, so their intervals resample examples whole."""
+    rows = []
+    for name in SCORES:
+        metric = METRICS[name].make
+        low, high = bootstrap_statistic(metric, (labels, p), seed, resamples)
+        rows.append((name, float(metric(labels, p)), low, high))
+    majority = float(np.bincount(labels).max() / len(labels))
+    rows.append(("majority", majority, float("nan"), float("nan")))
+    table = pd.DataFrame(rows, columns=["measure", "mean", "low", "high"])
+    table = table.assign(site="", group="all", n=len(labels), undefined=0, sd=np.nan, median=np.nan)
+    return table[COLUMNS]
+
+
+PIECE = Piece(
+    name="score",
+    description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
+    make=score,
+    paper="jain2019",
+    measures={
+        "f1": Measure("F1 of class 1 (macro for several classes)", higher_is_better=True),
+        "accuracy": Measure("share of right predictions", higher_is_better=True),
+        "roc_auc": Measure("area under the ROC curve", higher_is_better=True),
+        "majority": Measure("share of the largest class: what guessing gives"),
+        "correct": Measure("1 where the prediction is right", higher_is_better=True),
+        "probability": Measure("probability of class 1, or of the predicted one of several"),
+    },
+)

@@ -1,0 +1,121 @@
+"""Gather what a report speaks about: the probe runs behind studies, models or probes.
+
+Everything is read from the store; nothing is computed again, and no model is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from heedful.errors import HeedfulError
+from heedful.report.cells import cell_of_probe, label_cells
+from heedful.report.measured import over_seeds, tidy
+from heedful.store import Run, Store
+
+CELL_COLUMNS = ["corpus", "model", "seed", "probe", "run", "model_run", "corpus_run"]
+SKIPPED_COLUMNS = ["corpus", "model", "probe", "reason"]
+ROW_COLUMNS = ["example", "predicted", "length", "max_weight", "measure", "value"]
+KEYS = ["corpus", "label", "seed", "probe"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Probe runs, one per cell; `label` is the model's name made unambiguous."""
+
+    store: Store
+    runs: tuple[Run, ...]
+    cells: pd.DataFrame
+    skipped: pd.DataFrame
+
+    @property
+    def papers(self) -> list[str]:
+        """The studies among the runs, by name."""
+        return sorted({str(run.facts["piece"]) for run in self.runs if run.kind == "study"})
+
+    @cached_property
+    def summaries(self) -> pd.DataFrame:
+        """Every probe's summary table, with the cell it belongs to."""
+        return self._stack(self.cells, "summary", None)
+
+    @cached_property
+    def together(self) -> pd.DataFrame:
+        """The summaries with seeds put together: what tables and sentences are made of."""
+        return over_seeds(tidy(self.summaries))
+
+    def rows(self, probe: str, measures: Sequence[str]) -> pd.DataFrame:
+        """One row per text and measure of one probe, over all cells and seeds."""
+        cells = self.cells[self.cells["probe"] == probe]
+        rows = self._stack(cells, "rows", [*ROW_COLUMNS, "site"])
+        return pd.DataFrame(rows[rows["measure"].isin(list(measures))]) if len(rows) else rows
+
+    def corpus_report(self, corpus_run: str) -> dict[str, Any]:
+        """What preparing the corpus reported; empty where the corpus was not carried along."""
+        if not corpus_run or not self.store.has(corpus_run):
+            return {}
+        run = self.store.open(corpus_run)
+        report: dict[str, Any] = run.json("report") if run.has("report.json") else {}
+        return report
+
+    def label_names(self, corpus: str) -> dict[int, str]:
+        """Class number → name, as the corpus reports them."""
+        for key in self.cells.loc[self.cells["corpus"] == corpus, "corpus_run"].unique():
+            names = self.corpus_report(str(key)).get("labels", [])
+            if names:
+                return {index: str(name) for index, name in enumerate(names)}
+        return {}
+
+    def _stack(self, cells: pd.DataFrame, name: str, columns: list[str] | None) -> pd.DataFrame:
+        parts = []
+        for cell in cells.to_dict("records"):
+            run = self.store.open(str(cell["run"]))
+            if not run.has(f"{name}.parquet"):
+                continue
+            part = run.table(name)
+            if columns is not None:
+                part = part[[column for column in columns if column in part]]
+            several = "site" in part and part["site"].nunique() > 1
+            part = part.assign(**{str(key): cell[key] for key in KEYS})
+            if several:
+                part["label"] = part["label"] + " @ " + part["site"].astype(str)
+            parts.append(part)
+        if not parts:
+            return pd.DataFrame(columns=[*KEYS, *(columns or ["measure", "group"])])
+        return pd.concat(parts, ignore_index=True)
+
+
+def gather(store: Store, runs: Sequence[Run]) -> Evidence:
+    """The evidence behind study, model or probe runs."""
+    if not runs:
+        raise HeedfulError("a report needs at least one run: `heedful store ls` lists them.")
+    cells = [cell for run in runs for cell in _cells(store, run)]
+    if not cells:
+        keys = ", ".join(run.key for run in runs)
+        raise HeedfulError(f"no probe was run on {keys}: run `heedful study` or a probe first.")
+    table = pd.DataFrame(cells)[CELL_COLUMNS].drop_duplicates("run", ignore_index=True)
+    skipped = [run.table("skipped") for run in runs if run.has("skipped.parquet")]
+    together = pd.concat(skipped, ignore_index=True) if skipped else pd.DataFrame()
+    return Evidence(
+        store,
+        tuple(runs),
+        label_cells(store, table),
+        together.reindex(columns=SKIPPED_COLUMNS).drop_duplicates(ignore_index=True),
+    )
+
+
+def _cells(store: Store, run: Run) -> list[dict[str, Any]]:
+    if run.kind == "study":
+        records = run.table("cells").to_dict("records")
+        return [{str(name): value for name, value in record.items()} for record in records]
+    if run.kind == "model":
+        probes = (probe for probe in store.runs("probe") if probe.upstream.get("base") == run.key)
+        return [cell_of_probe(store, probe) for probe in probes]
+    if run.kind == "probe":
+        return [cell_of_probe(store, run)]
+    raise HeedfulError(
+        f"{run.key} is a {run.kind} run: a report is made of study, model or probe runs."
+    )

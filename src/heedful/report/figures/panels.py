@@ -1,0 +1,74 @@
+"""Cut tidy rows into panels: one group per corpus, one panel per model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.report.evidence import Evidence
+from heedful.report.figures.figure import Figure, Group, Panel
+from heedful.report.figures.style import class_colour
+from heedful.studies.published import dataset_name
+
+Draw = Callable[[pd.DataFrame], Any]
+Legend = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A figure's name, title, caption and the noun its panels are about."""
+
+    name: str
+    title: str
+    caption: str
+    about: str
+
+
+def small_multiples(
+    evidence: Evidence, rows: pd.DataFrame, words: Words, draw: Draw, legend: Legend | None = None
+) -> Figure:
+    """Panels over the defined rows; undefined ones are counted, and what is empty says so."""
+    if rows.empty:
+        return Figure(
+            words.name, words.title, words.caption, (), f"{words.about} was not measured."
+        )
+    defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
+    lost = len(rows) - len(defined)
+    missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
+    groups = []
+    for corpus, part in defined.groupby("corpus", sort=False):
+        panels = tuple(
+            Panel(str(model), draw(cell), _says(words.about, cell, str(model)))
+            for model, cell in part.groupby("label", sort=False)
+        )
+        names = legend or class_legend(evidence, str(corpus), part)
+        groups.append(Group(dataset_name(str(corpus)), names, panels))
+    if not groups:
+        missing = f"{words.about} is undefined for all {len(rows)} texts."
+    return Figure(words.name, words.title, words.caption, tuple(groups), missing)
+
+
+def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:
+    """Colours of the predicted classes, with their names where the corpus gives them."""
+    names = evidence.label_names(corpus)
+    found = sorted(int(label) for label in rows["predicted"].unique())
+    return tuple(
+        (f"predicted {names.get(one, f'class {one}')}", class_colour(one)) for one in found
+    )
+
+
+def _says(about: str, cell: pd.DataFrame, model: str) -> str:
+    values = cell["value"]
+    means = "; ".join(
+        f"{measure} mean {part['value'].mean():.2f}" for measure, part in cell.groupby("measure")
+    )
+    texts, seeds = cell["example"].nunique(), cell["seed"].nunique()
+    of_seeds = f" and {seeds} seeds" if seeds > 1 else ""
+    return (
+        f"{about}, {model}: {texts} texts{of_seeds}; {means}; "
+        f"from {values.min():.2f} to {values.max():.2f}."
+    )

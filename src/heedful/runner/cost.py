@@ -1,0 +1,91 @@
+"""What a grid will cost, from a few timed steps on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from heedful.corpora.prepared import Prepared
+from heedful.models.build import build
+from heedful.probes import PROBES
+from heedful.probes.evidence import Evidence
+from heedful.runner.machine import Machine
+from heedful.runner.probe import probe_facts, unfit
+from heedful.runner.study import Cell, Grid
+from heedful.runner.train import model_facts
+from heedful.specs import TrainSpec
+from heedful.store import Run, Store, run_key
+from heedful.training.loop import train
+
+_SAMPLE = 64
+_WARM = 2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one cell that are still to be spent; 0 where the store has the run."""
+
+    title: str
+    train_seconds: float
+    probe_seconds: float
+
+
+def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
+    """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
+    corpus = plan.corpus(cell, store)
+    key = run_key("model", model_facts(corpus, cell.model, plan.study.train, cell.seed))
+    done = store.open(key) if store.has(key) else None
+    missing = [
+        probe
+        for probe in plan.study.probes
+        if done is None
+        or not store.has(run_key("probe", probe_facts(done, probe, cell.seed, "test")))
+    ]
+    train_seconds = 0.0 if done else _train_seconds(corpus, cell, plan.study.train, machine)
+    probe_seconds = _probe_seconds(corpus, cell, [p.name for p in missing], machine)
+    return Cost(cell.title, train_seconds, probe_seconds)
+
+
+def _train_seconds(corpus: Run, cell: Cell, spec: TrainSpec, machine: Machine) -> float:
+    prepared = Prepared(corpus)
+    sample = _Sampled(prepared, spec.batch_size * 4)
+    model = build(cell.model, prepared.vectors, len(prepared.labels), 0)
+    epochs = TrainSpec(**{**spec.__dict__, "epochs": _WARM})
+    started = time.perf_counter()
+    history = train(model, sample, epochs, 0, machine.device).history  # type: ignore[arg-type]
+    setup = time.perf_counter() - started - history["seconds"].sum()
+    epoch = float(history["seconds"].iloc[-1])
+    return setup + epoch * spec.epochs * len(prepared.split("train")) / len(sample.split("train"))
+
+
+def _probe_seconds(corpus: Run, cell: Cell, names: list[str], machine: Machine) -> float:
+    prepared = Prepared(corpus)
+    test = prepared.split("test")
+    sample = _typical(test, _SAMPLE)
+    model = build(cell.model, prepared.vectors, len(prepared.labels), 0).to(machine.device).eval()
+    evidence = Evidence({"base": model}, sample, 0, machine.device, machine.batch_size)
+    total = 0.0
+    for name in names:
+        if unfit(name, evidence) is None:
+            started = time.perf_counter()
+            PROBES[name].make(evidence)
+            total += time.perf_counter() - started
+    return total * max(1.0, len(test) / len(sample))
+
+
+class _Sampled:
+    """A prepared corpus of which only a few examples of typical length are seen."""
+
+    def __init__(self, corpus: Prepared, count: int) -> None:
+        self.labels = corpus.labels
+        self._splits = {name: _typical(corpus.split(name), count) for name in ("train", "dev")}
+
+    def split(self, name: str):  # type: ignore[no-untyped-def]
+        return self._splits[name]
+
+
+def _typical(split, count: int):  # type: ignore[no-untyped-def]
+    """Evenly spaced over the lengths, so that the sample's mean length is the corpus's."""
+    order = split.lengths.argsort(kind="stable")
+    step = max(1, len(order) // count)
+    return split.subset(order[::step][:count])

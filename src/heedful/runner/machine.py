@@ -1,0 +1,43 @@
+"""Where work runs. Never part of a run's key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from heedful.errors import HeedfulError
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`device` is `cpu` or `cuda`; `threads` is fixed so that equal seeds give equal bytes."""
+
+    device: str = "cpu"
+    threads: int = 2
+    batch_size: int = 1024
+
+    def describe(self) -> dict[str, str | int]:
+        """For a run's record: the kind of device, no host name."""
+        return {
+            "device": self.device,
+            "threads": self.threads,
+            "torch": torch.__version__.split("+")[0],
+        }
+
+
+def machine(device: str = "auto", threads: int | None = None, batch_size: int = 1024) -> Machine:
+    """Choose and set up the device; an impossible one is refused."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise HeedfulError(f"unknown device {device!r}: choose auto, cpu or cuda.")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise HeedfulError("no CUDA device was found: use --device cpu.")
+    if threads is not None and threads < 1:
+        raise HeedfulError("--threads must be at least 1.")
+    if batch_size < 1:
+        raise HeedfulError("--batch-size must be at least 1.")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return Machine(device, torch.get_num_threads(), batch_size)

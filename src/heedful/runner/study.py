@@ -1,0 +1,145 @@
+"""Run a study: every cell of its grid trained and probed, and a run that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from heedful.corpora.defaults import default_spec
+from heedful.corpora.prepare import prepare
+from heedful.models import ATTENTIONS, ENCODERS
+from heedful.progress import Progress, silent
+from heedful.runner.machine import Machine
+from heedful.runner.probe import Skipped, probed
+from heedful.runner.train import trained
+from heedful.specs import CorpusSpec, ModelSpec
+from heedful.store import Run, Store, run_key
+from heedful.studies.study import Study
+
+CELL_COLUMNS = [
+    "corpus",
+    "model",
+    "encoder",
+    "attention",
+    "layers",
+    "seed",
+    "probe",
+    "run",
+    "model_run",
+    "corpus_run",
+]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model of the grid, to be trained with one seed."""
+
+    corpus: CorpusSpec
+    model: ModelSpec
+    seed: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.corpus.name} {self.model.name} seed {self.seed}"
+
+
+@dataclass
+class Grid:
+    """A study with its choices made."""
+
+    study: Study
+    cells: list[Cell]
+    data_dir: Path | None = None
+    prepared: dict[str, Run] = field(default_factory=dict)
+
+    def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
+        """The prepared corpus of a cell, prepared once."""
+        if cell.corpus.name not in self.prepared:
+            self.prepared[cell.corpus.name] = prepare(cell.corpus, store, self.data_dir, progress)
+        return self.prepared[cell.corpus.name]
+
+
+def grid(
+    study: Study,
+    corpora: list[CorpusSpec] | None = None,
+    models: list[ModelSpec] | None = None,
+    seeds: list[int] | None = None,
+    data_dir: Path | None = None,
+) -> Grid:
+    """The study's cells, corpus by corpus, so that partial results are useful early."""
+    corpora = corpora or [default_spec(name) for name in study.corpora]
+    models = models or [
+        ModelSpec(encoder, attention)
+        for encoder in study.encoders
+        for attention in study.attentions
+    ]
+    for model in models:
+        ENCODERS[model.encoder], ATTENTIONS[model.attention]
+    cells = [
+        Cell(corpus, model, seed)
+        for corpus in corpora
+        for model in models
+        for seed in seeds or study.seeds
+    ]
+    return Grid(study, cells, data_dir)
+
+
+def run_study(
+    plan: Grid,
+    store: Store,
+    machine: Machine,
+    progress: Progress = silent,
+    announce: Callable[[str], None] = lambda line: None,
+) -> Run:
+    """Train and probe what is not in the store yet, then write the list of all cells."""
+    cells: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
+    for number, cell in enumerate(plan.cells, 1):
+        announce(f"[{number}/{len(plan.cells)}] {cell.title}")
+        for line, reason in _run_cell(plan, cell, store, machine, progress):
+            if reason is None:
+                cells.append(line)
+            else:
+                skipped.append({**line, "reason": reason})
+    return _list(plan, store, cells, skipped)
+
+
+def _run_cell(
+    plan: Grid, cell: Cell, store: Store, machine: Machine, progress: Progress
+) -> Iterator[tuple[dict[str, Any], str | None]]:
+    corpus = plan.corpus(cell, store, progress)
+    model = trained(store, corpus, cell.model, plan.study.train, cell.seed, machine, progress)
+    for probe, result in probed(store, model, plan.study.probes, cell.seed, machine, progress):
+        line = {
+            "corpus": cell.corpus.name,
+            "model": cell.model.name,
+            "encoder": cell.model.encoder,
+            "attention": cell.model.attention,
+            "layers": cell.model.layers,
+            "seed": cell.seed,
+            "probe": probe.name,
+            "run": "" if isinstance(result, Skipped) else result.key,
+            "model_run": model.key,
+            "corpus_run": corpus.key,
+        }
+        yield line, result.reason if isinstance(result, Skipped) else None
+
+
+def _list(plan: Grid, store: Store, cells: list[dict[str, Any]], skipped: list[Any]) -> Run:
+    upstream = {f"{c['corpus']}/{c['model']}/{c['seed']}/{c['probe']}": c["run"] for c in cells}
+    facts = {
+        "piece": plan.study.name,
+        "version": plan.study.version,
+        "params": {"train": asdict(plan.study.train)},
+        "upstream": upstream,
+    }
+    key = run_key("study", facts)
+    if not store.has(key):
+        with store.writing("study", facts) as run:
+            run.table("cells", pd.DataFrame(cells, columns=CELL_COLUMNS))
+            run.table("skipped", pd.DataFrame(skipped, columns=[*CELL_COLUMNS, "reason"]))
+    return store.open(key)

@@ -1,0 +1,36 @@
+"""Sensitivity: the norm of the gradient at each token's embedding."""
+
+from __future__ import annotations
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.catalogue import Piece
+from heedful.errors import HeedfulError
+from heedful.models.output import probability
+from heedful.saliency.embedding_gradient import embedding_gradient
+from heedful.types import Batch, Model, Target
+
+
+def gradient(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = probability,
+    through_attention: bool = True,
+    norm: int = 2,
+) -> Float[Tensor, "b t"]:
+    """‖∂f/∂e_t‖, L1 or L2; zero where no token is."""
+    if norm not in (1, 2):
+        raise HeedfulError(f"the gradient's norm is {norm}: choose 1 or 2.")
+    slopes, _ = embedding_gradient(model, batch, target, label, through_attention)
+    scores: Tensor = slopes.double().norm(p=norm, dim=-1) * batch.texts["a"].mask
+    return scores
+
+
+PIECE = Piece(
+    name="gradient",
+    description="norm of the gradient at each token's embedding; attention is not detached",
+    make=gradient,
+    paper="bastings2020",
+)

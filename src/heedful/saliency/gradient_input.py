@@ -1,0 +1,37 @@
+"""Gradient × input: the derivative by the token's one-hot vector (jain2019, experiment 1)."""
+
+from __future__ import annotations
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.catalogue import Piece
+from heedful.models.output import probability
+from heedful.saliency.embedding_gradient import embedding_gradient
+from heedful.types import Batch, Model, Target
+
+
+def gradient_input(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = probability,
+    through_attention: bool = False,
+    magnitude: bool = True,
+) -> Float[Tensor, "b t"]:
+    """Σ_d ∂f/∂e_td · e_td, its magnitude unless told otherwise; zero where no token is.
+
+    The defaults are jain2019's: attention detached, magnitude taken.
+    """
+    slopes, embedded = embedding_gradient(model, batch, target, label, through_attention)
+    scores = (slopes.double() * embedded.double()).sum(-1) * batch.texts["a"].mask
+    return scores.abs() if magnitude else scores
+
+
+PIECE = Piece(
+    name="gradient_input",
+    description="gradient times input; jain2019's setting detaches attention and takes |·|",
+    make=gradient_input,
+    paper="jain2019",
+    signed=True,
+)

@@ -1,0 +1,28 @@
+"""Leave one out: how far the output moves when a token is deleted (jain2019, experiment 2)."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.catalogue import Piece
+from heedful.metrics.tvd import tvd
+from heedful.models.output import probabilities
+from heedful.types import Batch, Model
+
+
+def leave_one_out(model: Model, batch: Batch) -> Float[Tensor, "b t"]:
+    """TVD between the outputs with and without each token; zero where no token is."""
+    with torch.no_grad():
+        whole = probabilities(model(batch).logits)
+        less = probabilities(model.without_each(batch))
+    return tvd(less, whole[:, None]).masked_fill(~batch.texts["a"].mask, 0.0)
+
+
+PIECE = Piece(
+    name="leave_one_out",
+    description="change of the output (TVD) when a token is deleted; the text gets shorter",
+    make=leave_one_out,
+    paper="jain2019",
+)

@@ -1,0 +1,90 @@
+"""Specs: plain values that say what is to be made. Their hash names a run.
+
+Nothing here imports torch, so a report can read a spec on a machine without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PrepareSpec:
+    """How raw texts become token ids.
+
+    `tokenizer` is `spacy` (blank English), `whitespace`, or `given` (the corpus brings
+    tokens). Length bounds count real tokens and are inclusive; `counting="authors"` applies
+    jain2019's own filter instead, strict on both sides with bounds from the data.
+    `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
+    """
+
+    tokenizer: str = "spacy"
+    min_df: int = 1
+    min_length: int = 1
+    max_length: int | None = None
+    counting: str = "inclusive"
+    vectors: str = "random"
+    dimension: int = 100
+    dev_fraction: float = 0.15
+    test_fraction: float = 0.2
+    limit: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class CorpusSpec:
+    """A corpus by catalogue name (or `file`), its own parameters, and how to prepare it."""
+
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    prepare: PrepareSpec = PrepareSpec()
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A one-sequence model. `sizes` is `code` or `paper` (protocols of jain2019 differ);
+    `hidden` overrides the encoder's size."""
+
+    encoder: str = "bilstm"
+    attention: str = "additive"
+    layers: int = 1
+    sizes: str = "code"
+    hidden: int | None = None
+    train_embedding: bool = True
+
+    @property
+    def name(self) -> str:
+        """As in the published tables: `bilstm-additive`, `bilstm2-dot`."""
+        layers = str(self.layers) if self.layers > 1 else ""
+        return f"{self.encoder}{layers}-{self.attention}"
+
+
+@dataclass(frozen=True)
+class TrainSpec:
+    """jain2019's training by default: Adam with AMSGrad, weight decay off attention.
+
+    `select` is the dev metric the best checkpoint is chosen by: `roc_auc`, `accuracy`, `f1`,
+    or `auto` (ROC-AUC for two classes, accuracy for more). `patience` stops after that many
+    epochs without improvement.
+    """
+
+    epochs: int = 8
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+    decay_attention: bool = False
+    amsgrad: bool = True
+    clip: float | None = None
+    class_weights: bool = True
+    select: str = "auto"
+    patience: int | None = None
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """One experiment by catalogue name with its parameters."""
+
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)

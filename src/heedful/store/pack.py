@@ -1,0 +1,91 @@
+"""Carry runs between stores in files small enough to move.
+
+A pack is one tar stream of run folders, cut into parts; unpacking joins the parts,
+checks every run against its digests and adopts those that are not here yet.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from heedful.errors import HeedfulError
+from heedful.store.store import Store
+
+ROW_KINDS = ("score", "probe", "study")
+_CHUNK = 1 << 20
+
+
+def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list[Path]:
+    """Write `heedful-pack.tar.000`, `.001`, … each at most `max_mb` megabytes."""
+    keys = sorted(set(keys))
+    if not keys:
+        raise HeedfulError(f"there is nothing to pack in {store.root}: `heedful store ls`.")
+    if max_mb <= 0:
+        raise HeedfulError("--max-mb must be above 0.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as stream:
+        with tarfile.open(fileobj=stream, mode="w") as tar:
+            for key in keys:
+                tar.add(store.open(key).path, arcname=key, filter=_anonymous)
+        stream.seek(0)
+        return _cut(stream, folder, int(max_mb * 1e6))
+
+
+def unpack(store: Store, parts: Iterable[Path]) -> tuple[list[str], list[str]]:
+    """Take the runs of a pack into the store; returns the new keys and those already here."""
+    parts = sorted(parts)
+    new: list[str] = []
+    known: list[str] = []
+    with tempfile.TemporaryDirectory(dir=_ensure(store.root)) as name:
+        folder = Path(name)
+        _extract(parts, folder)
+        for run in sorted(path for path in folder.iterdir() if path.is_dir()):
+            (new if store.adopt(run) else known).append(run.name)
+    return new, known
+
+
+def _cut(stream, folder: Path, size: int) -> list[Path]:  # type: ignore[no-untyped-def]
+    parts: list[Path] = []
+    block = stream.read(min(size, _CHUNK))
+    while block:
+        part = folder / f"heedful-pack.tar.{len(parts):03d}"
+        with part.open("wb") as out:
+            written = 0
+            while block:
+                out.write(block)
+                written += len(block)
+                block = stream.read(min(size - written, _CHUNK)) if written < size else b""
+        parts.append(part)
+        block = stream.read(min(size, _CHUNK))
+    return parts
+
+
+def _extract(parts: list[Path], folder: Path) -> None:
+    missing = [str(part) for part in parts if not part.is_file()]
+    if missing or not parts:
+        raise HeedfulError(f"no such pack file: {', '.join(missing) or 'none was given'}.")
+    with tempfile.TemporaryFile() as stream:
+        for part in parts:
+            stream.write(part.read_bytes())
+        stream.seek(0)
+        try:
+            with tarfile.open(fileobj=stream) as tar:
+                tar.extractall(folder, filter="data")
+        except (tarfile.TarError, EOFError) as error:
+            raise HeedfulError(
+                "the pack cannot be read: give all its parts, .000 to the last, unchanged."
+            ) from error
+
+
+def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    info.uid = info.gid = info.mtime = 0
+    info.uname = info.gname = ""
+    return info
+
+
+def _ensure(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path

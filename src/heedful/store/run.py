@@ -1,0 +1,107 @@
+"""A finished run, read back: tables, JSON and weights, each checked against its digest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from heedful.errors import HeedfulError
+from heedful.store.keys import canonical, file_digest, run_key
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder whose `run.json` lists files with matching digests."""
+
+    path: Path
+
+    @property
+    def key(self) -> str:
+        return self.path.name
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        record: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf8"))
+        return record
+
+    @property
+    def kind(self) -> str:
+        return str(self.record["kind"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What made the run; its hash is the key."""
+        facts: dict[str, Any] = self.record["facts"]
+        return facts
+
+    @property
+    def upstream(self) -> dict[str, str]:
+        """The keys of the runs this one was made from, by role."""
+        return dict(self.facts.get("upstream", {}))
+
+    @property
+    def digest(self) -> str:
+        """The digest of the contents: two runs with one digest hold the same bytes."""
+        return run_key("content", self.record["files"]).removeprefix("content-")
+
+    def problem(self) -> str | None:
+        """Why this run may not be read, or None."""
+        try:
+            record = self.record
+            if record["schema_version"] != SCHEMA_VERSION:
+                return (
+                    f"it has schema {record['schema_version']}, this Heedful reads {SCHEMA_VERSION}"
+                )
+            if run_key(record["kind"], record["facts"]) != self.key:
+                return "its folder's name is not the hash of its facts"
+            return self._damaged(record["files"])
+        except FileNotFoundError:
+            return "it has no run.json"
+        except (ValueError, KeyError, TypeError, OSError):
+            return "its run.json cannot be read"
+
+    def _damaged(self, files: dict[str, str]) -> str | None:
+        for name, digest in files.items():
+            path = self.path / name
+            if not path.is_file():
+                return f"its file {name} is missing"
+            if file_digest(path) != digest:
+                return f"its file {name} was changed"
+        return None
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.DataFrame(pq.read_table(self._file(f"{name}.parquet")).to_pandas())
+
+    def json(self, name: str) -> Any:
+        return json.loads(self._file(f"{name}.json").read_text(encoding="utf8"))
+
+    def weights(self, name: str) -> Path:
+        return self._file(f"{name}.safetensors")
+
+    def has(self, file: str) -> bool:
+        return file in self.record["files"]
+
+    def _file(self, name: str) -> Path:
+        if not self.has(name):
+            raise HeedfulError(f"run {self.key} holds no {name}: run `heedful store verify`.")
+        return self.path / name
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Parquet with the schema's version and nothing that differs between machines."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    arrow = arrow.replace_schema_metadata({"heedful_schema_version": str(SCHEMA_VERSION)})
+    pq.write_table(arrow, path, compression="zstd")
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(canonical(value) + "\n", encoding="utf8")

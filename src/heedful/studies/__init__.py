@@ -1,0 +1,5 @@
+"""Studies: papers as values, no logic."""
+
+from heedful.catalogue import Catalogue
+
+STUDIES = Catalogue("study", {"jain2019": "heedful.studies.jain2019"})

@@ -1,0 +1,1 @@
+"""Training: an explicit loop that can be killed and resumed."""

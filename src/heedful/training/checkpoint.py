@@ -1,0 +1,77 @@
+"""One safetensors file that holds all a killed training needs to go on.
+
+It replaces its predecessor by one rename, so whenever the process dies there is either
+the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+
+@dataclass
+class Progressed:
+    """How far training is: finished epochs with their history, and the best so far."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_score: float = float("-inf")
+    best: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def epochs(self) -> int:
+        return len(self.history)
+
+
+def save(
+    path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: Progressed
+) -> None:
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    tensors |= {f"best.{name}": value for name, value in done.best.items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+    tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    facts = {"history": json.dumps(done.history), "best_score": repr(done.best_score)}
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    save_file(tensors, temporary, metadata=facts)
+    temporary.replace(path)
+
+
+def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Progressed | None:
+    """Put model and optimiser back where they were; None where there is nothing to resume."""
+    try:
+        with safe_open(path, framework="pt") as stream:
+            facts = stream.metadata()
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    except (FileNotFoundError, SafetensorError):
+        return None
+    model.load_state_dict(_under("model.", tensors))
+    optimizer.load_state_dict(_optimizer_state(optimizer, _under("optimizer.", tensors)))
+    history = json.loads(facts["history"])
+    return Progressed(history, float(facts["best_score"]), _under("best.", tensors))
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def _optimizer_state(
+    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> dict[str, Any]:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, entry = name.split(".", 1)
+        state.setdefault(int(index), {})[entry] = value
+    return {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}

@@ -1,0 +1,162 @@
+"""The training loop, written out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from heedful.corpora.prepared import Prepared
+from heedful.corpora.split import Split
+from heedful.errors import HeedfulError
+from heedful.metrics import METRICS
+from heedful.models.one_sequence import OneSequence
+from heedful.progress import Progress, silent
+from heedful.specs import TrainSpec
+from heedful.training.batches import bucketed
+from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.objective import Objective, objective
+from heedful.training.predict import predict
+
+VERSION = 1
+"""Goes up whenever the same spec and seed would give other weights."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model with its best weights, and what happened in each epoch."""
+
+    model: OneSequence
+    history: pd.DataFrame
+
+
+def train(
+    model: OneSequence,
+    corpus: Prepared,
+    spec: TrainSpec,
+    seed: int,
+    device: str = "cpu",
+    scratch: Path | None = None,
+    progress: Progress = silent,
+) -> Trained:
+    """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
+    _check(spec)
+    accelerator = Accelerator(cpu=device == "cpu")
+    optimizer = _optimizer(model, spec)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    checkpoint = scratch / "checkpoint.safetensors" if scratch else None
+    done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
+    data, dev = corpus.split("train"), corpus.split("dev")
+    lossy = objective(data.labels, len(corpus.labels), spec.class_weights)
+    score = _selector(spec, len(corpus.labels))
+    while done.epochs < spec.epochs and not _stopped(done, spec):
+        started = time.perf_counter()
+        step = _stepper(model, optimizer, accelerator, lossy, spec)
+        loss = _epoch(data, spec, seed, done.epochs, step, progress)
+        _record(done, model, loss, score(model.eval(), dev, device), started)
+        if checkpoint:
+            save(checkpoint, model, optimizer, done)
+    model.load_state_dict(done.best)
+    return Trained(model.eval(), pd.DataFrame(done.history))
+
+
+def _epoch(
+    data: Split,
+    spec: TrainSpec,
+    seed: int,
+    epoch: int,
+    step: Callable[[object], float],
+    progress: Progress,
+) -> float:
+    batches = bucketed(data.lengths, spec.batch_size, seed, epoch)
+    total = 0.0
+    for number, index in enumerate(batches):
+        total += step(data.batch(index)) * len(index)
+        progress(f"epoch {epoch + 1} of {spec.epochs}", number + 1, len(batches))
+    return total / len(data)
+
+
+def _stepper(
+    model: OneSequence,
+    optimizer: torch.optim.Optimizer,
+    accelerator: Accelerator,
+    lossy: Objective,
+    spec: TrainSpec,
+) -> Callable[..., float]:
+    model.train()
+
+    def step(batch) -> float:  # type: ignore[no-untyped-def]
+        batch = batch.to(accelerator.device)
+        loss = lossy(model(batch).logits, batch.labels)
+        if not torch.isfinite(loss):
+            raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
+        optimizer.zero_grad(set_to_none=True)
+        accelerator.backward(loss)
+        if spec.clip is not None:
+            accelerator.clip_grad_norm_(model.parameters(), spec.clip)
+        optimizer.step()
+        return float(loss.detach())
+
+    return step
+
+
+def _optimizer(model: OneSequence, spec: TrainSpec) -> torch.optim.Optimizer:
+    """Adam with the weight decay as jain2019's code has it: not on attention."""
+    attention = list(model.attention.parameters())
+    chosen = {id(parameter) for parameter in attention}
+    rest: list[nn.Parameter] = [
+        parameter
+        for parameter in model.parameters()
+        if id(parameter) not in chosen and parameter.requires_grad
+    ]
+    groups = [
+        {"params": rest, "weight_decay": spec.weight_decay},
+        {"params": attention, "weight_decay": spec.weight_decay * spec.decay_attention},
+    ]
+    return torch.optim.Adam(groups, lr=spec.learning_rate, amsgrad=spec.amsgrad, fused=True)
+
+
+def _record(
+    done: Progressed, model: OneSequence, loss: float, score: float, started: float
+) -> None:
+    seconds = round(time.perf_counter() - started, 3)
+    done.history.append(
+        {"epoch": done.epochs + 1, "loss": loss, "dev_score": score, "seconds": seconds}
+    )
+    if score > done.best_score or not done.best:
+        done.best_score = score
+        done.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def _selector(spec: TrainSpec, classes: int) -> Callable[[OneSequence, Split, str], float]:
+    name = spec.select
+    if name == "auto":
+        name = "roc_auc" if classes == 2 else "accuracy"
+    metric = METRICS[name].make
+
+    def score(model: OneSequence, dev: Split, device: str) -> float:
+        return float(metric(dev.labels.numpy(), predict(model, dev, device)))
+
+    return score
+
+
+def _stopped(done: Progressed, spec: TrainSpec) -> bool:
+    if spec.patience is None or not done.history:
+        return False
+    scores = [row["dev_score"] for row in done.history]
+    return len(scores) - 1 - scores.index(max(scores)) >= spec.patience
+
+
+def _check(spec: TrainSpec) -> None:
+    if spec.epochs < 1 or spec.batch_size < 1:
+        raise HeedfulError("epochs and batch size must be at least 1.")
+    if not spec.learning_rate > 0:
+        raise HeedfulError(f"the learning rate is {spec.learning_rate}: it must be above 0.")
+    if spec.select not in ("auto", "roc_auc", "accuracy", "f1"):
+        raise HeedfulError(f"unknown dev metric {spec.select!r}: auto, roc_auc, accuracy or f1.")

@@ -1,0 +1,173 @@
+"""The nouns every layer shares: batches, sites, traces, edits and specs.
+
+Attention weights have one shape everywhere: `[batch, heads, queries, keys]`. A
+one-sequence model has one head and one query; nothing downstream needs to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Text:
+    """One side of a batch, padded. `mask` marks the positions that may be attended:
+    real tokens, not padding and not the start and end tokens."""
+
+    tokens: Int[Tensor, "b t"]
+    lengths: Int[Tensor, " b"]
+    mask: Bool[Tensor, "b t"]
+
+    def to(self, device: torch.device | str) -> Text:
+        return Text(self.tokens.to(device), self.lengths.to(device), self.mask.to(device))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples that go through a model together; `texts` is keyed by side (`a`, `b`, …)."""
+
+    ids: tuple[str, ...]
+    texts: Mapping[str, Text]
+    labels: Int[Tensor, " b"]
+
+    def to(self, device: torch.device | str) -> Batch:
+        texts = {side: text.to(device) for side, text in self.texts.items()}
+        return replace(self, texts=texts, labels=self.labels.to(device))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class SiteSpec:
+    """A place where a softmax mixes values.
+
+    `keys` is the side whose positions are attended, `level` is `tokens` or `sentences`,
+    and `linear` says that everything after the site is linear in its weights.
+    """
+
+    name: str
+    keys: str
+    level: str
+    linear: bool
+
+
+@dataclass(frozen=True)
+class SiteCall:
+    """What an edit sees: the weights of one call of one site. `mask` broadcasts to them."""
+
+    site: SiteSpec
+    weights: Float[Tensor, "b h q k"]
+    mask: Bool[
+        Tensor,
+        (
+            b  # h #q k
+        ),
+    ]
+    ids: tuple[str, ...]
+    step: int = 0
+
+
+class Edit(Protocol):
+    """An intervention on attention: new weights of the same shape."""
+
+    def __call__(self, call: SiteCall) -> Float[Tensor, "b h q k"]: ...
+
+
+Edits = Mapping[str, Edit]
+
+
+@dataclass(frozen=True)
+class EditSpec:
+    """A hashable description from which an edit is built."""
+
+    name: str
+    params: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What a forward pass should leave behind besides logits and weights."""
+
+    states: bool = False
+    embeddings: bool = False
+    token_logits: bool = False
+
+
+@dataclass(frozen=True)
+class TokenLogits:
+    """For a linear site: `logits = weights @ values + bias`, exactly."""
+
+    values: Float[Tensor, "b k c"]
+    bias: Float[Tensor, " c"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one forward pass left. `states` are the values a site mixes."""
+
+    logits: Float[Tensor, "b c"]
+    weights: Mapping[str, Float[Tensor, "b h q k"]]
+    masks: Mapping[
+        str,
+        Bool[
+            Tensor,
+            (
+                b  # h #q k
+            ),
+        ],
+    ]
+    states: Mapping[str, Float[Tensor, "b k d"]] = field(default_factory=dict)
+    embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
+    token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
+
+
+class Model(Protocol):
+    """The contract of every model family."""
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]: ...
+
+    def __call__(self, batch: Batch, edits: Edits | None = None, keep: Keep = Keep()) -> Trace: ...
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        """Recompute from the first edited site on."""
+        ...
+
+    def without_each(self, batch: Batch) -> Float[Tensor, "b t c"]:
+        """Logits after deleting each token of side `a` in turn; NaN where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class AttentionRows:
+    """The one view probes have of attention: a row per example, head and query."""
+
+    weights: Float[Tensor, "n k"]
+    mask: Bool[Tensor, "n k"]
+    example: Int[Tensor, " n"]
+    head: Int[Tensor, " n"]
+    query: Int[Tensor, " n"]
+
+
+def rows(trace: Trace, site: str) -> AttentionRows:
+    """Flatten a site's weights to rows, whatever the family; empty rows are left out."""
+    weights = trace.weights[site]
+    b, h, q, k = weights.shape
+    mask = trace.masks[site].expand(b, h, q, k)
+    index = torch.cartesian_prod(*(torch.arange(n, device=weights.device) for n in (b, h, q)))
+    live = mask.reshape(-1, k).any(-1)
+    example, head, query = (column.reshape(-1)[live] for column in index.unbind(-1))
+    return AttentionRows(
+        weights.reshape(-1, k)[live], mask.reshape(-1, k)[live], example, head, query
+    )
+
+
+Target = Callable[[Float[Tensor, "b c"], Int[Tensor, " b"]], Float[Tensor, " b"]]
+"""The explained quantity: `(logits, class) -> one number per example`."""
