@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from hypothesis import settings
 from hypothesis import strategies as st
 from jaxtyping import Bool, Float
 from torch import Tensor
-
-# A busy machine is no failure, and a test that fails must fail again: no deadline, fixed draws.
-settings.register_profile("heedful", deadline=None, derandomize=True)
-settings.load_profile("heedful")
 
 
 @dataclass(frozen=True)

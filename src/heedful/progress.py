@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
+@runtime_checkable
 class Progress(Protocol):
     """Called with a label, the work done and the total."""
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+# Not written out where it is used: as an annotation, `#` would read as a comment to formatters.
+Mask = Bool[Tensor, "b #h #q k"]
+"""Positions that may be attended; broadcasts to weights."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,13 @@ class SiteCall:
 
     site: SiteSpec
     weights: Float[Tensor, "b h q k"]
-    mask: Bool[
-        Tensor,
-        (
-            b  # h #q k
-        ),
-    ]
+    mask: Mask
     ids: tuple[str, ...]
     step: int = 0
 
 
+@runtime_checkable
+@runtime_checkable
 class Edit(Protocol):
     """An intervention on attention: new weights of the same shape."""
 
@@ -114,20 +115,14 @@ class Trace:
 
     logits: Float[Tensor, "b c"]
     weights: Mapping[str, Float[Tensor, "b h q k"]]
-    masks: Mapping[
-        str,
-        Bool[
-            Tensor,
-            (
-                b  # h #q k
-            ),
-        ],
-    ]
+    masks: Mapping[str, Mask]
     states: Mapping[str, Float[Tensor, "b k d"]] = field(default_factory=dict)
     embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
 
 
+@runtime_checkable
+@runtime_checkable
 class Model(Protocol):
     """The contract of every model family."""
 

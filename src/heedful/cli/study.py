@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,9 @@ def study(
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     batch_size: BatchOption = 1024,
+    precision: Annotated[
+        str, typer.Option(help="float32, or float64: results then never depend on the batch.")
+    ] = "float32",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,7 +64,7 @@ def study(
         names(attention, "--attention") if attention is not None else None,
         seeds(seeds_),
         check_data_dir(data_dir),
-        _Options(layers, sizes, epochs, limit),
+        _Options(layers, sizes, epochs, limit, precision),
     )
     where = machine(device, threads, batch_size)
     if dry_run:
@@ -77,11 +81,15 @@ def study(
         say(f"report: {build_report(place, [run], out).page}")
 
 
+@dataclass(frozen=True)
 class _Options:
     """What applies to every cell."""
 
-    def __init__(self, layers: int, sizes: str, epochs: int | None, limit: int | None) -> None:
-        self.layers, self.sizes, self.epochs, self.limit = layers, sizes, epochs, limit
+    layers: int
+    sizes: str
+    epochs: int | None
+    limit: int | None
+    precision: str
 
 
 def _plan(
@@ -93,8 +101,6 @@ def _plan(
     data_dir: Path | None,
     options: _Options,
 ) -> Grid:
-    from dataclasses import replace
-
     from heedful.cli.corpus import corpus_spec
     from heedful.runner.study import grid
     from heedful.specs import ModelSpec
@@ -109,7 +115,7 @@ def _plan(
         for encoder in encoders or chosen.encoders
         for attention in attentions or chosen.attentions
     ]
-    return grid(chosen, specs, models, seeds, data_dir)
+    return grid(chosen, specs, models, seeds, data_dir, options.precision)
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

@@ -24,8 +24,21 @@ def default_spec(
     known = {field.name for field in fields(PrepareSpec)}
     prepare = {key: value for key, value in overrides.items() if key in known}
     own = {key: value for key, value in overrides.items() if key not in known}
-    treatment = replace(default_prepare(name), **prepare)
+    defaults = default_prepare(name)
+    for key, value in prepare.items():
+        check_kind(key, value, getattr(defaults, key))
+    treatment = replace(defaults, **prepare)
     return CorpusSpec(name, {**(params or {}), **own}, treatment)
+
+
+def check_kind(name: str, value: Any, default: Any) -> None:
+    """A value must be of its default's kind: `n_train=many` is refused, `noise=0` is not."""
+    if default is None or value is None:
+        return
+    wanted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}.get(type(default))
+    wrong = wanted is not None and not isinstance(value, wanted)
+    if wrong or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {default!r}.")
 
 
 def default_prepare(name: str) -> PrepareSpec:

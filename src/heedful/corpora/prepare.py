@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 
 from heedful.catalogue import Piece
 from heedful.corpora import CORPORA
+from heedful.corpora.defaults import check_kind
 from heedful.corpora.describe import describe
 from heedful.corpora.encode import Progress, Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
@@ -129,6 +130,8 @@ def _params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise unknown_name(f"parameter of corpus {piece.name}", name, list(known) or ["(none)"])
+    for name, value in given.items():
+        check_kind(name, value, known[name])
     params = {**known, **given}
     for name, value in params.items():
         if value is inspect.Parameter.empty:

@@ -23,7 +23,8 @@ def erase(positions: Mapping[str, Sequence[int]] | None = None, top: int = 0) ->
     def edit(call: SiteCall) -> Tensor:
         gone = _heaviest(call, top) if positions is None else _listed(call, positions)
         kept = call.weights.masked_fill(gone, 0.0)
-        return kept / kept.sum(-1, keepdim=True).clamp_min(1e-30)
+        total = kept.sum(-1, keepdim=True)
+        return kept / torch.where(total > 0, total, 1.0)
 
     return edit
 
@@ -38,7 +39,8 @@ def _listed(call: SiteCall, positions: Mapping[str, Sequence[int]]) -> Tensor:
     gone = torch.zeros_like(call.weights, dtype=torch.bool)
     for row, name in enumerate(call.ids):
         chosen = list(positions.get(name, ()))
-        if any(not 0 <= place < call.weights.shape[-1] for place in chosen):
+        inside = call.mask[row].any(0).any(0).nonzero().squeeze(-1).tolist()
+        if not set(chosen) <= set(inside):
             raise HeedfulError(f"the edit 'erase' names a position outside of example {name!r}.")
         gone[row, ..., chosen] = True
     return gone

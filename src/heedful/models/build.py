@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 from heedful.models import ATTENTIONS, ENCODERS
 from heedful.models.one_sequence import OneSequence
 from heedful.specs import ModelSpec
@@ -14,7 +14,9 @@ from heedful.specs import ModelSpec
 
 def build(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int, seed: int) -> OneSequence:
     """A fresh model; its initial weights depend on the seed alone."""
-    _check(spec, classes)
+    check(spec)
+    if classes < 2:
+        raise HeedfulError("the corpus has one class only: a classifier needs at least two.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         embedding = nn.Embedding(
@@ -29,12 +31,15 @@ def build(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int, seed: in
     return OneSequence(embedding, encoder, attention, decoder)
 
 
-def _check(spec: ModelSpec, classes: int) -> None:
+def check(spec: ModelSpec) -> None:
+    """Refuse a spec that names no model, before any work is done."""
+    if spec.encoder not in ENCODERS:
+        raise unknown_name("encoder", spec.encoder, list(ENCODERS))
+    if spec.attention not in ATTENTIONS:
+        raise unknown_name("attention", spec.attention, list(ATTENTIONS))
     if not 1 <= spec.layers <= 3:
         raise HeedfulError(f"--layers is {spec.layers}: choose 1, 2 or 3.")
     if spec.sizes not in ("code", "paper"):
         raise HeedfulError(f"unknown sizes {spec.sizes!r}: choose code or paper.")
     if spec.hidden is not None and (spec.hidden < 4 or spec.hidden % 4):
         raise HeedfulError(f"--hidden is {spec.hidden}: give a multiple of 4.")
-    if classes < 2:
-        raise HeedfulError("the corpus has one class only: a classifier needs at least two.")

@@ -48,6 +48,7 @@ class OneSequence(nn.Module):
         keep = Keep(states=True, token_logits=bool(trace.token_logits))
         return self._attend(batch, trace.states[SITE.name], edits, keep)
 
+    @torch.no_grad()
     def without_each(self, batch: Batch) -> Float[Tensor, "b t c"]:
         """Logits after deleting each token of the text in turn; NaN where there is none."""
         text = batch.texts["a"]

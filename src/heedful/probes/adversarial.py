@@ -26,7 +26,8 @@ from heedful.probes.search import SearchParams, search
 from heedful.randomness import keyed_normal
 from heedful.types import AttentionRows, SiteSpec
 
-_PULLS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+_PERMUTATIONS = 64  # tried as starting points of the entropy-matched search
+_PULLS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 
 
 def adversarial(
@@ -44,6 +45,8 @@ def adversarial(
     > 0 adds jain2019's own search beside the exact value.
     """
     _check(epsilon, k, search_steps)
+    if not 0 <= entropy_candidates <= _PERMUTATIONS:
+        raise HeedfulError(f"entropy_candidates must lie between 0 and {_PERMUTATIONS}.")
     paper = SearchParams(epsilon, search_candidates or 5, search_steps)
     matched = SearchParams(epsilon, entropy_candidates, search_steps, entropy_within=entropy_within)
     collector = Collector(evidence.data.ids)
@@ -106,16 +109,20 @@ class _Trial:
         return outputs(self.each, self.site, self.view, weights)
 
     def _start(self, params: SearchParams) -> Tensor:
-        """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: permutations of α̂ itself."""
+        """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: the likeliest permutations of α̂,
+        which have its entropy to begin with."""
         shape = (params.candidates, self.attention.shape[1])
         if params.entropy_within is None:
             return 3 * keyed_normal(self.keys, shape)
-        return (
-            permuted_weights(self.view, self.keys, params.candidates)
-            .double()
-            .clamp_min(1e-12)
-            .log()
-        )
+        draws = permuted_weights(self.view, self.keys, _PERMUTATIONS).double()
+        with torch.no_grad():
+            moved = tvd(self._outputs(draws), self._outputs(self.attention[:, None]))
+        apart = jsd(draws, self.attention[:, None])
+        # those that keep the output, the furthest first; then those that move it least
+        merit = torch.where(moved <= self.epsilon, 1 + apart, -moved)
+        best = merit.topk(params.candidates, -1).indices
+        chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
+        return chosen.clamp_min(1e-12).log()
 
     def _report(self, name: str, weights: Tensor) -> None:
         weights, moved = self._put_back(weights)
@@ -125,16 +132,20 @@ class _Trial:
         self.maps[name if name == "adversary" else f"adversary_{name}"] = weights
 
     def _put_back(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Run the model with the weights; where rounding leaves ε, pull them towards α̂."""
+        """Run the model with the weights; where rounding leaves ε, pull them towards α̂.
+
+        The exact adversary lies on the edge of the band, where the last bit would decide; a
+        first pull of a millionth, for all, leaves that to nobody.
+        """
         original = self._rerun(self.attention)
-        moved = tvd(self._rerun(weights), original)
+        outside = torch.ones_like(weights[:, 0], dtype=torch.bool)
         for pull in _PULLS:
-            outside = moved > self.epsilon
-            if not bool(outside.any()):
-                break
             nearer = weights + pull * (self.attention - weights)
             weights = torch.where(outside[:, None], nearer, weights)
             moved = tvd(self._rerun(weights), original)
+            outside = moved > self.epsilon
+            if not bool(outside.any()):
+                break
         return weights, moved
 
     def _rerun(self, weights: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from heedful.catalogue import Measure, Piece
 from heedful.metrics.kendall import kendall_tau_b
+from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.top_k import top_k_overlap, top_k_tau
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -39,8 +40,10 @@ def _importance(each: Pass) -> dict[str, Tensor]:
 
 
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
-    weights, mask = view.weights.double(), view.mask
-    gradient, loo = importance["gradient"], importance["leave_one_out"]
+    mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
+    weights = tied_ranks(view.weights, mask, tolerance)
+    gradient = tied_ranks(importance["gradient"], mask, tolerance)
+    loo = tied_ranks(importance["leave_one_out"], mask, tolerance)
     measures: dict[str, Tensor] = {}
     for short, scores in (("gradient", gradient), ("loo", loo)):
         tau = kendall_tau_b(weights, scores, mask)

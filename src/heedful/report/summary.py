@@ -91,7 +91,7 @@ def _adversary(together: pd.DataFrame) -> str:
         )
         matched = firm["jsd_entropy_matched"]
         if matched and best != "jsd_entropy_matched":
-            line += f", and {reach(matched)} if the pattern must stay as spread out"
+            line += f"; a search among patterns as spread out as the model's found {reach(matched)}"
         line += "." + left_out(found[best])
     fixed = [one for one in findings(together, "reachability", "fixed") if one.firm]
     if fixed:

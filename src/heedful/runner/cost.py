@@ -10,7 +10,7 @@ from heedful.models.build import build
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
 from heedful.runner.machine import Machine
-from heedful.runner.probe import probe_facts, unfit
+from heedful.runner.probe import Reading, probe_facts, unfit
 from heedful.runner.study import Cell, Grid
 from heedful.runner.train import model_facts
 from heedful.specs import TrainSpec
@@ -35,11 +35,11 @@ def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
     corpus = plan.corpus(cell, store)
     key = run_key("model", model_facts(corpus, cell.model, plan.study.train, cell.seed))
     done = store.open(key) if store.has(key) else None
+    reading = Reading(cell.seed, precision=plan.precision)
     missing = [
         probe
         for probe in plan.study.probes
-        if done is None
-        or not store.has(run_key("probe", probe_facts(done, probe, cell.seed, "test")))
+        if done is None or not store.has(run_key("probe", probe_facts(done, probe, reading)))
     ]
     train_seconds = 0.0 if done else _train_seconds(corpus, cell, plan.study.train, machine)
     probe_seconds = _probe_seconds(corpus, cell, [p.name for p in missing], machine)

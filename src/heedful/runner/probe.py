@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
+
 from heedful.corpora.prepared import Prepared
+from heedful.errors import unknown_name
 from heedful.metrics.summary import summarise
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
@@ -15,6 +18,18 @@ from heedful.runner.machine import Machine
 from heedful.runner.train import load_model
 from heedful.specs import ProbeSpec
 from heedful.store import Run, Store, run_key
+
+PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a trained model is read. In float64 results do not depend on the batch at all; in
+    float32 a near-tie may fall either way."""
+
+    seed: int
+    split: str = "test"
+    precision: str = "float32"
 
 
 @dataclass(frozen=True)
@@ -25,13 +40,12 @@ class Skipped:
     reason: str
 
 
-def probe_facts(model: Run, probe: ProbeSpec, seed: int, split: str) -> dict[str, Any]:
+def probe_facts(model: Run, probe: ProbeSpec, reading: Reading) -> dict[str, Any]:
     return {
         "piece": probe.name,
         "version": PROBES[probe.name].version,
         "params": dict(probe.params),
-        "seed": seed,
-        "split": split,
+        **asdict(reading),
         "upstream": {"base": model.key, "corpus": model.upstream["corpus"]},
     }
 
@@ -40,18 +54,17 @@ def probed(
     store: Store,
     model: Run,
     probes: Iterable[ProbeSpec],
-    seed: int,
+    reading: Reading,
     machine: Machine,
     progress: Progress = silent,
-    split: str = "test",
 ) -> Iterator[tuple[ProbeSpec, Run | Skipped]]:
     """Each probe's run. The model is loaded once, and only if something is missing."""
     evidence: Evidence | None = None
     for probe in probes:
-        facts = probe_facts(model, probe, seed, split)
+        facts = probe_facts(model, probe, reading)
         key = run_key("probe", facts)
         if not store.has(key):
-            evidence = evidence or _evidence(store, model, seed, machine, progress, split)
+            evidence = evidence or _evidence(store, model, reading, machine, progress)
             reason = unfit(probe.name, evidence)
             if reason:
                 yield probe, Skipped(probe.name, reason)
@@ -69,13 +82,16 @@ def unfit(name: str, evidence: Evidence) -> str | None:
 
 
 def _evidence(
-    store: Store, model: Run, seed: int, machine: Machine, progress: Progress, split: str
+    store: Store, model: Run, reading: Reading, machine: Machine, progress: Progress
 ) -> Evidence:
+    if reading.precision not in PRECISIONS:
+        raise unknown_name("precision", reading.precision, list(PRECISIONS))
     corpus = store.open(model.upstream["corpus"])
+    base = load_model(model, corpus, machine.device).to(PRECISIONS[reading.precision])
     return Evidence(
-        models={"base": load_model(model, corpus, machine.device)},
-        data=Prepared(corpus).split(split),
-        seed=seed,
+        models={"base": base},
+        data=Prepared(corpus).split(reading.split),
+        seed=reading.seed,
         device=machine.device,
         batch_size=machine.batch_size,
         progress=progress,

@@ -11,14 +11,16 @@ import pandas as pd
 
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
-from heedful.models import ATTENTIONS, ENCODERS
+from heedful.errors import unknown_name
+from heedful.models.build import check as check_model
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
-from heedful.runner.probe import Skipped, probed
+from heedful.runner.probe import PRECISIONS, Reading, Skipped, probed
 from heedful.runner.train import trained
 from heedful.specs import CorpusSpec, ModelSpec
 from heedful.store import Run, Store, run_key
 from heedful.studies.study import Study
+from heedful.training.loop import check as check_training
 
 CELL_COLUMNS = [
     "corpus",
@@ -54,6 +56,7 @@ class Grid:
     study: Study
     cells: list[Cell]
     data_dir: Path | None = None
+    precision: str = "float32"
     prepared: dict[str, Run] = field(default_factory=dict)
 
     def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
@@ -69,6 +72,7 @@ def grid(
     models: list[ModelSpec] | None = None,
     seeds: list[int] | None = None,
     data_dir: Path | None = None,
+    precision: str = "float32",
 ) -> Grid:
     """The study's cells, corpus by corpus, so that partial results are useful early."""
     corpora = corpora or [default_spec(name) for name in study.corpora]
@@ -77,15 +81,18 @@ def grid(
         for encoder in study.encoders
         for attention in study.attentions
     ]
+    check_training(study.train)
     for model in models:
-        ENCODERS[model.encoder], ATTENTIONS[model.attention]
+        check_model(model)
     cells = [
         Cell(corpus, model, seed)
         for corpus in corpora
         for model in models
         for seed in seeds or study.seeds
     ]
-    return Grid(study, cells, data_dir)
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, list(PRECISIONS))
+    return Grid(study, cells, data_dir, precision)
 
 
 def run_study(
@@ -113,7 +120,8 @@ def _run_cell(
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     corpus = plan.corpus(cell, store, progress)
     model = trained(store, corpus, cell.model, plan.study.train, cell.seed, machine, progress)
-    for probe, result in probed(store, model, plan.study.probes, cell.seed, machine, progress):
+    reading = Reading(cell.seed, precision=plan.precision)
+    for probe, result in probed(store, model, plan.study.probes, reading, machine, progress):
         line = {
             "corpus": cell.corpus.name,
             "model": cell.model.name,

@@ -50,7 +50,7 @@ def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -
     try:
         with safe_open(path, framework="pt") as stream:
             facts = stream.metadata()
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}
     except (FileNotFoundError, SafetensorError):
         return None
     model.load_state_dict(_under("model.", tensors))

@@ -46,7 +46,7 @@ def train(
     progress: Progress = silent,
 ) -> Trained:
     """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
-    _check(spec)
+    check(spec)
     accelerator = Accelerator(cpu=device == "cpu")
     optimizer = _optimizer(model, spec)
     model, optimizer = accelerator.prepare(model, optimizer)
@@ -153,10 +153,15 @@ def _stopped(done: Progressed, spec: TrainSpec) -> bool:
     return len(scores) - 1 - scores.index(max(scores)) >= spec.patience
 
 
-def _check(spec: TrainSpec) -> None:
+def check(spec: TrainSpec) -> None:
+    """Refuse impossible settings, before any work is done."""
     if spec.epochs < 1 or spec.batch_size < 1:
         raise HeedfulError("epochs and batch size must be at least 1.")
     if not spec.learning_rate > 0:
         raise HeedfulError(f"the learning rate is {spec.learning_rate}: it must be above 0.")
+    if spec.clip is not None and not spec.clip > 0:
+        raise HeedfulError(f"the gradient's largest norm is {spec.clip}: it must be above 0.")
+    if spec.patience is not None and spec.patience < 1:
+        raise HeedfulError(f"the patience is {spec.patience}: it must be at least 1.")
     if spec.select not in ("auto", "roc_auc", "accuracy", "f1"):
         raise HeedfulError(f"unknown dev metric {spec.select!r}: auto, roc_auc, accuracy or f1.")

@@ -54,8 +54,12 @@ class Recurrent(Encoder):
 
 
 def _run_layer(layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
-    # cuDNN's backward pass wants training mode; without dropout the mode changes nothing else
-    layer.training = layer.training or torch.is_grad_enabled()
     packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    states, _ = pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=x.shape[1])
+    # cuDNN's backward pass wants training mode; without dropout the mode changes nothing else
+    mode, layer.training = layer.training, layer.training or torch.is_grad_enabled()
+    try:
+        packed = layer(packed)[0]
+    finally:
+        layer.training = mode
+    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
     return states

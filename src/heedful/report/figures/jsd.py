@@ -19,7 +19,7 @@ MEASURES = {
 }
 WORDS = Words(
     "jsd",
-    "Different attention, same prediction",
+    "Different attention, same prediction (jain2019, Figure 4)",
     "Largest Jensen–Shannon distance between a text’s attention and other weights that keep the "
     "prediction within ε. No two distributions are further apart than ln 2 ≈ 0.69 (dashed). The "
     "exact value nears its unconstrained maximum with length alone, so read it beside the "

@@ -20,7 +20,7 @@ def make(evidence: Evidence) -> Figure:
     kind = next((one for one in HOW if len(rows) and (rows["measure"] == one).any()), "jsd_search")
     words = Words(
         "jsd_by_max",
-        "Adversarial distance and peaked attention",
+        "Adversarial distance and peaked attention (jain2019, Figure 5)",
         f"Largest Jensen–Shannon distance at nearly the same prediction ({HOW[kind]}), by the "
         "largest weight of the original attention; drawn like the shuffling above. Mass near "
         "ln 2 (dashed) on the upper lines: peaked attention, too, could have been elsewhere.",

@@ -12,7 +12,7 @@ from heedful.report.figures.violins import violins
 
 WORDS = Words(
     "permutation",
-    "Shuffled attention",
+    "Shuffled attention (jain2019, Figure 3)",
     "Median change of the predicted probability when a text’s attention weights are shuffled, "
     "by the largest weight before shuffling. First class above its line, second below; all "
     "shapes are drawn equally tall; the dot is the median, n the number of values. Mass at the "

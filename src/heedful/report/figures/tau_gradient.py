@@ -13,7 +13,7 @@ from heedful.report.figures.style import class_colour
 
 WORDS = Words(
     "tau_gradient",
-    "Attention against gradients",
+    "Attention against gradients (jain2019, Figure 2)",
     "Kendall’s τ between attention and gradient importance, one value per text, by predicted "
     "class; each colour adds up to 100%. At 1 both order the words alike, at 0 (dashed) they "
     "are unrelated.",

@@ -1,0 +1,111 @@
+"""Generated texts of two lengths and a model that was really trained on such texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful.corpora import planted
+from heedful.corpora.encode import table, tokenise
+from heedful.corpora.example import Example
+from heedful.corpora.split import Split
+from heedful.corpora.vectors import word_vectors
+from heedful.corpora.vocabulary import build_vocabulary
+from heedful.models.build import build
+from heedful.models.one_sequence import OneSequence
+from heedful.specs import ModelSpec, PrepareSpec, TrainSpec
+from heedful.training.loop import train
+
+EMBEDDING = 300
+
+
+@dataclass(frozen=True)
+class Size:
+    """Test texts of one length. The reference adversary runs on `adversary_batches` batches
+    spread over all lengths, and its time is scaled up."""
+
+    name: str
+    texts: int
+    shortest: int
+    longest: int
+    adversary_batches: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured; `adversary_steps` and `reach_steps` are optimiser steps."""
+
+    sizes: tuple[Size, ...]
+    train_short: int
+    train_long: int
+    epochs: int
+    repeats: int
+    adversary_steps: int
+    reach_steps: tuple[int, ...]
+
+
+FULL = Plan(
+    (Size("sst", 1726, 8, 30, 6), Size("imdb", 64, 90, 270, 2)),
+    train_short=2000,
+    train_long=200,
+    epochs=1,
+    repeats=3,
+    adversary_steps=500,
+    reach_steps=(500, 2000),
+)
+QUICK = Plan(
+    (Size("sst", 40, 8, 20, 1), Size("imdb", 2, 40, 60, 1)),
+    train_short=64,
+    train_long=8,
+    epochs=1,
+    repeats=1,
+    adversary_steps=10,
+    reach_steps=(10, 20),
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """One vocabulary for all lengths; what `heedful.training` needs of a prepared corpus."""
+
+    labels: tuple[str, ...]
+    vectors: Tensor
+    splits: dict[str, Split]
+
+    def split(self, name: str) -> Split:
+        return self.splits[name]
+
+
+def generate(plan: Plan) -> Data:
+    """Training texts of both lengths together, test texts apart."""
+    examples: list[Example] = []
+    trains = {"sst": plan.train_short, "imdb": plan.train_long}
+    for size in plan.sizes:
+        raw = planted.read(
+            n_train=trains[size.name],
+            n_dev=max(16, trains[size.name] // 5),
+            n_test=size.texts,
+            min_length=size.shortest,
+            max_length=size.longest,
+            noise=0.05,
+        )
+        examples += [replace(each, id=f"{size.name}-{each.id}") for each in raw.examples]
+    items = tokenise(examples, "given", None)
+    vocabulary = build_vocabulary((i.words for i in items if i.example.split == "train"), 1)
+    vectors = word_vectors(vocabulary, PrepareSpec(dimension=EMBEDDING), None).matrix
+    rows = table(items, vocabulary)
+    splits = {name: Split.from_table(rows[rows["split"] == name]) for name in ("train", "dev")}
+    for size in plan.sizes:
+        own = (rows["split"] == "test") & rows["example"].str.startswith(f"{size.name}-")
+        splits[size.name] = Split.from_table(rows[own])
+    return Data(raw.labels, torch.from_numpy(np.asarray(vectors)), splits)
+
+
+def trained(data: Data, encoder: str, epochs: int) -> tuple[OneSequence, float]:
+    """A model, and the ROC-AUC it reached on dev."""
+    model = build(ModelSpec(encoder, "additive"), data.vectors, len(data.labels), seed=0)
+    result = train(model, data, TrainSpec(epochs=epochs), seed=0)
+    return result.model, float(result.history["dev_score"].max())

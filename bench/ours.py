@@ -1,0 +1,80 @@
+"""What Heedful does for the same results: the probes and saliencies themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+from torch import Tensor
+
+from bench.reference_forward import by_example
+from heedful.corpora.split import Split
+from heedful.models.one_sequence import OneSequence
+from heedful.probes.adversarial import adversarial
+from heedful.probes.correlation import correlation
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.probes.permutation import permutation
+from heedful.saliency.gradient_input import gradient_input
+from heedful.saliency.leave_one_out import leave_one_out
+
+PARTS = (
+    "gradient",
+    "leave_one_out",
+    "permutation",
+    "correlation",
+    "adversarial (exact)",
+    "adversarial (exact + entropy-matched)",
+    "battery without the adversary",
+    "battery",
+)
+
+
+def work(name: str, model: OneSequence, data: Split, steps: int) -> Callable[[], object]:
+    """What is to be timed. A saliency is given the passes, which all probes share; a probe
+    makes its own."""
+
+    def matched(evidence: Evidence) -> Findings:
+        return adversarial(evidence, search_steps=steps)
+
+    def exact(evidence: Evidence) -> Findings:
+        return adversarial(evidence, entropy_candidates=0)
+
+    probes: dict[str, tuple[Callable[[Evidence], Findings], ...]] = {
+        "permutation": (permutation,),
+        "correlation": (correlation,),
+        "adversarial (exact)": (exact,),
+        "adversarial (exact + entropy-matched)": (matched,),
+        "battery without the adversary": (correlation, permutation),
+        "battery": (correlation, permutation, matched),
+    }
+    if name in probes:
+        return lambda: _probe(evidence_of(model, data), probes[name])
+    evidence = evidence_of(model, data)
+    passes = list(evidence.passes(name))
+    saliency = {"gradient": _gradient, "leave_one_out": _leave_one_out}[name]
+    return lambda: by_example([each.batch for each in passes], [saliency(each) for each in passes])
+
+
+def evidence_of(model: OneSequence, data: Split) -> Evidence:
+    return Evidence({"base": model}, data, seed=0)
+
+
+def measured(findings: Findings, measure: str) -> dict[str, float]:
+    """One measure of a probe, by example."""
+    rows: pd.DataFrame = findings.rows
+    rows = rows[rows["measure"] == measure]
+    return dict(zip(rows["example"], rows["value"].astype(float), strict=True))
+
+
+def _probe(
+    evidence: Evidence, probes: tuple[Callable[[Evidence], Findings], ...]
+) -> list[Findings]:
+    return [probe(evidence) for probe in probes]
+
+
+def _gradient(each: Pass) -> Tensor:
+    return gradient_input(each.model, each.batch, each.predicted)
+
+
+def _leave_one_out(each: Pass) -> Tensor:
+    return leave_one_out(each.model, each.batch)

@@ -1,0 +1,27 @@
+"""jain2019, experiment 1: |Σ_d ∂ŷ/∂e · e| with attention detached."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bench.reference_forward import BATCH, by_example
+from heedful.corpora.split import Split
+from heedful.models.one_sequence import OneSequence
+from heedful.types import Batch
+
+
+def gradient(model: OneSequence, data: Split) -> dict[str, Tensor]:
+    batches = [batch for _, batch in data.batches(BATCH)]
+    return by_example(batches, [_gradient(model, batch) for batch in batches])
+
+
+def _gradient(model: OneSequence, batch: Batch) -> Tensor:
+    text = batch.texts["a"]
+    embedded = model.embedding(text.tokens).detach().requires_grad_()
+    states = model.encoder(embedded, text.lengths)
+    scores = model.attention(states).masked_fill(~text.mask, float("-inf"))
+    attention = torch.softmax(scores, -1).detach()
+    p = torch.sigmoid(model.decoder(torch.einsum("bt,btd->bd", attention, states)))
+    (slope,) = torch.autograd.grad(p.sum(), embedded)
+    return (slope * embedded.detach()).sum(-1).abs()

@@ -1,0 +1,113 @@
+"""One model on texts of one length: every piece is measured when asked for, and only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from bench.data import Plan, Size
+from bench.memory import Measured, measure
+from bench.ours import work
+from bench.reference_adversary import adversary
+from bench.reference_forward import Kept, by_example, forward, spread
+from bench.reference_gradient import gradient
+from bench.reference_kendall import kendall
+from bench.reference_leave_one_out import leave_one_out
+from bench.reference_permutation import permutation
+from bench.table import Row
+from heedful.corpora.split import Split
+from heedful.models.one_sequence import OneSequence
+
+WARM = 8  # texts of the untimed run before each measurement
+Work = Callable[[], Any]
+
+REFERENCES = {
+    "gradient": ("gradient",),
+    "leave_one_out": ("forward", "leave_one_out"),
+    "permutation": ("forward", "permutation"),
+    "correlation": ("forward", "gradient", "leave_one_out", "kendall"),
+    "adversarial (exact)": ("forward", "adversary"),
+    "adversarial (exact + entropy-matched)": ("forward", "adversary"),
+    "battery without the adversary": (
+        *("forward", "gradient", "leave_one_out", "permutation", "kendall"),
+    ),
+    "battery": ("forward", "gradient", "leave_one_out", "permutation", "kendall", "adversary"),
+}
+"""What the reference has to do for each part: the passes once, then each experiment."""
+
+
+class Trial:
+    def __init__(self, model: OneSequence, data: Split, plan: Plan, size: Size) -> None:
+        self.model, self.data, self.plan, self.size = model, data, plan, size
+        self._done: dict[tuple[str, str], Measured] = {}
+
+    def row(self, part: str, label: str = "") -> Row:
+        """Reference beside ours."""
+        pieces = {name: self.reference(name) for name in REFERENCES[part]}
+        ours = self.ours(part)
+        scale = max(piece.scale for piece in pieces.values())
+        return Row(
+            label or part,
+            self.size.name,
+            sum(piece.seconds for piece in pieces.values()),
+            ours.seconds,
+            _together(pieces),
+            ours.peak_mb,
+            f"adversary timed on 1/{scale:.3g} of the batches" if scale > 1 else "",
+        )
+
+    def ours(self, part: str) -> Measured:
+        steps = self.plan.adversary_steps
+        return self._measured(("ours", part), lambda data: work(part, self.model, data, steps))
+
+    def reference(self, name: str) -> Measured:
+        """A piece by itself: what it starts from is at hand."""
+        make: dict[str, Callable[[Split], Work]] = {
+            "forward": lambda data: partial(forward, self.model, data),
+            "gradient": lambda data: partial(gradient, self.model, data),
+            "leave_one_out": lambda data: partial(leave_one_out, self.model, self._kept(data)),
+            "permutation": lambda data: partial(permutation, self.model, self._kept(data)),
+            "kendall": self._kendall,
+            "adversary": self._adversary,
+        }
+        scale = self._adversary_scale() if name == "adversary" else 1.0
+        return self._measured(("reference", name), make[name], scale)
+
+    def _measured(
+        self, key: tuple[str, str], make: Callable[[Split], Work], scale: float = 1.0
+    ) -> Measured:
+        if key not in self._done:
+            make(self.data.subset(range(min(WARM, len(self.data)))))()
+            self._done[key] = measure(make(self.data), self.plan.repeats, scale)
+        return self._done[key]
+
+    def _kept(self, data: Split) -> list[Kept]:
+        if data is self.data:
+            kept: list[Kept] = self.reference("forward").value
+            return kept
+        return forward(self.model, data)
+
+    def _kendall(self, data: Split) -> Work:
+        kept = self._kept(data)
+        attention = by_example([k.batch for k in kept], [k.attention for k in kept])
+        scores = (self.reference(name).value for name in ("gradient", "leave_one_out"))
+        return partial(kendall, attention, *scores)
+
+    def _adversary(self, data: Split) -> Work:
+        some = spread(self._kept(data), self.size.adversary_batches)
+        return partial(adversary, self.model, some, self.plan.adversary_steps)
+
+    def _adversary_scale(self) -> float:
+        kept = self._kept(self.data)
+        return len(kept) / len(spread(kept, self.size.adversary_batches))
+
+
+def _together(pieces: dict[str, Measured]) -> float | None:
+    """The peak of pieces one after the other, with what the passes kept held all along."""
+    passes = pieces.get("forward")
+    held = (passes.held_mb or 0.0) if passes else 0.0
+    peaks = [p.peak_mb for p in pieces.values() if p.peak_mb is not None and p is not passes]
+    if not peaks:
+        return None
+    return max(held + max(peaks), passes.peak_mb or 0.0 if passes else 0.0)

@@ -1,0 +1,27 @@
+"""Which scores are equal? Rounding must not decide.
+
+Equal words can get scores that differ in the last bit, depending on what else is in the
+batch. Scores closer to their neighbour than a tolerance (a share of the row's largest
+magnitude) are therefore tied: each row is turned into ranks, and rank measures see those.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-10}
+"""For scores that were computed in this precision."""
+
+
+def tied_ranks(
+    x: Float[Tensor, "n k"], mask: Bool[Tensor, "n k"], tolerance: float
+) -> Int[Tensor, "n k"]:
+    """Ranks from 0, equal for tied scores; −1 at masked positions."""
+    shown = x.double().masked_fill(~mask, torch.inf)
+    ordered, order = shown.sort(dim=-1)
+    scale = x.double().masked_fill(~mask, 0.0).abs().amax(-1, keepdim=True)
+    steps = ordered.diff(dim=-1) > tolerance * scale
+    ranks = torch.nn.functional.pad(steps.long().cumsum(-1), (1, 0))
+    return torch.full_like(ranks, -1).scatter(-1, order, ranks).masked_fill(~mask, -1)

@@ -1,0 +1,77 @@
+"""Shapes are checked while tests run; hypothesis and torch behave the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+# Before anything imports these: every call in them is held to its annotated shapes and types.
+install_import_hook(
+    [
+        "heedful.metrics",
+        "heedful.models",
+        "heedful.edits",
+        "heedful.saliency",
+        "heedful.probes",
+        "heedful.randomness",
+        "heedful.types",
+    ],
+    "beartype.beartype",
+)
+
+if TYPE_CHECKING:
+    from heedful.corpora.prepared import Prepared
+    from heedful.models.one_sequence import OneSequence
+    from heedful.types import Batch
+
+# A busy machine is no failure, and a test that fails must fail again: no deadline, fixed draws.
+settings.register_profile("heedful", deadline=None, derandomize=True)
+settings.load_profile("heedful")
+
+# Tiny models: a second thread gains nothing, and on a busy machine waiting for it costs 8×.
+torch.set_num_threads(1)
+
+
+@pytest.fixture
+def ragged() -> Batch:
+    """Texts of unlike length, among them one of a single token."""
+    from tiny import tiny_batch
+
+    return tiny_batch((4, 1, 9, 2, 6))
+
+
+@pytest.fixture(scope="session")
+def models() -> Callable[..., OneSequence]:
+    """Tiny models by encoder, attention, classes and layers."""
+    from tiny import tiny_model
+
+    return tiny_model
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """A small generated corpus, prepared in a store of its own."""
+    from heedful.corpora.prepare import prepare
+    from heedful.corpora.prepared import Prepared
+    from heedful.specs import CorpusSpec, PrepareSpec
+    from heedful.store import Store
+
+    sizes = {"n_train": 200, "n_dev": 60, "n_test": 60}
+    spec = CorpusSpec("planted", sizes, PrepareSpec(tokenizer="given", dimension=16))
+    return Prepared(prepare(spec, Store(tmp_path_factory.mktemp("store"))))
+
+
+@pytest.fixture(scope="session")
+def trained_model(planted: Prepared) -> OneSequence:
+    """A tiny model that has learned something of the planted corpus."""
+    from heedful.models.build import build
+    from heedful.specs import ModelSpec, TrainSpec
+    from heedful.training.loop import train
+
+    model = build(ModelSpec(hidden=8), planted.vectors, len(planted.labels), 0)
+    return train(model, planted, TrainSpec(epochs=6, learning_rate=0.01), seed=0).model

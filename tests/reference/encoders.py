@@ -1,0 +1,93 @@
+"""The encoders for one text: lists of embeddings to lists of states, one token at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Vector = list[float]
+Parameters = dict[str, Any]
+
+
+def lstm(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    for layer in range(layers):
+        x = direction(parameters, f"encoder.stack.{layer}.", "l0", x)
+    return x
+
+
+def bilstm(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """Each layer sees both directions of the one below."""
+    for layer in range(layers):
+        prefix = f"encoder.stack.{layer}."
+        forth = direction(parameters, prefix, "l0", x)
+        back = direction(parameters, prefix, "l0_reverse", x[::-1])[::-1]
+        x = [a + b for a, b in zip(forth, back, strict=True)]
+    return x
+
+
+def direction(parameters: Parameters, prefix: str, name: str, x: list[Vector]) -> list[Vector]:
+    """Hochreiter & Schmidhuber 1997 with forget gates, cell by cell; gates as PyTorch has them."""
+    w_x, w_h = parameters[f"{prefix}weight_ih_{name}"], parameters[f"{prefix}weight_hh_{name}"]
+    b_x, b_h = parameters[f"{prefix}bias_ih_{name}"], parameters[f"{prefix}bias_hh_{name}"]
+    size = len(w_h) // 4
+    h, c = [0.0] * size, [0.0] * size
+    states = []
+    for token in x:
+        total = [_dot(w_x[r], token) + b_x[r] + _dot(w_h[r], h) + b_h[r] for r in range(4 * size)]
+        new_h, new_c = [], []
+        for d in range(size):
+            enter, forget = _sigmoid(total[d]), _sigmoid(total[size + d])
+            candidate, leave = math.tanh(total[2 * size + d]), _sigmoid(total[3 * size + d])
+            new_c.append(forget * c[d] + enter * candidate)
+            new_h.append(leave * math.tanh(new_c[d]))
+        h, c = new_h, new_c
+        states.append(h)
+    return states
+
+
+def cnn(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """Kernels 1, 3, 5, 7 side by side, ReLU; a window sees zeros beyond the text."""
+    for layer in range(layers):
+        states: list[Vector] = [[] for _ in x]
+        for number, width in enumerate((1, 3, 5, 7)):
+            prefix = f"encoder.stack.{layer}.convolutions.{number}."
+            kernel, bias = parameters[f"{prefix}weight"], parameters[f"{prefix}bias"]
+            for place in range(len(x)):
+                states[place] += [
+                    max(0.0, _window(kernel[f], x, place, width) + bias[f])
+                    for f in range(len(kernel))
+                ]
+        x = states
+    return x
+
+
+def average(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """The released code's: a linear layer and tanh on each token."""
+    for layer in range(layers):
+        matrix = parameters[f"encoder.layers.{layer}.weight"]
+        bias = parameters[f"encoder.layers.{layer}.bias"]
+        x = [
+            [math.tanh(_dot(row, token) + b) for row, b in zip(matrix, bias, strict=True)]
+            for token in x
+        ]
+    return x
+
+
+ENCODERS = {"lstm": lstm, "bilstm": bilstm, "cnn": cnn, "average": average}
+
+
+def _window(kernel: list[Vector], x: list[Vector], place: int, width: int) -> float:
+    terms = []
+    for offset in range(width):
+        seen = place + offset - width // 2
+        if 0 <= seen < len(x):
+            terms += [kernel[d][offset] * x[seen][d] for d in range(len(x[seen]))]
+    return math.fsum(terms)
+
+
+def _dot(a: Vector, b: Vector) -> float:
+    return math.fsum(p * q for p, q in zip(a, b, strict=True))
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))

@@ -1,0 +1,61 @@
+"""jain2019's one-sequence models for one text, number by number, as §2 and the appendix say.
+
+Parameters are nested lists of floats under their names; a text is a list of token ids, of
+which the first (start) and the last (end) pass the encoder but get no attention.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from reference.encoders import ENCODERS
+
+Vector = list[float]
+Parameters = dict[str, Any]
+
+
+def forward(
+    parameters: Parameters, encoder: str, attention: str, layers: int, tokens: list[int]
+) -> tuple[Vector, Vector]:
+    """Logits, and the attention on each real token."""
+    embedded = [parameters["embedding.weight"][token] for token in tokens]
+    states = ENCODERS[encoder](parameters, embedded, layers)[1:-1]
+    scores = {"additive": additive, "dot": dot}[attention](parameters, states)
+    weights = softmax(scores)
+    context = [
+        math.fsum(weight * state[d] for weight, state in zip(weights, states, strict=True))
+        for d in range(len(states[0]))
+    ]
+    return linear(parameters["decoder.weight"], context, parameters["decoder.bias"]), weights
+
+
+def additive(parameters: Parameters, states: list[Vector]) -> Vector:
+    """v · tanh(W h + b)."""
+    matrix, bias = parameters["attention.project.weight"], parameters["attention.project.bias"]
+    (v,) = parameters["attention.score.weight"]
+    scores = []
+    for state in states:
+        hidden = [math.tanh(value) for value in linear(matrix, state, bias)]
+        scores.append(math.fsum(a * b for a, b in zip(v, hidden, strict=True)))
+    return scores
+
+
+def dot(parameters: Parameters, states: list[Vector]) -> Vector:
+    """q · h / √H."""
+    query = parameters["attention.query"]
+    scale = math.sqrt(len(query))
+    return [math.fsum(a * b for a, b in zip(query, h, strict=True)) / scale for h in states]
+
+
+def softmax(scores: Vector) -> Vector:
+    top = max(scores)
+    powers = [math.exp(score - top) for score in scores]
+    return [power / math.fsum(powers) for power in powers]
+
+
+def linear(matrix: list[Vector], x: Vector, bias: Vector) -> Vector:
+    return [
+        math.fsum(a * b for a, b in zip(row, x, strict=True)) + c
+        for row, c in zip(matrix, bias, strict=True)
+    ]

@@ -1,0 +1,218 @@
+"""The command line: what it prints, and that bad input is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from heedful.cli.main import main
+from heedful.cli.options import names, seeds
+from heedful.errors import HeedfulError
+from heedful.store import Store
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+TINY = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12"]
+
+
+def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "list", "--json")
+    found = json.loads(out)
+    assert (code, found["schema_version"]) == (0, 1)
+    kinds = {"corpus", "encoder", "attention", "edit", "saliency", "metric", "probe", "study"}
+    assert kinds <= {piece["kind"] for piece in found["pieces"]}
+    for piece in found["pieces"]:
+        assert piece["name"]
+        assert piece["description"]
+        assert piece["version"] >= 1
+        assert "paper" in piece
+    corpora = [piece for piece in found["pieces"] if piece["kind"] == "corpus"]
+    assert all(piece["licence"] and piece["citation"] for piece in corpora if piece["needs"])
+
+
+def test_every_name_is_the_pieces_own(capsys: pytest.CaptureFixture[str]) -> None:
+    from heedful.cli.list import _catalogues
+
+    for catalogue in _catalogues().values():
+        for name in catalogue:
+            assert catalogue[name].name == name
+
+
+def test_prepare_says_what_it_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "prepare", "planted", "--store", tmp_path, *TINY, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["report"]["splits"]["train"]["examples"] == 60
+    assert Store(tmp_path).open(found["run"]).kind == "corpus"
+
+
+def test_train_on_a_users_own_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("spacy")
+    rows = [{"review": f"a {w} film number {i}", "stars": w} for i in range(60) for w in "ab"]
+    pd.DataFrame(rows).to_csv(tmp_path / "mine.csv", index=False)
+    options = ["--text-column", "review", "--label-column", "stars", "--epochs", "2"]
+    code, out, _ = run(
+        capsys,
+        *("train", "--corpus", tmp_path / "mine.csv", *options, "--hidden", "8"),
+        *("--store", tmp_path / "store", "--json"),
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert {score["measure"] for score in found["scores"]} >= {"f1", "accuracy", "roc_auc"}
+    assert len(found["history"]) == 2
+
+
+def test_study_report_and_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    common = ["--store", tmp_path / "store"]
+    options = ["--corpora", "planted", "--encoders", "average", "--epochs", "1", "--limit", "40"]
+    code, out, _ = run(capsys, "study", "jain2019", *options, *common, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert len(found["summary"]) == 5
+    assert found["measured"]
+    code, out, _ = run(capsys, "report", found["run"], "-o", tmp_path / "out", *common)
+    assert code == 0
+    assert (tmp_path / "out" / "page.html").read_text(encoding="utf8").startswith("<!doctype html>")
+    assert run(capsys, "store", "ls", *common)[0] == 0
+    assert run(capsys, "store", "verify", *common)[0] == 0
+    parts = tmp_path / "parts"
+    assert run(capsys, "store", "pack", "-o", parts, "--what", "all", *common)[0] == 0
+    code, out, _ = run(
+        capsys, "store", "unpack", *parts.iterdir(), "--store", tmp_path / "other", "--json"
+    )
+    assert sorted(json.loads(out)["new"]) == Store(tmp_path / "store").keys()
+    victim = next((tmp_path / "store" / "runs").glob("probe-*/rows.parquet"))
+    victim.write_bytes(b"")
+    assert run(capsys, "store", "verify", *common)[0] == 1
+    assert run(capsys, "store", "gc", "--damaged", *common)[0] == 0
+    assert run(capsys, "store", "verify", *common)[0] == 0
+
+
+def test_dry_run_costs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = ["--corpora", "planted", "--encoders", "average", "--limit", "40", "--dry-run"]
+    code, out, _ = run(capsys, "study", "jain2019", *options, "--store", tmp_path, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["seconds"] > 0
+    assert not any(key.startswith(("model", "probe")) for key in Store(tmp_path).keys())
+
+
+def test_doctor_works_without_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "doctor", "--json", "--store", tmp_path / "none")
+    assert code == 0
+    assert json.loads(out)["corpora"]["planted"].startswith("ready")
+    assert not (tmp_path / "none").exists()
+
+
+BAD = {
+    "no such verb": ["explode"],
+    "no such option": ["list", "--colour"],
+    "no such kind": ["list", "planets"],
+    "no such corpus": ["prepare", "sstt"],
+    "corpus without data": ["prepare", "sst"],
+    "data dir missing": ["prepare", "sst", "--data-dir", "TMP/none"],
+    "file missing": ["prepare", "TMP/none.csv"],
+    "file of unknown kind": ["prepare", "TMP/file.xyz"],
+    "empty file": ["prepare", "TMP/empty.csv"],
+    "column missing": ["prepare", "TMP/good.csv", "--text-column", "review"],
+    "label missing": ["prepare", "TMP/good.csv", "--label-column", "stars"],
+    "one class": ["prepare", "TMP/one.csv"],
+    "not utf8": ["prepare", "TMP/latin.csv"],
+    "broken json": ["prepare", "TMP/broken.jsonl"],
+    "broken parquet": ["prepare", "TMP/broken.parquet"],
+    "limit of zero": ["prepare", "planted", "--limit", "0"],
+    "parameter without value": ["prepare", "planted", "--param", "n_train"],
+    "unknown parameter": ["prepare", "planted", "--param", "n_trian=5"],
+    "impossible parameter": ["prepare", "planted", "--param", "n_train=-5"],
+    "parameter of wrong type": ["prepare", "planted", "--param", "n_train=many"],
+    "impossible tokenizer": ["prepare", "planted", "--param", "tokenizer=magic"],
+    "vectors missing": ["prepare", "planted", "--param", "vectors=TMP/none.vec"],
+    "corpus not given": ["train"],
+    "unknown encoder": ["train", "--corpus", "planted", "--encoder", "gru9"],
+    "unknown attention": ["train", "--corpus", "planted", "--attention", "magic"],
+    "too many layers": ["train", "--corpus", "planted", "--layers", "9"],
+    "unknown sizes": ["train", "--corpus", "planted", "--sizes", "huge"],
+    "odd hidden size": ["train", "--corpus", "planted", "--hidden", "7"],
+    "no epochs": ["train", "--corpus", "planted", "--epochs", "0"],
+    "negative rate": ["train", "--corpus", "planted", "--learning-rate", "-1"],
+    "unknown dev metric": ["train", "--corpus", "planted", "--select", "bleu"],
+    "unknown device": ["train", "--corpus", "planted", "--device", "tpu"],
+    "negative seed": ["train", "--corpus", "planted", "--seed", "-1"],
+    "no threads": ["train", "--corpus", "planted", "--threads", "0"],
+    "text for a number": ["train", "--corpus", "planted", "--epochs", "many"],
+    "store is a file": ["train", "--corpus", "planted", "--store", "TMP/good.csv"],
+    "unknown study": ["study", "jain2020"],
+    "study, unknown corpus": ["study", "jain2019", "--corpora", "sts"],
+    "study, unknown encoder": ["study", "jain2019", "--corpora", "planted", "--encoders", "x"],
+    "study, empty name": ["study", "jain2019", "--corpora", "planted,,sst"],
+    "study, twice the same": ["study", "jain2019", "--corpora", "planted,planted"],
+    "study, seeds in words": ["study", "jain2019", "--corpora", "planted", "--seeds", "two"],
+    "study, no seeds": ["study", "jain2019", "--corpora", "planted", "--seeds", "0"],
+    "study, precision": ["study", "jain2019", "--corpora", "planted", "--precision", "half"],
+    "study, batch size": ["study", "jain2019", "--corpora", "planted", "--batch-size", "0"],
+    "report without runs": ["report"],
+    "report of nothing": ["report", "study-0000"],
+    "store missing": ["store", "ls", "--store", "TMP/none"],
+    "verify nothing": ["store", "verify", "--store", "TMP/none"],
+    "pack nothing": ["store", "pack", "--store", "TMP/empty"],
+    "pack what": ["store", "pack", "--what", "everything", "--store", "TMP/empty"],
+    "unpack nothing": ["store", "unpack", "TMP/none.000"],
+    "unpack rubbish": ["store", "unpack", "TMP/good.csv"],
+    "export nothing": ["store", "export", "probe-1", "rows", "-o", "TMP/x.csv"],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file.xyz").write_text("text,label\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "good.csv").write_text("text,label\ngood,1\nbad,0\n")
+    (tmp_path / "one.csv").write_text("text,label\ngood,1\nfine,1\n")
+    (tmp_path / "latin.csv").write_bytes("text,label\ncaf\xe9,1\nbad,0\n".encode("latin1"))
+    (tmp_path / "broken.jsonl").write_text('{"text": "a", "label": 1}\n{"text": \n')
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing more")
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments", BAD.values(), ids=BAD.keys())
+def test_bad_input(
+    arguments: list[str],
+    files: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Exit code 2, one sentence on standard error, nothing on standard output, no run left."""
+    monkeypatch.chdir(files)
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    code, out, err = run(capsys, *(argument.replace("TMP", str(files)) for argument in arguments))
+    assert code == 2, err
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") <= 2  # a progress line may stand before it
+    assert "Traceback" not in err
+    assert not list(files.glob("**/model-*")) + list(files.glob("**/*.writing"))
+
+
+def test_seeds_and_names() -> None:
+    assert seeds("3") == [0, 1, 2]
+    assert seeds("4,7") == [4, 7]
+    assert names("a, b", "--x") == ["a", "b"]
+    with pytest.raises(HeedfulError):
+        seeds("1,-2")
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version")[1].startswith("heedful ")
+    code, out, _ = run(capsys)
+    assert code == 0
+    assert "study" in out
