@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from edit_cases import CASES, edit_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from edit_cases import CASES, edit_case
 from heedful.edits import EDITS
 from heedful.edits.build import build_edit
 from heedful.edits.custom import custom
@@ -46,9 +46,7 @@ def make_call(shape: str, lengths: tuple[int, ...] = LENGTHS, pad: int = 0) -> S
 
 
 def allowed(call: SiteCall) -> dict[str, Tensor]:
-    return {
-        name: mask.any(0).any(0) for name, mask in zip(call.ids, call.mask, strict=True)
-    }
+    return {name: mask.any(0).any(0) for name, mask in zip(call.ids, call.mask, strict=True)}
 
 
 def take(call: SiteCall, rows: list[int]) -> SiteCall:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny import FAMILIES
 
 from heedful.errors import HeedfulError
 from heedful.models.build import build
 from heedful.specs import ModelSpec
+from tiny import FAMILIES
 
 VECTORS = torch.arange(60.0).reshape(12, 5)
 

@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from edit_cases import CASES, edit_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.one_text import forward
-from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model, with_mask
 
+from edit_cases import CASES, edit_case
 from heedful.edits.custom import custom
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.one_sequence import OneSequence
 from heedful.models.output import TARGETS, class_logits, probabilities
 from heedful.types import Batch, Keep, Text, rows
+from reference.one_text import forward
+from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model, with_mask
 
 EVERYTHING = Keep(states=True, embeddings=True, token_logits=True)
 
@@ -132,7 +132,9 @@ def test_only_what_was_asked_for_is_kept(ragged: Batch) -> None:
 def test_a_batch_without_gradients_is_traced_without_them(ragged: Batch) -> None:
     with torch.no_grad():
         trace = tiny_model()(ragged, keep=EVERYTHING)
-    assert not trace.logits.requires_grad and not trace.embeddings["a"].requires_grad
+    linear = trace.token_logits["attention"]
+    kept = [trace.logits, trace.embeddings["a"], trace.states["attention"], linear.bias]
+    assert not any(tensor.requires_grad for tensor in [*kept, linear.values])
 
 
 @pytest.mark.parametrize(("encoder", "attention"), FAMILIES)

@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from tiny import batch_of
 from torch import nn
 
 from heedful.models.attention.additive import Additive
@@ -19,6 +18,7 @@ from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.one_sequence import OneSequence
 from heedful.specs import ModelSpec
 from heedful.types import Batch
+from tiny import batch_of
 
 # Tokens 4 and 5 are embedded as (1, 0) and (0, 2); start and end as large numbers that must
 # not be attended to, padding as NaN.

@@ -6,12 +6,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.deletion import delete_each
-from tiny import FAMILIES, tiny_batch, tiny_model
 
 from heedful.models import one_sequence
 from heedful.models.one_sequence import OneSequence
 from heedful.types import Batch
+from reference.deletion import delete_each
+from tiny import FAMILIES, tiny_batch, tiny_model
 
 
 def check(model: OneSequence, batch: Batch, tolerance: float) -> None:
@@ -64,10 +64,10 @@ def test_the_only_token_leaves_the_bias(encoder: str) -> None:
 
 
 def test_a_token_that_has_all_the_attention_loses_none_of_the_rest() -> None:
-    """Scores 2000 apart: the rest's share underflows, yet without the top token it is all."""
+    """Scores hundreds apart: beside it the rest is rounding, yet without it the rest is all."""
     model = tiny_model("average", "dot", double=True)
     with torch.no_grad():
-        model.attention.query *= 1000
+        model.attention.query *= 50
         batch = tiny_batch((7, 5))
         assert model(batch).weights["attention"].amax() == 1.0
         check(model, batch, 1e-9)

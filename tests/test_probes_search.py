@@ -6,13 +6,13 @@ import math
 
 import pytest
 import torch
-from reference.search import objective, trajectory
 from torch import Tensor
 
 from heedful.metrics.entropy import entropy
 from heedful.metrics.jsd import jsd
 from heedful.metrics.tvd import tvd
 from heedful.probes.search import Outputs, SearchParams, search
+from reference.search import objective, trajectory
 
 BIAS, EPSILON = -0.4, 0.01
 

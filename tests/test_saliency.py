@@ -9,9 +9,6 @@ import torch
 from captum.attr import InputXGradient, LayerGradientXActivation, Saliency
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.deletion import delete_each
-from reference.gradient import embedding_gradient
-from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
@@ -23,6 +20,9 @@ from heedful.saliency.gradient import gradient
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.leave_one_out import leave_one_out
 from heedful.types import Batch, Text
+from reference.deletion import delete_each
+from reference.gradient import embedding_gradient
+from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
 
 ENCODERS = ["bilstm", "lstm", "cnn", "average"]
 
@@ -72,9 +72,7 @@ def test_every_saliency_ignores_batches_and_padding(
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("name", list(SALIENCIES))
-def test_no_saliency_leaves_a_trace(
-    name: str, encoder: str, training: bool, ragged: Batch
-) -> None:
+def test_no_saliency_leaves_a_trace(name: str, encoder: str, training: bool, ragged: Batch) -> None:
     model = tiny_model(encoder).train(training)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     with torch.no_grad():  # what is outside does not matter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 
@@ -17,7 +17,7 @@ from heedful.models.one_sequence import OneSequence
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Text
 
-WORDS, EMBEDDING, HIDDEN = 14, 5, 8
+WORDS, EMBEDDING, HIDDEN = 40, 5, 8
 START, END = 2, 3
 FAMILIES = list(product(ENCODERS, ATTENTIONS))
 
@@ -45,9 +45,11 @@ def tiny_model(
 
 
 def tiny_batch(lengths: Iterable[int], seed: int = 0, pad: int = 0, classes: int = 2) -> Batch:
-    """Texts of so many real tokens between start and end, with `pad` columns of extra padding."""
+    """Texts of so many real tokens between start and end, with `pad` columns of extra padding.
+
+    No token occurs twice in a text: repeated neighbours tie where one is left out."""
     generator = np.random.default_rng(seed)
-    rows = [[START, *generator.integers(4, WORDS, n).tolist(), END] for n in lengths]
+    rows = [[START, *generator.permutation(np.arange(4, WORDS))[:n].tolist(), END] for n in lengths]
     labels = generator.integers(0, classes, len(rows)).tolist()
     return batch_of(rows, tuple(f"text-{i}" for i in range(len(rows))), labels, pad)
 
@@ -80,10 +82,9 @@ def without(batch: Batch, example: int, position: int) -> Batch:
     return batch_of([row[:position] + row[position + 1 :]], one.ids, [0], 0)
 
 
-def real_positions(batch: Batch) -> Iterator[tuple[int, int]]:
+def real_positions(batch: Batch) -> list[tuple[int, int]]:
     """Every (example, position) that may be attended."""
-    for example, position in batch.texts["a"].mask.nonzero().tolist():
-        yield example, position
+    return [(example, place) for example, place in batch.texts["a"].mask.nonzero().tolist()]
 
 
 def tiny_split(lengths: Iterable[int], seed: int = 0, classes: int = 2) -> Split:

@@ -6,7 +6,6 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-@runtime_checkable
 class Progress(Protocol):
     """Called with a label, the work done and the total."""
 

@@ -74,7 +74,6 @@ class SiteCall:
 
 
 @runtime_checkable
-@runtime_checkable
 class Edit(Protocol):
     """An intervention on attention: new weights of the same shape."""
 
@@ -121,7 +120,6 @@ class Trace:
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
 
 
-@runtime_checkable
 @runtime_checkable
 class Model(Protocol):
     """The contract of every model family."""

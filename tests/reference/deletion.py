@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import torch
-from tiny import real_positions, without
 from torch import Tensor
+
+from tiny import real_positions, without
 
 
 def delete_each(model: Any, batch: Any) -> Tensor:

@@ -74,14 +74,17 @@ class OneSequence(nn.Module):
         if SITE.name in edits:
             weights = edits[SITE.name](SiteCall(SITE, weights, mask[:, None, None], batch.ids))
         context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
-        token_logits = TokenLogits(self._token_logits(states), self.decoder.bias)
         return Trace(
             logits=self.decoder(context),
             weights={SITE.name: weights},
             masks={SITE.name: mask[:, None, None]},
             states={SITE.name: states} if keep.states else {},
-            token_logits={SITE.name: token_logits} if keep.token_logits else {},
+            token_logits={SITE.name: self._linear(states)} if keep.token_logits else {},
         )
+
+    def _linear(self, states: Tensor) -> TokenLogits:
+        # a copy: the parameter itself would bring gradients into a trace made without them
+        return TokenLogits(self._token_logits(states), self.decoder.bias.clone())
 
     def _token_logits(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.decoder.weight)

@@ -110,10 +110,12 @@ class _Trial:
 
     def _start(self, params: SearchParams) -> Tensor:
         """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: the likeliest permutations of α̂,
-        which have its entropy to begin with."""
+        which have its entropy to begin with, a little off: where one equals α̂ itself, the
+        slope is zero, and rounding would decide which way the search goes, if any."""
         shape = (params.candidates, self.attention.shape[1])
+        noise = keyed_normal(self.keys, shape)
         if params.entropy_within is None:
-            return 3 * keyed_normal(self.keys, shape)
+            return 3 * noise
         draws = permuted_weights(self.view, self.keys, _PERMUTATIONS).double()
         with torch.no_grad():
             moved = tvd(self._outputs(draws), self._outputs(self.attention[:, None]))
@@ -122,7 +124,7 @@ class _Trial:
         merit = torch.where(moved <= self.epsilon, 1 + apart, -moved)
         best = merit.topk(params.candidates, -1).indices
         chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
-        return chosen.clamp_min(1e-12).log()
+        return chosen.clamp_min(1e-12).log() + 1e-3 * noise
 
     def _report(self, name: str, weights: Tensor) -> None:
         weights, moved = self._put_back(weights)

@@ -1,6 +1,6 @@
-"""Several adversaries that also differ from each other (jain2019, Eq. for k adversaries).
+"""Several adversaries that also differ from each other (jain2019, Eq. 2).
 
-The objective Σ_i JSD(α_i, α̂) + mean over pairs JSD(α_i, α_j) is convex in each α_i, so
+The objective Σ_i JSD(α_i, α̂) + 1/(k(k−1)) Σ_{i<j} JSD(α_i, α_j) is convex in each α_i, so
 each is moved in turn to its exact best vertex until nothing improves. Every step is
 exact; where it ends is a *local* optimum.
 """
@@ -24,7 +24,7 @@ def diverse(
     attention: Float[Tensor, "n k"],
     count: int,
 ) -> Float[Tensor, "n m k"]:
-    """`count` feasible attentions per row, the first of them the single furthest one."""
+    """`count` feasible attentions per row; the single furthest one is where they start."""
     pairs = 1 / (count * (count - 1)) if count > 1 else 0.0
     chosen = [furthest(z, mask, low, high, attention[:, None]).weights]
     while len(chosen) < count:

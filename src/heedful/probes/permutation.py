@@ -52,7 +52,9 @@ def _sampled(
     each: Pass, site: SiteSpec, view: AttentionRows, seed: int, permutations: int
 ) -> dict[str, Tensor]:
     keys = row_keys(each, site, view, seed, "permutation")
-    original = each.probabilities[view.example]
+    # through the same arithmetic, so that what is not moved is at distance 0
+    with torch.no_grad():
+        original = outputs(each, site, view, view.weights[:, None].double())[:, 0]
     step = max(1, _DRAWS_AT_ONCE // (permutations * view.weights.shape[1]))
     parts = []
     with torch.no_grad():
@@ -77,7 +79,7 @@ def _moments(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tenso
         2, top[:, None, None].expand(-1, token_logits.values.shape[1], 1)
     )
     z = z.squeeze(2)[view.example]
-    n = view.mask.sum(-1)
+    n = view.mask.sum(-1).double()  # 1 / integer would be single precision
     z_mean = (z * view.mask).sum(-1) / n
     weights = view.weights.double()
     spread_z = (((z - z_mean[:, None]) * view.mask) ** 2).sum(-1)

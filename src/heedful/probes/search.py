@@ -1,6 +1,6 @@
 """Adversarial attention by gradient search (jain2019, §4.2.2): found, so a lower bound.
 
-Minimised is Σ_i [−JSD(α_i, α̂) + λ·max(0, TVD_i − ε)] minus the mean pairwise JSD. The best
+Minimised is Σ_i [−JSD(α_i, α̂) + λ·max(0, TVD_i − ε)] − 1/(k(k−1)) Σ_{i<j} JSD(α_i, α_j). The best
 feasible candidate of *all* steps is kept, not the last one.
 
 The divergence's own gradient is written out (one logarithm a step instead of a graph);
@@ -125,7 +125,7 @@ def _keep_best(best: Found, weights: Tensor, apart: Tensor, step: int) -> Found:
 
 
 def _spread_slope(w: Tensor, log_w: Tensor) -> Tensor | float:
-    """The slope of the mean pairwise JSD of the candidates."""
+    """The slope of 1/(k(k−1)) Σ_{i<j} JSD(α_i, α_j) (jain2019, Eq. 2)."""
     m = w.shape[1]
     if m < 2:
         return 0.0

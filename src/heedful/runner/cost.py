@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.corpora.prepared import Prepared
+from heedful.corpora.split import Split
 from heedful.models.build import build
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
@@ -50,9 +51,9 @@ def _train_seconds(corpus: Run, cell: Cell, spec: TrainSpec, machine: Machine) -
     prepared = Prepared(corpus)
     sample = _Sampled(prepared, spec.batch_size * 4)
     model = build(cell.model, prepared.vectors, len(prepared.labels), 0)
-    epochs = TrainSpec(**{**spec.__dict__, "epochs": _WARM})
+    epochs = replace(spec, epochs=_WARM)
     started = time.perf_counter()
-    history = train(model, sample, epochs, 0, machine.device).history  # type: ignore[arg-type]
+    history = train(model, sample, epochs, 0, machine.device).history
     setup = time.perf_counter() - started - history["seconds"].sum()
     epoch = float(history["seconds"].iloc[-1])
     return setup + epoch * spec.epochs * len(prepared.split("train")) / len(sample.split("train"))
@@ -80,11 +81,11 @@ class _Sampled:
         self.labels = corpus.labels
         self._splits = {name: _typical(corpus.split(name), count) for name in ("train", "dev")}
 
-    def split(self, name: str):  # type: ignore[no-untyped-def]
+    def split(self, name: str) -> Split:
         return self._splits[name]
 
 
-def _typical(split, count: int):  # type: ignore[no-untyped-def]
+def _typical(split: Split, count: int) -> Split:
     """Evenly spaced over the lengths, so that the sample's mean length is the corpus's."""
     order = split.lengths.argsort(kind="stable")
     step = max(1, len(order) // count)

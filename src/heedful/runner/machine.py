@@ -40,4 +40,7 @@ def machine(device: str = "auto", threads: int | None = None, batch_size: int = 
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if threads is not None:
         torch.set_num_threads(threads)
+    # TF32 keeps ten bits: enough to train, too few to compare two almost equal outputs
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = False
     return Machine(device, torch.get_num_threads(), batch_size)

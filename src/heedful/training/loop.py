@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pandas as pd
 import torch
 from accelerate import Accelerator
 from torch import nn
 
-from heedful.corpora.prepared import Prepared
 from heedful.corpora.split import Split
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
@@ -28,6 +29,15 @@ VERSION = 1
 """Goes up whenever the same spec and seed would give other weights."""
 
 
+class Data(Protocol):
+    """What training asks of a corpus."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+    def split(self, name: str) -> Split: ...
+
+
 @dataclass(frozen=True)
 class Trained:
     """A model with its best weights, and what happened in each epoch."""
@@ -38,7 +48,7 @@ class Trained:
 
 def train(
     model: OneSequence,
-    corpus: Prepared,
+    corpus: Data,
     spec: TrainSpec,
     seed: int,
     device: str = "cpu",
@@ -125,6 +135,8 @@ def _optimizer(model: OneSequence, spec: TrainSpec) -> torch.optim.Optimizer:
 def _record(
     done: Progressed, model: OneSequence, loss: float, score: float, started: float
 ) -> None:
+    if math.isnan(score):  # it would beat no other, and the first epoch would be kept unsaid
+        raise HeedfulError("the dev split has no such score: it needs examples of every class.")
     seconds = round(time.perf_counter() - started, 3)
     done.history.append(
         {"epoch": done.epochs + 1, "loss": loss, "dev_score": score, "seconds": seconds}

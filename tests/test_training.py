@@ -1,0 +1,291 @@
+"""Training: batches, loss, seeds, and going on after a kill exactly where it stopped."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.corpora.prepared import Prepared
+from heedful.errors import HeedfulError
+from heedful.models.build import build
+from heedful.models.one_sequence import OneSequence
+from heedful.specs import ModelSpec, TrainSpec
+from heedful.training import loop
+from heedful.training.batches import bucketed
+from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.loop import Trained, train
+from heedful.training.objective import objective
+from heedful.training.predict import predict
+from tiny import tiny_model
+
+SPEC = TrainSpec(epochs=4, learning_rate=0.02)
+
+
+def fresh(planted: Prepared, encoder: str = "cnn", seed: int = 0) -> OneSequence:
+    return build(ModelSpec(encoder, hidden=8), planted.vectors, len(planted.labels), seed)
+
+
+def weights(result: Trained) -> dict[str, bytes]:
+    return {name: value.numpy().tobytes() for name, value in result.model.state_dict().items()}
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=300),
+    st.integers(1, 40),
+    st.integers(0, 5),
+    st.integers(0, 5),
+)
+def test_batches_hold_every_example_once(
+    lengths: list[int], size: int, seed: int, epoch: int
+) -> None:
+    batches = bucketed(np.array(lengths), size, seed, epoch)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
+    assert all(1 <= len(batch) <= size for batch in batches)
+    assert len(batches) == math.ceil(len(lengths) / size)
+    again = bucketed(np.array(lengths), size, seed, epoch)
+    assert all(np.array_equal(a, b) for a, b in zip(batches, again, strict=True))
+
+
+def test_batches_depend_on_seed_and_epoch_alone() -> None:
+    lengths = np.random.default_rng(0).integers(1, 50, 400)
+    orders = {
+        tuple(np.concatenate(bucketed(lengths, 8, seed, epoch)))
+        for seed in range(3)
+        for epoch in range(3)
+    }
+    assert len(orders) == 9
+    np.random.default_rng(1).random(5)
+    torch.manual_seed(9)
+    first = np.concatenate(bucketed(lengths, 8, 2, 1))
+    assert tuple(first) in orders
+
+
+def test_batches_are_of_like_length_but_in_no_order() -> None:
+    lengths = np.random.default_rng(0).integers(1, 500, 400)
+    batches = bucketed(lengths, 8, 0, 0)
+    spread = np.mean([np.ptp(lengths[batch]) for batch in batches])
+    assert spread < 30
+    means = [lengths[batch].mean() for batch in batches]
+    assert means != sorted(means)
+
+
+def test_a_positive_counts_n_over_n_positive_less_one() -> None:
+    """Six of eight are negative: a positive counts 8/2 − 1 = 3 times."""
+    labels = torch.tensor([0, 0, 0, 0, 0, 0, 1, 1])
+    lossy = objective(labels, 2, True)
+    logits = torch.tensor([[0.0], [math.log(3.0)]])
+    by_hand = (math.log(2) + 3 * -math.log(0.75)) / 2
+    assert lossy(logits, torch.tensor([0, 1])).item() == pytest.approx(by_hand, rel=1e-5)
+    plain = (math.log(2) - math.log(0.75)) / 2
+    unweighted = objective(labels, 2, False)(logits, torch.tensor([0, 1]))
+    assert unweighted.item() == pytest.approx(plain, rel=1e-5)
+
+
+def test_several_classes_count_by_their_share() -> None:
+    """Counts 1, 2, 3 of 6: weights 6/(3·1), 6/(3·2), 6/(3·3)."""
+    lossy = objective(torch.tensor([0, 1, 1, 2, 2, 2]), 3, True)
+    for label, weight in enumerate((2.0, 1.0, 2 / 3)):
+        value = lossy(torch.zeros(1, 3), torch.tensor([label])).item()
+        assert value == pytest.approx(weight * math.log(3), rel=1e-5)
+
+
+def test_the_loss_goes_down_and_something_is_learned(planted: Prepared) -> None:
+    result = train(fresh(planted), planted, replace(SPEC, epochs=6), seed=0)
+    losses = result.history["loss"]
+    assert losses.iloc[-1] < 0.7 * losses.iloc[0]
+    assert result.history["dev_score"].max() > 0.7
+    assert result.history["epoch"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert not any(module.training for module in result.model.modules())
+
+
+@pytest.mark.parametrize("encoder", ["cnn", "bilstm"])
+def test_the_same_seed_gives_the_same_bytes(planted: Prepared, encoder: str) -> None:
+    spec = replace(SPEC, epochs=2)
+    first, again, other = (
+        weights(train(fresh(planted, encoder), planted, spec, seed)) for seed in (3, 3, 4)
+    )
+    assert first == again and first != other
+
+
+class Killed(Exception):
+    pass
+
+
+def killer(epoch: int):  # type: ignore[no-untyped-def]
+    """Dies in the middle of that epoch."""
+
+    def progress(label: str, done: int, total: int) -> None:
+        if label.startswith(f"epoch {epoch} of") and done == total // 2:
+            raise Killed
+
+    return progress
+
+
+@pytest.mark.parametrize("encoder", ["cnn", "bilstm"])
+def test_a_killed_training_ends_like_one_that_was_not(
+    planted: Prepared, tmp_path: Path, encoder: str
+) -> None:
+    whole = train(fresh(planted, encoder), planted, SPEC, 0)
+    for epoch in (3, 4):
+        with pytest.raises(Killed):
+            model = fresh(planted, encoder)
+            train(model, planted, SPEC, 0, scratch=tmp_path, progress=killer(epoch))
+    told: list[str] = []
+    model = fresh(planted, encoder, seed=99)  # whatever it starts from: the checkpoint counts
+    resumed = train(
+        model, planted, SPEC, 0, scratch=tmp_path, progress=lambda label, *_: told.append(label)
+    )
+    assert set(told) == {"epoch 4 of 4"}
+    assert weights(resumed) == weights(whole)
+    columns = ["epoch", "loss", "dev_score"]
+    assert resumed.history[columns].equals(whole.history[columns])
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
+
+
+def test_a_finished_training_is_not_done_again(planted: Prepared, tmp_path: Path) -> None:
+    first = train(fresh(planted), planted, SPEC, 0, scratch=tmp_path)
+    again = train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=killer(1))
+    assert weights(again) == weights(first)
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "rubbish"])
+def test_a_damaged_checkpoint_is_left_aside(planted: Prepared, tmp_path: Path, damage: str) -> None:
+    with pytest.raises(Killed):
+        train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=killer(3))
+    path = tmp_path / "checkpoint.safetensors"
+    whole = path.read_bytes()
+    half = whole[: len(whole) // 2]
+    path.write_bytes({"empty": b"", "half": half, "rubbish": b"x" * 999}[damage])
+    told: list[str] = []
+    restarted = train(
+        fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=lambda x, *_: told.append(x)
+    )
+    assert told[0] == "epoch 1 of 4"
+    assert weights(restarted) == weights(train(fresh(planted), planted, SPEC, 0))
+
+
+def test_a_checkpoint_holds_everything(tmp_path: Path) -> None:
+    model = tiny_model("cnn")
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=True)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    done = Progressed([{"epoch": 1, "loss": 0.1 + 0.2}], 1 / 3, {"x": torch.tensor([1.0])})
+    save(tmp_path / "c.safetensors", model, optimizer, done)
+    other = tiny_model("cnn", seed=5)
+    target = torch.optim.Adam(other.parameters(), amsgrad=True)
+    back = load(tmp_path / "c.safetensors", other, target)
+    assert back == done
+    assert all(torch.equal(v, other.state_dict()[k]) for k, v in model.state_dict().items())
+    for index, state in optimizer.state_dict()["state"].items():
+        found = target.state_dict()["state"][index]
+        assert set(found) == {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"}
+        assert all(torch.equal(found[name], value) for name, value in state.items())
+    assert load(tmp_path / "missing.safetensors", other, target) is None
+
+
+def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]:
+    """The dev scores are given; the weights after each epoch are kept."""
+    seen: list[dict[str, torch.Tensor]] = []
+
+    def selector(spec: TrainSpec, classes: int):  # type: ignore[no-untyped-def]
+        def score(model: OneSequence, dev: object, device: str) -> float:
+            seen.append({name: value.clone() for name, value in model.state_dict().items()})
+            return scores[len(seen) - 1]
+
+        return score
+
+    monkeypatch.setattr(loop, "_selector", selector)
+    return seen
+
+
+def test_the_best_epoch_is_kept(planted: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = scripted([0.5, 0.8, 0.8, 0.6], monkeypatch)
+    kept = train(fresh(planted), planted, SPEC, 0).model.state_dict()
+    assert all(torch.equal(kept[name], value) for name, value in seen[1].items())
+    assert not torch.equal(kept["decoder.weight"], seen[2]["decoder.weight"])
+
+
+def test_patience_runs_out(planted: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = scripted([0.5, 0.6, 0.6, 0.55, 0.9, 0.9], monkeypatch)
+    result = train(fresh(planted), planted, replace(SPEC, epochs=6, patience=2), 0)
+    assert result.history["dev_score"].tolist() == [0.5, 0.6, 0.6, 0.55]
+    kept = result.model.state_dict()
+    assert torch.equal(kept["decoder.weight"], seen[1]["decoder.weight"])
+
+
+def test_a_score_that_is_no_number_is_refused(
+    planted: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dev split of one class has no ROC-AUC, and no epoch would be the best one."""
+    scripted([math.nan], monkeypatch)
+    with pytest.raises(HeedfulError, match="dev"):
+        train(fresh(planted), planted, SPEC, 0)
+
+
+def test_decay_is_kept_off_attention(planted: Prepared) -> None:
+    """With a decay that dwarfs the gradient all but attention shrinks."""
+    spec = TrainSpec(epochs=1, batch_size=4, learning_rate=1e-2, weight_decay=1e4)
+    before, after = fresh(planted), train(fresh(planted), planted, spec, 0).model
+    everywhere = train(fresh(planted), planted, replace(spec, decay_attention=True), 0).model
+
+    def size(model: OneSequence, part: str) -> float:
+        return float(sum(p.detach().norm() for p in getattr(model, part).parameters()))
+
+    assert size(after, "decoder") < 0.5 * size(before, "decoder")
+    assert size(after, "attention") > 0.9 * size(before, "attention")
+    assert size(everywhere, "attention") < 0.9 * size(after, "attention")
+
+
+def test_a_fixed_embedding_stays(planted: Prepared) -> None:
+    spec = ModelSpec("cnn", hidden=8, train_embedding=False)
+    model = build(spec, planted.vectors, 2, 0)
+    result = train(model, planted, replace(SPEC, epochs=1), 0)
+    assert torch.equal(result.model.embedding.weight, planted.vectors)
+
+
+def test_clipping_bounds_the_gradient(planted: Prepared) -> None:
+    plain = weights(train(fresh(planted), planted, replace(SPEC, epochs=1), 0))
+    clipped = weights(train(fresh(planted), planted, replace(SPEC, epochs=1, clip=1e-3), 0))
+    assert plain != clipped
+
+
+def test_a_loss_that_is_no_number_is_named(planted: Prepared) -> None:
+    model = fresh(planted)
+    with torch.no_grad():
+        model.decoder.bias.fill_(math.nan)
+    with pytest.raises(HeedfulError, match="lower --learning-rate"):
+        train(model, planted, SPEC, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 0}, "at least 1"),
+        ({"batch_size": 0}, "at least 1"),
+        ({"learning_rate": 0.0}, "above 0"),
+        ({"learning_rate": math.nan}, "above 0"),
+        ({"clip": 0.0}, "above 0"),
+        ({"patience": 0}, "at least 1"),
+        ({"select": "loss"}, "roc_auc, accuracy or f1"),
+    ],
+)
+def test_a_wrong_spec_is_named(planted: Prepared, change: dict, message: str) -> None:
+    with pytest.raises(HeedfulError, match=message):
+        train(fresh(planted), planted, replace(SPEC, **change), 0)
+
+
+def test_predictions_come_in_the_order_of_the_split(planted: Prepared) -> None:
+    split, model = planted.split("test"), fresh(planted)
+    whole = predict(model, split, "cpu", 7)
+    assert whole.shape == (60, 2)
+    for index in (0, 17, 59):
+        alone = predict(model, split.subset([index]), "cpu")
+        np.testing.assert_allclose(whole[index], alone[0], atol=1e-6)
