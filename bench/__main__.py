@@ -50,12 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = differences.setdefault(size.name, {})
         for part in (part for part in PARTS if part.split(" ")[0] in wanted):
             _say(f"{size.name}: {part} …")
-            rows.append(trial.row(part))
+            rows.append(_tell(trial.row(part)))
             found |= agreement(trial, part)
     if "encoders" in wanted:
         rows += _other_encoders(data, plan, differences)
     reaches = _reaches(model, data, plan) if "reach" in wanted else []
     facts["agreement"] = differences
+    facts["machine"]["load after"] = machine().get("load")
     report = as_json(facts, rows, reaches)
     print(json.dumps(report, indent=2) if options.json else _text(report, rows, reaches))
 
@@ -77,7 +78,8 @@ def _other_encoders(data: Data, plan: Plan, differences: dict[str, dict[str, flo
         for size in plan.sizes:
             _say(f"{size.name}: leave_one_out, {encoder} …")
             trial = Trial(model, data.split(size.name), plan, size)
-            rows.append(trial.row("leave_one_out", label=f"leave_one_out ({encoder})"))
+            label = f"leave_one_out ({encoder})"
+            rows.append(_tell(trial.row("leave_one_out", label=label)))
             for name, value in agreement(trial, "leave_one_out").items():
                 differences[size.name][f"{encoder}, {name}"] = value
     return rows
@@ -111,6 +113,13 @@ def _text(report: dict[str, Any], rows: Sequence[Row], reaches: Sequence[Reach])
         parts += ["", f"agreement, {size}"] if found else []
         parts += [f"  {name}: {value:.3g}" for name, value in found.items()]
     return "\n".join([*parts, "", *NOTES])
+
+
+def _tell(row: Row) -> Row:
+    """As soon as it is known: a bench that is stopped has still said something."""
+    seconds = f"{row.reference_seconds:.3f} s, ours {row.ours_seconds:.3f} s"
+    _say(f"  {row.ratio:.1f}×: reference {seconds}")
+    return row
 
 
 def _say(message: str) -> None:

@@ -17,6 +17,7 @@ NOTES = (
     "MB: peak beyond what was held before, in the first run; passes are part of both sides,",
     "except that our gradient and leave_one_out are given the passes all probes share.",
     "reference times are added up from passes and parts; a battery's MB are the largest part's.",
+    "load: other work on the machine makes all times longer; compare within one run only.",
     "s (those): the same search over only the texts that reach 99% of the exact value.",
 )
 
@@ -47,7 +48,7 @@ def machine() -> dict[str, Any]:
         "device": "cpu",
     }
     if hasattr(os, "getloadavg"):
-        facts["load before"] = round(os.getloadavg()[0], 2)
+        facts["load"] = round(os.getloadavg()[0], 2)
     return facts
 
 

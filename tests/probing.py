@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-from torch import Tensor
 
 from heedful.corpora.split import Split
 from heedful.models.one_sequence import OneSequence
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
-from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Trace
+from heedful.types import Batch, Deleted, Edits, Keep, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
 
@@ -59,5 +58,5 @@ class Bent:
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.model.resume(batch, trace, edits)
 
-    def without_each(self, batch: Batch) -> Tensor:
+    def without_each(self, batch: Batch) -> Deleted:
         return self.model.without_each(batch)

@@ -15,7 +15,9 @@ from tiny import FAMILIES, tiny_batch, tiny_model
 
 
 def check(model: OneSequence, batch: Batch, tolerance: float) -> None:
-    found = model.without_each(batch)
+    deleted = model.without_each(batch)
+    torch.testing.assert_close(deleted.whole, model(batch).logits.double(), atol=1e-5, rtol=0)
+    found = deleted.less
     expected = delete_each(model, batch)
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=0, equal_nan=True)
 
@@ -50,16 +52,16 @@ def test_small_chunks_change_nothing(
 ) -> None:
     model = tiny_model(encoder, double=True, layers=2)
     with torch.no_grad():
-        whole = model.without_each(ragged)
+        whole = model.without_each(ragged).less
         monkeypatch.setattr(one_sequence, "_STATES_AT_ONCE", 1)
-        torch.testing.assert_close(model.without_each(ragged), whole, equal_nan=True)
+        torch.testing.assert_close(model.without_each(ragged).less, whole, equal_nan=True)
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "lstm", "cnn", "average"])
 def test_the_only_token_leaves_the_bias(encoder: str) -> None:
     model = tiny_model(encoder, classes=3)
     with torch.no_grad():
-        logits = model.without_each(tiny_batch((1,)))[0, 1]
+        logits = model.without_each(tiny_batch((1,))).less[0, 1]
     assert torch.equal(logits, model.decoder.bias.double())
 
 
@@ -77,6 +79,6 @@ def test_a_token_that_has_all_the_attention_loses_none_of_the_rest() -> None:
 def test_also_where_gradients_are_on(encoder: str, ragged: Batch) -> None:
     model = tiny_model(encoder, layers=2)
     with torch.no_grad():
-        expected = model.without_each(ragged)
-    found = model.without_each(ragged).detach()
+        expected = model.without_each(ragged).less
+    found = model.without_each(ragged).less.detach()
     torch.testing.assert_close(found, expected, equal_nan=True)

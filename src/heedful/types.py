@@ -120,6 +120,15 @@ class Trace:
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Deleted:
+    """Logits of whole texts and of the texts less each token (NaN where there is none), by
+    the same arithmetic, so that a token without effect moves nothing."""
+
+    whole: Float[Tensor, "b c"]
+    less: Float[Tensor, "b t c"]
+
+
 @runtime_checkable
 class Model(Protocol):
     """The contract of every model family."""
@@ -133,8 +142,8 @@ class Model(Protocol):
         """Recompute from the first edited site on."""
         ...
 
-    def without_each(self, batch: Batch) -> Float[Tensor, "b t c"]:
-        """Logits after deleting each token of side `a` in turn; NaN where there is none."""
+    def without_each(self, batch: Batch) -> Deleted:
+        """What deleting each token of side `a` in turn does to the logits."""
         ...
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.models.encoders.encoder import Encoder
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.without import Base, logits_without
-from heedful.types import Batch, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
+from heedful.types import Batch, Deleted, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
@@ -49,8 +48,8 @@ class OneSequence(nn.Module):
         return self._attend(batch, trace.states[SITE.name], edits, keep)
 
     @torch.no_grad()
-    def without_each(self, batch: Batch) -> Float[Tensor, "b t c"]:
-        """Logits after deleting each token of the text in turn; NaN where there is none."""
+    def without_each(self, batch: Batch) -> Deleted:
+        """Deletes each token of the text in turn, without starting anew each time."""
         text = batch.texts["a"]
         embedded = self.embedding(text.tokens)
         deletions = self.encoder.deletions(embedded, text.lengths)
@@ -61,7 +60,8 @@ class OneSequence(nn.Module):
             window = deletions.window(examples, positions)
             scores, values = self.attention(window.states), self._token_logits(window.states)
             out[examples, positions] = logits_without(base, examples, window, scores, values)
-        return out + self.decoder.bias.double()
+        bias = self.decoder.bias.double()
+        return Deleted(base.logits + bias, out + bias)
 
     def _deletions(self, mask: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         examples, positions = mask.nonzero(as_tuple=True)

@@ -39,6 +39,11 @@ class Base:
         after = torch.cat([terms.flip(1).cumsum(1).flip(1), zero], 1)
         return before, after
 
+    @property
+    def logits(self) -> Float[Tensor, "b c"]:
+        """Logits of the whole texts, less the bias."""
+        return _ratio(self.sums[0][:, -1])
+
 
 def logits_without(
     base: Base,
@@ -58,7 +63,11 @@ def logits_without(
     before, after = base.sums
     outside = before[examples, window.low] + after[examples, window.high]
     total = inside + (base.top[examples] - top).exp()[:, None] * outside
-    return total[:, :-1] / total[:, -1:].clamp_min(torch.finfo(total.dtype).tiny)
+    return _ratio(total)
+
+
+def _ratio(sums: Tensor) -> Tensor:
+    return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
 
 
 def _masked(scores: Tensor, mask: Tensor) -> Tensor:

@@ -71,7 +71,7 @@ class _Trial:
     def __init__(
         self, each: Pass, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
     ) -> None:
-        self.each, self.site, self.view, self.epsilon = each, site, view, epsilon
+        self.each, self.site, self.view, self.epsilon = each.with_states(), site, view, epsilon
         weights = view.weights.double()
         self.attention = weights / weights.sum(-1, keepdim=True)
         self.keys = row_keys(each, site, view, seed, "adversarial")

@@ -7,7 +7,7 @@ trace is only the weights and a few numbers per token, so a whole split stays in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 import torch
@@ -19,7 +19,8 @@ from heedful.models.output import probabilities
 from heedful.progress import Progress, silent
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
 
-_TOKENS_AT_ONCE = 1 << 14  # padded positions of a batch; bounds the memory of states
+_TOKENS_AT_ONCE = 1 << 13  # padded positions of a batch; bounds the memory of a forward pass
+_STATES_KEPT = 1 << 24  # numbers; a split whose states fit is never encoded twice
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ class Pass:
 
     def rows(self, site: SiteSpec) -> AttentionRows:
         return rows(self.trace, site.name)
+
+    def with_states(self) -> Pass:
+        """The same with the states kept, so that the model can be resumed many times."""
+        if self.trace.states:
+            return self
+        with torch.no_grad():
+            trace = self.model(self.batch, keep=Keep(states=True, token_logits=True))
+        return replace(self, trace=trace)
 
 
 @dataclass
@@ -70,11 +79,15 @@ class Evidence:
 
     def _forward(self) -> Iterator[Pass]:
         model = self.models["base"]
-        keep = Keep(token_logits=True, states=not all(site.linear for site in self.sites))
+        needed = not all(site.linear for site in self.sites)
+        kept = 0
         with torch.no_grad():
             for _, batch in self.data.batches(self.batch_size, _TOKENS_AT_ONCE):
                 batch = batch.to(self.device)
-                yield Pass(model, batch, model(batch, keep=keep))
+                keep = Keep(token_logits=True, states=needed or kept < _STATES_KEPT)
+                trace = model(batch, keep=keep)
+                kept += sum(states.numel() for states in trace.states.values())
+                yield Pass(model, batch, trace)
 
 
 @dataclass(frozen=True)

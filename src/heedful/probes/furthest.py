@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-_PAIRS_AT_ONCE = 1 << 21  # bounds the memory
+_PAIRS_AT_ONCE = 1 << 18  # bounds the memory
 
 
 @dataclass(frozen=True)

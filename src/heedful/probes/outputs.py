@@ -37,12 +37,9 @@ def linear_logits(
 def rerun(
     each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
 ) -> Float[Tensor, "n c"]:
-    """Class probabilities from the model itself, run again with these weights in place."""
+    """Class probabilities from the model itself, resumed with these weights in place."""
     full = torch.zeros_like(each.trace.weights[site.name])
     full = full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
     edits = {site.name: custom(lambda call: full)}
-    if site.name in each.trace.states:
-        logits = each.model.resume(each.batch, each.trace, edits).logits
-    else:
-        logits = each.model(each.batch, edits).logits
+    logits = each.model.resume(each.batch, each.trace, edits).logits
     return probabilities(logits)[view.example]

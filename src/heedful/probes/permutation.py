@@ -15,7 +15,7 @@ from heedful.probes.outputs import outputs
 from heedful.randomness import example_keys, keyed_bits
 from heedful.types import AttentionRows, SiteSpec
 
-_DRAWS_AT_ONCE = 1 << 22  # numbers; bounds the memory
+_DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory
 
 
 def permutation(evidence: Evidence, permutations: int = 100) -> Findings:

@@ -15,8 +15,8 @@ from heedful.types import Batch, Model
 def leave_one_out(model: Model, batch: Batch) -> Float[Tensor, "b t"]:
     """TVD between the outputs with and without each token; zero where no token is."""
     with torch.no_grad():
-        whole = probabilities(model(batch).logits)
-        less = probabilities(model.without_each(batch))
+        deleted = model.without_each(batch)
+        whole, less = probabilities(deleted.whole), probabilities(deleted.less)
     return tvd(less, whole[:, None]).masked_fill(~batch.texts["a"].mask, 0.0)
 
 
