@@ -33,8 +33,8 @@ CHOICES = (*dict.fromkeys(part.split(" ")[0] for part in PARTS), "encoders", "re
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    if options.threads or options.quick:  # a smoke run has to live beside other work
+        torch.set_num_threads(options.threads or 1)
     plan = QUICK if options.quick else FULL
     wanted = options.only or list(CHOICES)
     facts: dict[str, Any] = {"machine": machine(), "quick": options.quick}

@@ -18,6 +18,7 @@ from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.leave_one_out import leave_one_out
 
 PARTS = (
+    "passes",
     "gradient",
     "leave_one_out",
     "permutation",
@@ -25,13 +26,14 @@ PARTS = (
     "adversarial (exact)",
     "adversarial (exact + entropy-matched)",
     "battery without the adversary",
-    "battery",
+    "battery (exact)",
+    "battery (exact + entropy-matched)",
 )
 
 
 def work(name: str, model: OneSequence, data: Split, steps: int) -> Callable[[], object]:
-    """What is to be timed. A saliency is given the passes, which all probes share; a probe
-    makes its own."""
+    """What is to be timed. A part is given the passes, which all probes share; a battery makes
+    its own."""
 
     def matched(evidence: Evidence) -> Findings:
         return adversarial(evidence, search_steps=steps)
@@ -45,12 +47,17 @@ def work(name: str, model: OneSequence, data: Split, steps: int) -> Callable[[],
         "adversarial (exact)": (exact,),
         "adversarial (exact + entropy-matched)": (matched,),
         "battery without the adversary": (correlation, permutation),
-        "battery": (correlation, permutation, matched),
+        "battery (exact)": (correlation, permutation, exact),
+        "battery (exact + entropy-matched)": (correlation, permutation, matched),
     }
-    if name in probes:
+    if name == "passes":
+        return lambda: list(evidence_of(model, data).passes(name))
+    if name.startswith("battery"):
         return lambda: _probe(evidence_of(model, data), probes[name])
     evidence = evidence_of(model, data)
     passes = list(evidence.passes(name))
+    if name in probes:
+        return lambda: _probe(evidence, probes[name])
     saliency = {"gradient": _gradient, "leave_one_out": _leave_one_out}[name]
     return lambda: by_example([each.batch for each in passes], [saliency(each) for each in passes])
 

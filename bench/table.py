@@ -14,9 +14,9 @@ COLUMNS = ("part", "texts", "reference s", "ours s", "ratio", "reference MB", "o
 REACH = ("search, 1 candidate", "texts", "steps", "reach 99%", "s", "s (those)", "exact s")
 NOTES = (
     "reference: the papers' procedures in plain tensor operations, batches of 32, fp32.",
-    "MB: peak beyond what was held before, in the first run; passes are part of both sides,",
-    "except that our gradient and leave_one_out are given the passes all probes share.",
-    "reference times are added up from passes and parts; a battery's MB are the largest part's.",
+    "passes: texts through the model once; every part starts from them, a battery makes them.",
+    "MB: peak beyond what was held before, in the first run.",
+    "reference times are added up from their parts; a battery's MB are the largest part's.",
     "load: other work on the machine makes all times longer; compare within one run only.",
     "s (those): the same search over only the texts that reach 99% of the exact value.",
 )

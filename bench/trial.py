@@ -22,19 +22,23 @@ from heedful.models.one_sequence import OneSequence
 WARM = 8  # texts of the untimed run before each measurement
 Work = Callable[[], Any]
 
+BATTERY = ("forward", "gradient", "leave_one_out", "permutation", "kendall", "adversary")
 REFERENCES = {
+    "passes": ("forward",),
     "gradient": ("gradient",),
-    "leave_one_out": ("forward", "leave_one_out"),
-    "permutation": ("forward", "permutation"),
-    "correlation": ("forward", "gradient", "leave_one_out", "kendall"),
-    "adversarial (exact)": ("forward", "adversary"),
-    "adversarial (exact + entropy-matched)": ("forward", "adversary"),
+    "leave_one_out": ("leave_one_out",),
+    "permutation": ("permutation",),
+    "correlation": ("gradient", "leave_one_out", "kendall"),
+    "adversarial (exact)": ("adversary",),
+    "adversarial (exact + entropy-matched)": ("adversary",),
     "battery without the adversary": (
         *("forward", "gradient", "leave_one_out", "permutation", "kendall"),
     ),
-    "battery": ("forward", "gradient", "leave_one_out", "permutation", "kendall", "adversary"),
+    "battery (exact)": BATTERY,
+    "battery (exact + entropy-matched)": BATTERY,
 }
-"""What the reference has to do for each part: the passes once, then each experiment."""
+"""What the reference has to do for each part; all parts start from the passes, a battery makes
+them."""
 
 
 class Trial:
@@ -107,6 +111,8 @@ def _together(pieces: dict[str, Measured]) -> float | None:
     """The peak of pieces one after the other, with what the passes kept held all along."""
     passes = pieces.get("forward")
     held = (passes.held_mb or 0.0) if passes else 0.0
+    if list(pieces.values()) == [passes]:
+        return passes.peak_mb if passes else None
     peaks = [p.peak_mb for p in pieces.values() if p.peak_mb is not None and p is not passes]
     if not peaks:
         return None

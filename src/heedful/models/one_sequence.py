@@ -8,25 +8,26 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from heedful.models.encoders.encoder import Encoder
+from heedful.models.attention.attention import Attention
+from heedful.models.encoders.encoder import Encoder, Readout
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.without import Base, logits_without
 from heedful.types import Batch, Deleted, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
-_STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
+_STATES_AT_ONCE = 1 << 23  # numbers; bounds the memory of deletions
 
 
 class OneSequence(nn.Module):
     """embedding → encoder → attention → linear decoder."""
 
     def __init__(
-        self, embedding: nn.Embedding, encoder: Encoder, attention: nn.Module, decoder: nn.Linear
+        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, decoder: nn.Linear
     ) -> None:
         super().__init__()
         self.embedding = embedding
         self.encoder: Encoder = encoder
-        self.attention = attention
+        self.attention: Attention = attention
         self.decoder = decoder
 
     @property
@@ -52,16 +53,28 @@ class OneSequence(nn.Module):
         """Deletes each token of the text in turn, without starting anew each time."""
         text = batch.texts["a"]
         embedded = self.embedding(text.tokens)
-        deletions = self.encoder.deletions(embedded, text.lengths)
-        states = deletions.states
-        base = Base(self.attention(states), self._token_logits(states), text.mask)
+        deletions = self.encoder.deletions(embedded, text.lengths, self._readout())
+        base = Base(*self._read(deletions.readouts), text.mask)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
         for examples, positions in self._deletions(text.mask):
             window = deletions.window(examples, positions)
-            scores, values = self.attention(window.states), self._token_logits(window.states)
+            scores, values = self._read(window.readouts)
             out[examples, positions] = logits_without(base, examples, window, scores, values)
         bias = self.decoder.bias.double()
         return Deleted(base.logits + bias, out + bias)
+
+    def _readout(self) -> Readout:
+        """Attention's linear part and the decoder, in one product."""
+        weight, bias = self.attention.linear()
+        return Readout(
+            torch.cat([weight, self.decoder.weight]),
+            torch.cat([bias, torch.zeros_like(self.decoder.bias)]),
+        )
+
+    def _read(self, readouts: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores and token logits from readouts."""
+        values = readouts[..., -self.decoder.out_features :]
+        return self.attention.scores(readouts[..., : -self.decoder.out_features]), values
 
     def _deletions(self, mask: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         examples, positions = mask.nonzero(as_tuple=True)

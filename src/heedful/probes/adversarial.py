@@ -75,6 +75,7 @@ class _Trial:
         weights = view.weights.double()
         self.attention = weights / weights.sum(-1, keepdim=True)
         self.keys = row_keys(each, site, view, seed, "adversarial")
+        self.original = self._rerun(self.attention)
         self.measures: dict[str, Tensor] = {}
         self.maps: dict[str, Tensor] = {"attention": self.attention}
 
@@ -139,12 +140,11 @@ class _Trial:
         The exact adversary lies on the edge of the band, where the last bit would decide; a
         first pull of a millionth, for all, leaves that to nobody.
         """
-        original = self._rerun(self.attention)
         outside = torch.ones_like(weights[:, 0], dtype=torch.bool)
         for pull in _PULLS:
             nearer = weights + pull * (self.attention - weights)
             weights = torch.where(outside[:, None], nearer, weights)
-            moved = tvd(self._rerun(weights), original)
+            moved = tvd(self._rerun(weights), self.original)
             outside = moved > self.epsilon
             if not bool(outside.any()):
                 break

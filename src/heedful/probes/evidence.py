@@ -19,7 +19,7 @@ from heedful.models.output import probabilities
 from heedful.progress import Progress, silent
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
 
-_TOKENS_AT_ONCE = 1 << 13  # padded positions of a batch; bounds the memory of a forward pass
+_TOKENS_AT_ONCE = 1 << 12  # padded positions of a batch; bounds the memory of a forward pass
 _STATES_KEPT = 1 << 24  # numbers; a split whose states fit is never encoded twice
 
 

@@ -64,6 +64,8 @@ def _furthest(
     value, token = one.max(-1)
     weights = torch.zeros_like(z).scatter(1, token[:, None], 1.0)
     for edge in (low, high):
+        if not bool(edge.isfinite().any()):
+            continue
         pair, i, j, share = _best_pair(z, mask, edge, references, emphasis)
         better = pair > value
         value = torch.where(better, pair, value)

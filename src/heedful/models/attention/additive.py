@@ -7,16 +7,20 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
+from heedful.models.attention.attention import Attention
 
 
-class Additive(nn.Module):
+class Additive(Attention):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.project = nn.Linear(size, size // 2)
         self.score = nn.Linear(size // 2, 1, bias=False)
 
-    def forward(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
-        scores: Tensor = self.score(torch.tanh(self.project(states))).squeeze(-1)
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        return self.project.weight, self.project.bias
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        scores: Tensor = self.score(torch.tanh(features)).squeeze(-1)
         return scores
 
 

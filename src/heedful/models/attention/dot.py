@@ -11,16 +11,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
+from heedful.models.attention.attention import Attention
 
 
-class Dot(nn.Module):
+class Dot(Attention):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.query = nn.Parameter(torch.randn(size))
 
-    def forward(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
-        scores: Tensor = states @ self.query / self.query.shape[0] ** 0.5
-        return scores
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        return self.query[None] / self.query.shape[0] ** 0.5, self.query.new_zeros(1)
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        return features.squeeze(-1)
 
 
 PIECE = Piece(

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
 
 # the released code and the paper's appendix differ
 SIZES = {"code": (128, "tanh"), "paper": (256, "relu")}
@@ -31,14 +31,17 @@ class Average(Encoder):
             x = self.activation(layer(x))
         return x
 
-    def deletions(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Deletions:
+    def deletions(
+        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
         """No token sees another, so a deletion changes no state."""
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
             none = positions.new_empty((len(positions), 0))
-            return Window(positions, positions + 1, none, x.new_empty((*none.shape, self.size)))
+            empty = x.new_empty((*none.shape, len(readout.bias)))
+            return Window(positions, positions + 1, none, empty)
 
-        return Deletions(self(x, lengths), delete)
+        return Deletions(readout(self(x, lengths)), delete)
 
 
 PIECE = Piece(

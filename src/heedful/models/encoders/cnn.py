@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
 
 KERNELS = (1, 3, 5, 7)
 FILTERS = {"code": 32, "paper": 64}
@@ -29,7 +29,9 @@ class Cnn(Encoder):
             x = layer(_without_padding(x, lengths))
         return x
 
-    def deletions(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Deletions:
+    def deletions(
+        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
         """Only windows that covered the token change.
 
         The first layer's products of kernel column and embedding are computed once; a window
@@ -49,10 +51,10 @@ class Cnn(Encoder):
                 (positions - reach).clamp_min(0),
                 torch.minimum(positions + reach + 1, lengths[examples]),
                 inner,
-                states[:, reach : states.shape[1] - reach],
+                readout(states[:, reach : states.shape[1] - reach]),
             )
 
-        return Deletions(self(x, lengths), delete)
+        return Deletions(readout(self(x, lengths)), delete)
 
 
 class ConvolutionLayer(nn.Module):

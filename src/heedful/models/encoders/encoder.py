@@ -11,25 +11,37 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
-class Window:
-    """The states that change when one token is deleted, for `m` deletions.
+class Readout:
+    """The linear map that whatever follows applies to a state first. Only its results are
+    asked for after a deletion, and an encoder may compute them from halves of a state."""
 
-    Everything in `[low, high)` (positions of the original text) is replaced by `states`,
+    weight: Float[Tensor, "f d"]
+    bias: Float[Tensor, " f"]
+
+    def __call__(self, states: Float[Tensor, "*b d"]) -> Float[Tensor, "*b f"]:
+        return nn.functional.linear(states, self.weight, self.bias)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The readouts that change when one token is deleted, for `m` deletions.
+
+    Everything in `[low, high)` (positions of the original text) is replaced by `readouts`,
     which stand at the original positions `index` (-1 where there is none). Outside the
-    window the states are what they were.
+    window they are what they were.
     """
 
     low: Int[Tensor, " m"]
     high: Int[Tensor, " m"]
     index: Int[Tensor, "m w"]
-    states: Float[Tensor, "m w d"]
+    readouts: Float[Tensor, "m w f"]
 
 
 @dataclass(frozen=True)
 class Deletions:
-    """The states of whole texts, and `(examples[m], positions[m]) -> Window` for deletions."""
+    """The readouts of whole texts, and `(examples[m], positions[m]) -> Window`."""
 
-    states: Float[Tensor, "b t d"]
+    readouts: Float[Tensor, "b t f"]
     window: Callable[[Tensor, Tensor], Window]
 
 
@@ -45,5 +57,7 @@ class Encoder(nn.Module, ABC):
         """States; padding never reaches them."""
 
     @abstractmethod
-    def deletions(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Deletions:
+    def deletions(
+        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
         """Prepare once what all deletions share."""

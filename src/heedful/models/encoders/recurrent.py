@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.models.encoders.encoder import Deletions, Encoder, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
 from heedful.models.encoders.lstm_deletions import FirstLayer
 
 HIDDEN = 128  # per direction; jain2019, paper and code
@@ -34,18 +34,21 @@ class Recurrent(Encoder):
     ) -> Float[Tensor, "b t d"]:
         return self._run(x, lengths, 0)
 
-    def deletions(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Deletions:
+    def deletions(
+        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
         """The first layer starts from cached states on both sides of the deleted token;
         further layers see every input changed and run in full."""
-        first = FirstLayer(self.stack[0], x, lengths)
+        alone = len(self.stack) == 1
+        first = FirstLayer(self.stack[0], x, lengths, readout if alone else None)
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
-            states, index = first.delete(examples, positions)
-            shorter = lengths[examples] - 1
-            states = self._run(states, shorter, 1)
-            return Window(torch.zeros_like(positions), lengths[examples], index, states)
+            results, index = first.delete(examples, positions)
+            if not alone:
+                results = readout(self._run(results, lengths[examples] - 1, 1))
+            return Window(torch.zeros_like(positions), lengths[examples], index, results)
 
-        return Deletions(self._run(first.states, lengths, 1), delete)
+        return Deletions(readout(self._run(first.states, lengths, 1)), delete)
 
     def _run(self, x: Tensor, lengths: Tensor, start: int) -> Tensor:
         for layer in list(self.stack)[start:]:
