@@ -15,7 +15,7 @@ from heedful.models.without import Base, logits_without
 from heedful.types import Batch, Deleted, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
-_STATES_AT_ONCE = 1 << 23  # numbers; bounds the memory of deletions
+_STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
 
 
 class OneSequence(nn.Module):
