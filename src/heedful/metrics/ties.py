@@ -1,8 +1,11 @@
 """Which scores are equal? Rounding must not decide.
 
 Equal words can get scores that differ in the last bit, depending on what else is in the
-batch. Scores closer to their neighbour than a tolerance (a share of the row's largest
-magnitude) are therefore tied: each row is turned into ranks, and rank measures see those.
+batch. Scores closer to their neighbour than a tolerance are therefore tied: each row is
+turned into ranks, and rank measures see those.
+
+The error of a softmax weight is a share of the weight itself, however small it is; that of
+a difference of outputs, or of a sum of products, is a share of the row's largest.
 """
 
 from __future__ import annotations
@@ -16,12 +19,19 @@ TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-10}
 
 
 def tied_ranks(
-    x: Float[Tensor, "n k"], mask: Bool[Tensor, "n k"], tolerance: float
+    x: Float[Tensor, "n k"], mask: Bool[Tensor, "n k"], tolerance: float, own_scale: bool = False
 ) -> Int[Tensor, "n k"]:
-    """Ranks from 0, equal for tied scores; −1 at masked positions."""
+    """Ranks from 0, equal for tied scores; −1 at masked positions.
+
+    The tolerance is a share of the row's largest magnitude, or with `own_scale` of the larger
+    of the two neighbours.
+    """
     shown = x.double().masked_fill(~mask, torch.inf)
     ordered, order = shown.sort(dim=-1)
-    scale = x.double().masked_fill(~mask, 0.0).abs().amax(-1, keepdim=True)
+    if own_scale:
+        scale = torch.maximum(ordered[:, 1:].abs(), ordered[:, :-1].abs())
+    else:
+        scale = x.double().masked_fill(~mask, 0.0).abs().amax(-1, keepdim=True)
     steps = ordered.diff(dim=-1) > tolerance * scale
     ranks = torch.nn.functional.pad(steps.long().cumsum(-1), (1, 0))
     return torch.full_like(ranks, -1).scatter(-1, order, ranks).masked_fill(~mask, -1)

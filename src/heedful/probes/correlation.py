@@ -41,7 +41,7 @@ def _importance(each: Pass) -> dict[str, Tensor]:
 
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
     mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
-    weights = tied_ranks(view.weights, mask, tolerance)
+    weights = tied_ranks(view.weights, mask, tolerance, own_scale=True)
     gradient = tied_ranks(importance["gradient"], mask, tolerance)
     loo = tied_ranks(importance["leave_one_out"], mask, tolerance)
     measures: dict[str, Tensor] = {}
