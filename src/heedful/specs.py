@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -40,6 +41,11 @@ class CorpusSpec:
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
     prepare: PrepareSpec = PrepareSpec()
+
+    @property
+    def title(self) -> str:
+        """What tables call it: a user's file by its whole name, so never like a named corpus."""
+        return Path(str(self.params["path"])).name if "path" in self.params else self.name
 
 
 @dataclass(frozen=True)

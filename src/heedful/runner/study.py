@@ -18,7 +18,7 @@ from heedful.runner.machine import Machine
 from heedful.runner.probe import PRECISIONS, Reading, Skipped, probed
 from heedful.runner.train import trained
 from heedful.specs import CorpusSpec, ModelSpec
-from heedful.store import Run, Store, run_key
+from heedful.store import Run, Store, canonical, run_key
 from heedful.studies.study import Study
 from heedful.training.loop import check as check_training
 
@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        return f"{self.corpus.name} {self.model.name} seed {self.seed}"
+        return f"{self.corpus.title} {self.model.name} seed {self.seed}"
 
 
 @dataclass
@@ -61,9 +61,10 @@ class Grid:
 
     def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
         """The prepared corpus of a cell, prepared once."""
-        if cell.corpus.name not in self.prepared:
-            self.prepared[cell.corpus.name] = prepare(cell.corpus, store, self.data_dir, progress)
-        return self.prepared[cell.corpus.name]
+        key = canonical(cell.corpus)
+        if key not in self.prepared:
+            self.prepared[key] = prepare(cell.corpus, store, self.data_dir, progress)
+        return self.prepared[key]
 
 
 def grid(
@@ -123,7 +124,7 @@ def _run_cell(
     reading = Reading(cell.seed, precision=plan.precision)
     for probe, result in probed(store, model, plan.study.probes, reading, machine, progress):
         line = {
-            "corpus": cell.corpus.name,
+            "corpus": cell.corpus.title,
             "model": cell.model.name,
             "encoder": cell.model.encoder,
             "attention": cell.model.attention,
