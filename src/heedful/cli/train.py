@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Annotated
 
 import typer
@@ -94,5 +95,7 @@ def train(
         show_json("train", {"run": trained.key, "scores": scores, "history": history})
         return
     show(f"{trained.key}: {len(trained.table('history'))} epochs")
-    for line in summary.itertuples():
-        show(f"  {line.measure:<9} {line.mean:.3f}  [{line.low:.3f}, {line.high:.3f}]")
+    for name, mean, low, high in zip(
+        *(summary[column].tolist() for column in ("measure", "mean", "low", "high")), strict=True
+    ):
+        show(f"  {name:<9} {mean:.3f}" + ("" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"))
