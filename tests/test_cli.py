@@ -136,6 +136,31 @@ BAD = {
     "parameter of wrong type": ["prepare", "planted", "--param", "n_train=many"],
     "impossible tokenizer": ["prepare", "planted", "--param", "tokenizer=magic"],
     "vectors missing": ["prepare", "planted", "--param", "vectors=TMP/none.vec"],
+    "vectors that are none": ["prepare", "planted", "--param", "vectors=TMP/rubbish.npz"],
+    "nothing for a number": ["prepare", "planted", "--param", "n_train=none"],
+    "a limit in words": ["prepare", "planted", "--param", "limit=abc"],
+    "a fraction that is none": ["prepare", "planted", "--param", "dev_fraction=nan"],
+    "no dimension": ["prepare", "planted", "--param", "dimension=0"],
+    "too many dimensions": ["prepare", "planted", "--param", "dimension=100000000000"],
+    "a parameter of ours": ["prepare", "planted", "--param", "params=1"],
+    "columns of a named corpus": ["prepare", "planted", "--text-column", "zz"],
+    "one column for both": ["prepare", "TMP/good.csv", "--label-column", "text"],
+    "a path too long": ["prepare", "x" * 5000 + ".csv"],
+    "no test split": ["train", "--corpus", "planted", "--param", "n_test=0"],
+    "dev of one class": ["train", "--corpus", "planted", "--param", "n_dev=1"],
+    "limit of one": ["train", "--corpus", "planted", "--limit", "1"],
+    "infinite rate": ["train", "--corpus", "planted", "--learning-rate", "inf"],
+    "infinite norm": ["train", "--corpus", "planted", "--clip", "inf"],
+    "no patience": ["train", "--corpus", "planted", "--patience", "0"],
+    "huge hidden size": ["train", "--corpus", "planted", "--hidden", "10000000000"],
+    "huge seed": ["train", "--corpus", "planted", "--seed", "9" * 24],
+    "too many threads": ["train", "--corpus", "planted", "--threads", "99999"],
+    "study, too many seeds": ["study", "jain2019", "--corpora", "planted", "--seeds", "9" * 12],
+    "study, a huge seed": ["study", "jain2019", "--corpora", "planted", "--seeds", f"0,{9**30}"],
+    "study, report on a file": ["study", "jain2019", "--corpora", "planted", "-o", "TMP/good.csv"],
+    "store alone": ["store"],
+    "store is nothing": ["prepare", "planted", "--store", ""],
+    "pack size": ["store", "pack", "--max-mb", "nan", "--store", "TMP/empty"],
     "corpus not given": ["train"],
     "unknown encoder": ["train", "--corpus", "planted", "--encoder", "gru9"],
     "unknown attention": ["train", "--corpus", "planted", "--attention", "magic"],
@@ -180,6 +205,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "one.csv").write_text("text,label\ngood,1\nfine,1\n")
     (tmp_path / "latin.csv").write_bytes("text,label\ncaf\xe9,1\nbad,0\n".encode("latin1"))
     (tmp_path / "broken.jsonl").write_text('{"text": "a", "label": 1}\n{"text": \n')
+    (tmp_path / "rubbish.npz").write_bytes(b"PK and nothing more")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing more")
     return tmp_path
 
@@ -201,6 +227,32 @@ def test_bad_input(
     assert err.count("\n") <= 2  # a progress line may stand before it
     assert "Traceback" not in err
     assert not list(files.glob("**/model-*")) + list(files.glob("**/*.writing"))
+
+
+def test_divergence_is_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = [
+        "--encoder",
+        "average",
+        "--epochs",
+        "2",
+        "--learning-rate",
+        "999",
+        "--store",
+        tmp_path,
+    ]
+    code, _, err = run(capsys, "train", "--corpus", "planted", *options)
+    assert (code, "Traceback" in err) in ((0, False), (2, False))
+
+
+def test_export(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, out, _ = run(capsys, "prepare", "planted", "--store", tmp_path / "s", *TINY, "--json")
+    key, store = json.loads(out)["run"], ["--store", tmp_path / "s"]
+    assert run(capsys, "store", "export", key, "examples", "-o", tmp_path / "a.csv", *store)[0] == 0
+    assert len(pd.read_csv(tmp_path / "a.csv")) == 92
+    for table, target in (("zz", "a.csv"), ("examples", "a.txt"), ("examples", "none/a.csv")):
+        code, _, err = run(capsys, "store", "export", key, table, "-o", tmp_path / target, *store)
+        assert code == 2
+        assert err.count("\n") == 1
 
 
 def test_seeds_and_names() -> None:

@@ -48,7 +48,14 @@ def corpus_spec(
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
     given = dict(_parameter(text) for text in params or [])
+    for reserved in ("name", "params"):
+        if reserved in given:
+            raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
+    if columns.text == columns.label:
+        raise HeedfulError(f"text and label are both read from {columns.text!r}: name two columns.")
     if name in CORPORA and name != "file":
+        if columns != FileColumns():
+            raise HeedfulError(f"{name!r} is a named corpus: columns and files are for a file.")
         spec = default_spec(name, **given)
     elif Path(name).suffix or Path(name).exists():
         spec = default_spec("file", params=_file_params(name, columns), **given)

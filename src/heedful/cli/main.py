@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 
 import typer
@@ -59,15 +58,18 @@ def main(arguments: list[str] | None = None) -> int:
         return _refuse(str(error))
     except _UsageError as error:
         message = getattr(error, "format_message", lambda: str(error))()
-        return _refuse(f"{' '.join(message.split())} See `heedful --help`.")
+        return _refuse(f"{' '.join(message.split()).rstrip('.')}: see `heedful --help`.")
     except (typer.Abort, KeyboardInterrupt):
         sys.stderr.write("\nstopped; nothing is lost: the same command goes on from here.\n")
         return 130
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT):
-            raise
-        return _refuse(f"{error.strerror} at {error.filename or 'the store'}: free it or move it.")
+    except OSError as error:  # a path that cannot be read or written, a full disk
+        what = error.strerror or str(error)
+        return _refuse(f"{what}{_at(error.filename)}: mend the path or make room.")
     return code if isinstance(code, int) else 0
+
+
+def _at(filename: object) -> str:
+    return f" at {str(filename)[:200]}" if filename else ""
 
 
 def _refuse(message: str) -> int:

@@ -19,7 +19,10 @@ DataDirOption = Annotated[
     typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="The folder with the real corpora."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seeds everything random.")]
+LARGEST_SEED = 2**32 - 1
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seeds everything random.")
+]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 ThreadsOption = Annotated[
     int | None, typer.Option("--threads", help="CPU threads; fix it for byte-equal reruns.")
@@ -31,10 +34,13 @@ DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be done and what it costs; do nothing.")
 ]
 
+MOST_SEEDS = 1000
 DEFAULT_STORE = Path("heedful-store")
 
 
 def open_store(path: Path) -> Store:
+    if str(path) in ("", "."):
+        raise HeedfulError("the store needs a folder of its own: give one with --store.")
     return Store(path)
 
 
@@ -60,8 +66,10 @@ def seeds(text: str) -> list[int]:
         numbers = [int(part) for part in names(text, "--seeds")]
     except ValueError as error:
         raise HeedfulError(f"--seeds is {text!r}: give a count (3) or a list (0,7).") from error
-    if "," not in text:
+    if "," not in text and 1 <= numbers[0] <= MOST_SEEDS:
         numbers = list(range(numbers[0]))
-    if not numbers or min(numbers) < 0:
-        raise HeedfulError(f"--seeds is {text!r}: give at least one, none below 0.")
+    elif "," not in text:
+        raise HeedfulError(f"--seeds is {text!r}: give a count from 1 to {MOST_SEEDS}.")
+    if not all(0 <= number <= LARGEST_SEED for number in numbers):
+        raise HeedfulError(f"--seeds is {text!r}: seeds go from 0 to {LARGEST_SEED}.")
     return numbers

@@ -11,7 +11,7 @@ from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_sto
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
 
-store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=True)
+store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
 
 
 @store.command("ls")

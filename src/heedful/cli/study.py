@@ -57,6 +57,10 @@ def study(
     from heedful.runner.machine import machine
 
     place = open_store(store)
+    if out is not None:
+        from heedful.report.build import check_target
+
+        check_target(out)
     plan = _plan(
         name,
         names(corpora, "--corpora") if corpora is not None else None,

@@ -83,7 +83,10 @@ def train(
     place, where = open_store(store), machine(device, threads)
     if dry_run:
         cost = estimate(plan, plan.cells[0], place, where)
-        show(f"{cost.title}: about {duration(cost.train_seconds + cost.probe_seconds)}")
+        if as_json:
+            show_json("train", {"dry_run": True, **vars(cost)})
+        else:
+            show(f"{cost.title}: about {duration(cost.train_seconds + cost.probe_seconds)}")
         return
     with progress_bar() as progress:
         cells = run_study(plan, place, where, progress, say).table("cells")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib import import_module
@@ -28,17 +30,28 @@ def default_spec(
     for key, value in prepare.items():
         check_kind(key, value, getattr(defaults, key))
     treatment = replace(defaults, **prepare)
+    _check_ranges(treatment)
     return CorpusSpec(name, {**(params or {}), **own}, treatment)
 
 
 def check_kind(name: str, value: Any, default: Any) -> None:
     """A value must be of its default's kind: `n_train=many` is refused, `noise=0` is not."""
-    if default is None or value is None:
+    if default is inspect.Parameter.empty or (default is None and value is None):
         return
-    wanted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}.get(type(default))
-    wrong = wanted is not None and not isinstance(value, wanted)
-    if wrong or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {default!r}.")
+    like = {"limit": 1, "max_length": 1}.get(name, "text") if default is None else default
+    wanted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[type(like)]
+    wrong = not isinstance(value, wanted) or (isinstance(value, bool) and type(like) is not bool)
+    if wrong or (isinstance(value, float) and not math.isfinite(value)):
+        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {like!r}.")
+
+
+def _check_ranges(spec: PrepareSpec) -> None:
+    ranges = {"dimension": (1, 4096), "min_df": (1, 10**9), "min_length": (1, 10**9)}
+    for name, (low, high) in ranges.items():
+        if not low <= getattr(spec, name) <= high:
+            raise HeedfulError(
+                f"the parameter {name!r} is {getattr(spec, name)}: give {low} to {high}."
+            )
 
 
 def default_prepare(name: str) -> PrepareSpec:

@@ -96,6 +96,8 @@ def _items(
         stay, by_length = filter_lengths(lengths, splits, spec)
         keep &= stay
         counts += by_length
+    if "train" not in splits:
+        raise HeedfulError("no example is in the split train: the split column has none.")
     kept = [item for item, stays in zip(items, keep, strict=True) if stays]
     if not any(item.example.split == "train" for item in kept):
         raise HeedfulError(

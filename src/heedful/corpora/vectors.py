@@ -79,10 +79,14 @@ def read_npz(path: Path, wanted: set[str]) -> tuple[dict[str, NDArray[np.float32
     try:
         with np.load(path, allow_pickle=False) as arrays:
             words = arrays["words"].tobytes().decode("utf8").split("\n")
-            vectors = arrays["vectors"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise HeedfulError(f"{path} is no file of word vectors: {error}.") from error
+            vectors = arrays["vectors"].astype(np.float32, casting="same_kind")
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise HeedfulError(
+            f"{path} is no file of word vectors: it needs the arrays words and vectors."
+        ) from error
+    if not np.isfinite(vectors).all() or 0 in vectors.shape:
+        raise HeedfulError(f"{path} holds vectors that are empty or no numbers.")
     if vectors.ndim != 2 or len(words) != len(vectors):
         raise HeedfulError(f"{path} holds {len(words)} words and vectors of {vectors.shape}.")
-    found = {word: vectors[i].astype(np.float32) for i, word in enumerate(words) if word in wanted}
+    found = {word: vectors[i] for i, word in enumerate(words) if word in wanted}
     return found, int(vectors.shape[1])

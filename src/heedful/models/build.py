@@ -41,5 +41,5 @@ def check(spec: ModelSpec) -> None:
         raise HeedfulError(f"--layers is {spec.layers}: choose 1, 2 or 3.")
     if spec.sizes not in ("code", "paper"):
         raise HeedfulError(f"unknown sizes {spec.sizes!r}: choose code or paper.")
-    if spec.hidden is not None and (spec.hidden < 4 or spec.hidden % 4):
-        raise HeedfulError(f"--hidden is {spec.hidden}: give a multiple of 4.")
+    if spec.hidden is not None and (not 4 <= spec.hidden <= 4096 or spec.hidden % 4):
+        raise HeedfulError(f"--hidden is {spec.hidden}: give a multiple of 4 up to 4096.")

@@ -42,7 +42,7 @@ def build_report(store: Store, runs: list[Run], out: Path) -> ReportFiles:
     """Write `page.html`, `figures/*.svg` and `tables/*` for study, model or probe runs."""
     for package in ("altair", "vl_convert", "jinja2"):
         need(package)
-    _check_target(out)
+    check_target(out)
     evidence = gather(store, runs)
     building = out.parent / f".{out.name}.{uuid.uuid4().hex[:12]}.writing"
     try:
@@ -105,7 +105,7 @@ def _make(folder: Path) -> None:
         ) from error
 
 
-def _check_target(out: Path) -> None:
+def check_target(out: Path) -> None:
     """An older report is replaced; anything else in the way is not ours to remove."""
     if out.exists() and not out.is_dir():
         raise HeedfulError(f"{out} is a file: give a folder for the report.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import torch
@@ -32,8 +33,9 @@ def machine(device: str = "auto", threads: int | None = None, batch_size: int = 
         raise HeedfulError(f"unknown device {device!r}: choose auto, cpu or cuda.")
     if device == "cuda" and not torch.cuda.is_available():
         raise HeedfulError("no CUDA device was found: use --device cpu.")
-    if threads is not None and threads < 1:
-        raise HeedfulError("--threads must be at least 1.")
+    most = 4 * (os.cpu_count() or 1)
+    if threads is not None and not 1 <= threads <= most:
+        raise HeedfulError(f"--threads is {threads}: give a number from 1 to {most}.")
     if batch_size < 1:
         raise HeedfulError("--batch-size must be at least 1.")
     if device == "auto":

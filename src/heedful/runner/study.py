@@ -11,7 +11,7 @@ import pandas as pd
 
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
-from heedful.errors import unknown_name
+from heedful.errors import HeedfulError, unknown_name
 from heedful.models.build import check as check_model
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
@@ -64,6 +64,7 @@ class Grid:
         key = canonical(cell.corpus)
         if key not in self.prepared:
             self.prepared[key] = prepare(cell.corpus, store, self.data_dir, progress)
+            _check_splits(cell.corpus.title, self.prepared[key].json("report")["splits"])
         return self.prepared[key]
 
 
@@ -96,6 +97,19 @@ def grid(
     return Grid(study, cells, data_dir, precision)
 
 
+def _check_splits(title: str, splits: dict[str, Any]) -> None:
+    """Every split is needed, and training and choosing an epoch need every class."""
+    for name in ("train", "dev", "test"):
+        counts = splits.get(name, {}).get("by_class", [])
+        if not sum(counts):
+            raise HeedfulError(f"the {name} split of {title} is empty: bring one or a larger file.")
+        if name != "test" and 0 in counts:
+            raise HeedfulError(
+                f"the {name} split of {title} lacks class {counts.index(0)}: "
+                f"bring more texts or another split."
+            )
+
+
 def run_study(
     plan: Grid,
     store: Store,
@@ -107,6 +121,7 @@ def run_study(
     cells: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for number, cell in enumerate(plan.cells, 1):
+        plan.corpus(cell, store, progress)
         announce(f"[{number}/{len(plan.cells)}] {cell.title}")
         for line, reason in _run_cell(plan, cell, store, machine, progress):
             if reason is None:

@@ -23,8 +23,8 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
     keys = sorted(set(keys))
     if not keys:
         raise HeedfulError(f"there is nothing to pack in {store.root}: `heedful store ls`.")
-    if max_mb <= 0:
-        raise HeedfulError("--max-mb must be above 0.")
+    if not 0.001 <= max_mb <= 1e6:
+        raise HeedfulError(f"--max-mb is {max_mb}: give a number from 0.001 to 1000000.")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile() as stream:
         with tarfile.open(fileobj=stream, mode="w") as tar:

@@ -92,7 +92,9 @@ class Run:
 
     def _file(self, name: str) -> Path:
         if not self.has(name):
-            raise HeedfulError(f"run {self.key} holds no {name}: run `heedful store verify`.")
+            there = ", ".join(file.partition(".")[0] for file in sorted(self.record["files"]))
+            wanted = name.partition(".")[0]
+            raise HeedfulError(f"run {self.key} holds no {wanted!r}: it has {there}.")
         return self.path / name
 
 

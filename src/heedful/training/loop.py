@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pandas as pd
 import torch
 from accelerate import Accelerator
@@ -153,7 +154,10 @@ def _selector(spec: TrainSpec, classes: int) -> Callable[[OneSequence, Split, st
     metric = METRICS[name].make
 
     def score(model: OneSequence, dev: Split, device: str) -> float:
-        return float(metric(dev.labels.numpy(), predict(model, dev, device)))
+        p = predict(model, dev, device)
+        if not np.isfinite(p).all():
+            raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+        return float(metric(dev.labels.numpy(), p))
 
     return score
 
@@ -169,9 +173,11 @@ def check(spec: TrainSpec) -> None:
     """Refuse impossible settings, before any work is done."""
     if spec.epochs < 1 or spec.batch_size < 1:
         raise HeedfulError("epochs and batch size must be at least 1.")
-    if not spec.learning_rate > 0:
-        raise HeedfulError(f"the learning rate is {spec.learning_rate}: it must be above 0.")
-    if spec.clip is not None and not spec.clip > 0:
+    if not 0 < spec.learning_rate < 1e3:
+        raise HeedfulError(
+            f"the learning rate is {spec.learning_rate}: it must be above 0, and small."
+        )
+    if spec.clip is not None and not 0 < spec.clip < math.inf:
         raise HeedfulError(f"the gradient's largest norm is {spec.clip}: it must be above 0.")
     if spec.patience is not None and spec.patience < 1:
         raise HeedfulError(f"the patience is {spec.patience}: it must be at least 1.")
