@@ -289,3 +289,12 @@ def test_predictions_come_in_the_order_of_the_split(planted: Prepared) -> None:
     for index in (0, 17, 59):
         alone = predict(model, split.subset([index]), "cpu")
         np.testing.assert_allclose(whole[index], alone[0], atol=1e-6)
+
+
+def test_outputs_that_are_no_numbers_are_a_sentence(
+    planted: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = np.full((len(planted.split("dev")), 2), np.nan)
+    monkeypatch.setattr("heedful.training.loop.predict", lambda *arguments: broken)
+    with pytest.raises(HeedfulError, match="lower --learning-rate"):
+        train(fresh(planted), planted, SPEC, 0)

@@ -15,9 +15,10 @@ from typing import Any
 class PrepareSpec:
     """How raw texts become token ids.
 
-    `tokenizer` is `spacy` (blank English), `whitespace`, or `given` (the corpus brings
-    tokens). Length bounds count real tokens and are inclusive; `counting="authors"` applies
-    jain2019's own filter instead, strict on both sides with bounds from the data.
+    `tokenizer` is `spacy` (blank English), `words` (runs of word characters), `whitespace`, or
+    `given` (the corpus brings tokens). Length bounds count real tokens and are inclusive;
+    `counting="authors"` applies jain2019's own filter instead, strict on both sides with bounds
+    from the data.
     `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
     """
 
