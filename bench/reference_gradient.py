@@ -19,7 +19,7 @@ def gradient(model: OneSequence, data: Split) -> dict[str, Tensor]:
 def _gradient(model: OneSequence, batch: Batch) -> Tensor:
     text = batch.texts["a"]
     embedded = model.embedding(text.tokens).detach().requires_grad_()
-    states = model.encoder(embedded, text.lengths)
+    states = model.encoder(embedded, text.lengths).states
     scores = model.attention(states).masked_fill(~text.mask, float("-inf"))
     attention = torch.softmax(scores, -1).detach()
     p = torch.sigmoid(model.decoder(torch.einsum("bt,btd->bd", attention, states)))

@@ -9,6 +9,7 @@ from typing import Any
 from bench.data import Plan, Size
 from bench.memory import Measured, measure
 from bench.ours import work
+from bench.packed import packed
 from bench.reference_adversary import adversary
 from bench.reference_forward import Kept, by_example, forward, spread
 from bench.reference_gradient import gradient
@@ -44,6 +45,7 @@ them."""
 class Trial:
     def __init__(self, model: OneSequence, data: Split, plan: Plan, size: Size) -> None:
         self.model, self.data, self.plan, self.size = model, data, plan, size
+        self.papers = packed(model)
         self._done: dict[tuple[str, str], Measured] = {}
 
     def row(self, part: str, label: str = "") -> Row:
@@ -68,10 +70,10 @@ class Trial:
     def reference(self, name: str) -> Measured:
         """A piece by itself: what it starts from is at hand."""
         make: dict[str, Callable[[Split], Work]] = {
-            "forward": lambda data: partial(forward, self.model, data),
-            "gradient": lambda data: partial(gradient, self.model, data),
-            "leave_one_out": lambda data: partial(leave_one_out, self.model, self._kept(data)),
-            "permutation": lambda data: partial(permutation, self.model, self._kept(data)),
+            "forward": lambda data: partial(forward, self.papers, data),
+            "gradient": lambda data: partial(gradient, self.papers, data),
+            "leave_one_out": lambda data: partial(leave_one_out, self.papers, self._kept(data)),
+            "permutation": lambda data: partial(permutation, self.papers, self._kept(data)),
             "kendall": self._kendall,
             "adversary": self._adversary,
         }
@@ -90,7 +92,7 @@ class Trial:
         if data is self.data:
             kept: list[Kept] = self.reference("forward").value
             return kept
-        return forward(self.model, data)
+        return forward(self.papers, data)
 
     def _kendall(self, data: Split) -> Work:
         kept = self._kept(data)
@@ -100,7 +102,7 @@ class Trial:
 
     def _adversary(self, data: Split) -> Work:
         some = spread(self._kept(data), self.size.adversary_batches)
-        return partial(adversary, self.model, some, self.plan.adversary_steps)
+        return partial(adversary, self.papers, some, self.plan.adversary_steps)
 
     def _adversary_scale(self) -> float:
         kept = self._kept(self.data)

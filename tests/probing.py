@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from heedful.corpora.split import Split
 from heedful.models.one_sequence import OneSequence
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
-from heedful.types import Batch, Deleted, Edits, Keep, Model, SiteSpec, Trace
+from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
 
@@ -51,12 +52,25 @@ class Bent:
     def sites(self) -> tuple[SiteSpec, ...]:
         return tuple(replace(site, linear=False) for site in self.model.sites)
 
-    def __call__(self, batch: Batch, edits: Edits | None = None, keep: Keep = Keep()) -> Trace:
-        trace: Trace = self.model(batch, edits, keep)
+    @property
+    def fillers(self) -> Mapping[str, int]:
+        return self.model.fillers
+
+    def __call__(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        trace: Trace = self.model(batch, edits, keep, embeddings)
         return replace(trace, token_logits={})
+
+    def embed(self, batch: Batch) -> Embeddings:
+        return self.model.embed(batch)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.model.resume(batch, trace, edits)
 
-    def without_each(self, batch: Batch) -> Deleted:
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         return self.model.without_each(batch)

@@ -88,7 +88,7 @@ def test_convolutions_sum_their_windows() -> None:
             conv.weight.fill_(1.0)
             conv.bias.zero_()
     x = torch.tensor([1.0, 10.0, 100.0, 1000.0, 10000.0, -7.0])[None, :, None]
-    states = encoder(x, torch.tensor([5]))  # the sixth is padding
+    states = encoder(x, torch.tensor([5])).states  # the sixth is padding
     assert states[0, 0].tolist() == [1, 11, 111, 1111]
     assert states[0, 2].tolist() == [100, 1110, 11111, 11111]
     assert states[0, 4].tolist() == [10000, 11000, 11100, 11110]
@@ -101,7 +101,7 @@ def test_lstm_of_one_token() -> None:
         for parameter in encoder.parameters():
             parameter.zero_()
         encoder.stack[0].bias_ih_l0[8:12] = 1.0
-    states = encoder(torch.zeros(1, 2, 1), torch.tensor([2]))[0, :, 0].tolist()
+    states = encoder(torch.zeros(1, 2, 1), torch.tensor([2])).states[0, :, 0].tolist()
     cells = [0.5 * math.tanh(1), 0.75 * math.tanh(1)]
     assert states == pytest.approx([0.5 * math.tanh(cell) for cell in cells])
 
@@ -112,7 +112,7 @@ def test_both_directions_start_at_their_own_end() -> None:
         for name, parameter in encoder.named_parameters():
             parameter.copy_(dict(encoder.named_parameters())[name.removesuffix("_reverse")])
     x = torch.tensor([[1.0, 2.0, 3.0, 0.0], [3.0, 2.0, 1.0, 9.0]])[..., None]
-    states = encoder(x, torch.tensor([3, 3]))[:, :3]
+    states = encoder(x, torch.tensor([3, 3])).states[:, :3]
     torch.testing.assert_close(states[0, :, 4:], states[1].flip(0)[:, :4])
 
 
@@ -139,6 +139,6 @@ def test_sizes_of_the_code_and_of_the_paper(encoder: str, sizes: str) -> None:
 
 def test_the_paper_squashes_by_relu_and_the_code_by_tanh() -> None:
     x, lengths = torch.full((1, 1, 2), 1e3), torch.tensor([1])
-    code, paper = Average(2, 1, "code", None)(x, lengths), Average(2, 1, "paper", None)(x, lengths)
+    code, paper = (Average(2, 1, sizes, None)(x, lengths).states for sizes in ("code", "paper"))
     assert code.min() < 0 and code.abs().max() <= 1
     assert paper.min() == 0 and paper.max() > 1

@@ -142,7 +142,7 @@ class Explained(nn.Module):
     def from_embedded(
         self, embedded: Tensor, lengths: Tensor, mask: Tensor, labels: Tensor
     ) -> Tensor:
-        states = self.model.encoder(embedded, lengths)
+        states = self.model.encoder(embedded, lengths).states
         weights = masked_softmax(self.model.attention(states), mask)
         return self.target(self.model.decoder((weights[..., None] * states).sum(1)), labels)
 

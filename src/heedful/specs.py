@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+PAD, UNKNOWN, START, END = range(4)
+"""Ids every vocabulary of ours begins with."""
+
 
 @dataclass(frozen=True)
 class PrepareSpec:

@@ -7,7 +7,7 @@ one-sequence model has one head and one query; nothing downstream needs to know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -21,15 +21,32 @@ Mask = Bool[Tensor, "b #h #q k"]
 
 @dataclass(frozen=True)
 class Text:
-    """One side of a batch, padded. `mask` marks the positions that may be attended:
-    real tokens, not padding and not the start and end tokens."""
+    """One side of a batch, padded on the right.
+
+    `mask` marks the tokens of the text itself: not padding, not start, end or separators.
+    `words` numbers the word each of them belongs to (−1 elsewhere); without it, each is a
+    word of its own. Tokens that are `hidden` keep their place, but no attention may see
+    them. `segments` tells the parts of a sequence that holds a pair of texts.
+    """
 
     tokens: Int[Tensor, "b t"]
     lengths: Int[Tensor, " b"]
     mask: Bool[Tensor, "b t"]
+    words: Int[Tensor, "b t"] | None = None
+    hidden: Bool[Tensor, "b t"] | None = None
+    segments: Int[Tensor, "b t"] | None = None
 
     def to(self, device: torch.device | str) -> Text:
-        return Text(self.tokens.to(device), self.lengths.to(device), self.mask.to(device))
+        return self.map(lambda tensor: tensor.to(device))
+
+    def take(self, rows: Int[Tensor, " n"]) -> Text:
+        """Some rows, or some of them several times, without padding that none of them needs."""
+        width = int(self.lengths[rows].max()) if len(rows) else 0
+        return self.map(lambda t: t[rows, :width] if t.ndim == 2 else t[rows])
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Text:
+        columns: list[Any] = [getattr(self, each.name) for each in fields(self)]
+        return Text(*(None if column is None else function(column) for column in columns))
 
 
 @dataclass(frozen=True)
@@ -43,6 +60,11 @@ class Batch:
     def to(self, device: torch.device | str) -> Batch:
         texts = {side: text.to(device) for side, text in self.texts.items()}
         return replace(self, texts=texts, labels=self.labels.to(device))
+
+    def take(self, rows: Int[Tensor, " n"]) -> Batch:
+        ids = tuple(self.ids[row] for row in rows.tolist())
+        texts = {side: text.take(rows) for side, text in self.texts.items()}
+        return Batch(ids, texts, self.labels[rows])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,6 +120,9 @@ class Keep:
     states: bool = False
     embeddings: bool = False
     token_logits: bool = False
+    encoding: bool = False
+    values: bool = False
+    readers: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +135,9 @@ class TokenLogits:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one forward pass left. `states` are the values a site mixes."""
+    """What one forward pass left. `states` are what a family can be resumed from, `values`
+    what each head of a site mixes, `readers` which of a site's queries the prediction is read
+    from (each example's sum to 1)."""
 
     logits: Float[Tensor, "b c"]
     weights: Mapping[str, Float[Tensor, "b h q k"]]
@@ -118,6 +145,10 @@ class Trace:
     states: Mapping[str, Float[Tensor, "b k d"]] = field(default_factory=dict)
     embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
+    encoding: Any = None
+    """The family's own; what `without_each` goes on from."""
+    values: Mapping[str, Float[Tensor, "b h k d"]] = field(default_factory=dict)
+    readers: Mapping[str, Float[Tensor, "b q"]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,6 +160,9 @@ class Deleted:
     less: Float[Tensor, "b t c"]
 
 
+Embeddings = Mapping[str, Float[Tensor, "b t e"]]
+
+
 @runtime_checkable
 class Model(Protocol):
     """The contract of every model family."""
@@ -136,14 +170,32 @@ class Model(Protocol):
     @property
     def sites(self) -> tuple[SiteSpec, ...]: ...
 
-    def __call__(self, batch: Batch, edits: Edits | None = None, keep: Keep = Keep()) -> Trace: ...
+    @property
+    def fillers(self) -> Mapping[str, int]:
+        """Token ids that stand for nothing in particular: `unk`, and `mask` where there is one."""
+        ...
+
+    def __call__(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        """`embeddings`, by side, take the place of the tokens' own."""
+        ...
+
+    def embed(self, batch: Batch) -> Embeddings:
+        """The tokens' own embeddings by side, before positions are added; without gradients."""
+        ...
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """Recompute from the first edited site on."""
         ...
 
-    def without_each(self, batch: Batch) -> Deleted:
-        """What deleting each token of side `a` in turn does to the logits."""
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        """What deleting each token of side `a` in turn does to the logits. A trace of the
+        batch that kept its encoding saves making it again."""
         ...
 
 

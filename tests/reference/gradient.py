@@ -14,7 +14,7 @@ def embedding_gradient(
     `detached` computes the attention apart, so that no gradient flows through it.
     """
     embedded = model.embedding(torch.tensor([tokens])).detach().requires_grad_()
-    states = model.encoder(embedded, torch.tensor([len(tokens)]))[0, 1:-1]
+    states = model.encoder(embedded, torch.tensor([len(tokens)])).states[0, 1:-1]
     weights = torch.softmax(model.attention(states[None])[0], 0)
     if detached:
         weights = weights.detach()

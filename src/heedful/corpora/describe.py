@@ -13,7 +13,8 @@ from heedful.corpora.example import RawCorpus
 from heedful.corpora.filters import Count
 from heedful.corpora.splitting import SPLITS
 from heedful.corpora.vectors import WordVectors
-from heedful.corpora.vocabulary import UNKNOWN, Vocabulary
+from heedful.corpora.vocabulary import Vocabulary
+from heedful.specs import UNKNOWN
 
 
 def describe(

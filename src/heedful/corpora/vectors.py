@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from heedful.corpora.sources import MissingData, Publisher, find_files
 from heedful.corpora.vector_files import read_text_vectors
-from heedful.corpora.vocabulary import END, PAD, SPECIALS, START, Vocabulary
+from heedful.corpora.vocabulary import SPECIALS, Vocabulary
 from heedful.errors import HeedfulError
 from heedful.randomness import example_keys, keyed_normal
-from heedful.specs import PrepareSpec
+from heedful.specs import END, PAD, START, PrepareSpec
 
 GLOVE = "glove/glove6b_100d_subset.npz"
 PUBLISHER = Publisher("the GloVe vectors", "https://nlp.stanford.edu/projects/glove")

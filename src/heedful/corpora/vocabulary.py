@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-PAD, UNKNOWN, START, END = range(4)
+from heedful.specs import END, START, UNKNOWN
+
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from heedful.models.attention.attention import Attention
-from heedful.models.encoders.encoder import Encoder, Readout
+from heedful.models.encoders.encoder import Encoder, Encoding, Readout
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.without import Base, logits_without
-from heedful.types import Batch, Deleted, Edits, Keep, SiteCall, SiteSpec, TokenLogits, Trace
+from heedful.specs import UNKNOWN
+from heedful.types import (
+    Batch,
+    Deleted,
+    Edits,
+    Embeddings,
+    Keep,
+    SiteCall,
+    SiteSpec,
+    Text,
+    TokenLogits,
+    Trace,
+)
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
+
+
+def visible(text: Text) -> Tensor:
+    """The tokens attention may see."""
+    return text.mask if text.hidden is None else text.mask & ~text.hidden
 
 
 class OneSequence(nn.Module):
@@ -34,14 +51,31 @@ class OneSequence(nn.Module):
     def sites(self) -> tuple[SiteSpec, ...]:
         return (SITE,)
 
-    def forward(self, batch: Batch, edits: Edits | None = None, keep: Keep = Keep()) -> Trace:
+    @property
+    def fillers(self) -> Mapping[str, int]:
+        return {"unk": UNKNOWN}
+
+    def embed(self, batch: Batch) -> Embeddings:
+        return {"a": self.embedding(batch.texts["a"].tokens).detach()}
+
+    def forward(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
         text = batch.texts["a"]
-        embedded = self.embedding(text.tokens)
-        if keep.embeddings and torch.is_grad_enabled():
+        embedded = embeddings["a"] if embeddings else self.embedding(text.tokens)
+        if embeddings is None and keep.embeddings and torch.is_grad_enabled():
             embedded = embedded.detach().requires_grad_()
-        states = self.encoder(embedded, text.lengths)
-        trace = self._attend(batch, states, edits or {}, keep)
-        return replace(trace, embeddings={"a": embedded} if keep.embeddings else {})
+        encoding: Encoding = self.encoder(embedded, text.lengths)
+        trace = self._attend(batch, encoding.states, edits or {}, keep)
+        return replace(
+            trace,
+            embeddings={"a": embedded} if keep.embeddings else {},
+            encoding=encoding if keep.encoding else None,
+        )
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states on; the encoder is not run again."""
@@ -49,11 +83,12 @@ class OneSequence(nn.Module):
         return self._attend(batch, trace.states[SITE.name], edits, keep)
 
     @torch.no_grad()
-    def without_each(self, batch: Batch) -> Deleted:
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         """Deletes each token of the text in turn, without starting anew each time."""
         text = batch.texts["a"]
-        embedded = self.embedding(text.tokens)
-        deletions = self.encoder.deletions(embedded, text.lengths, self._readout())
+        encoding = trace.encoding if trace else None
+        encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
+        deletions = self.encoder.deletions(encoding, text.lengths, self._readout())
         base = Base(*self._read(deletions.readouts), text.mask)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
         for examples, positions in self._deletions(text.mask):
@@ -82,7 +117,7 @@ class OneSequence(nn.Module):
         yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
 
     def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
-        mask = batch.texts["a"].mask
+        mask = visible(batch.texts["a"])
         weights = masked_softmax(self.attention(states), mask)[:, None, None]
         if SITE.name in edits:
             weights = edits[SITE.name](SiteCall(SITE, weights, mask[:, None, None], batch.ids))
@@ -93,6 +128,8 @@ class OneSequence(nn.Module):
             masks={SITE.name: mask[:, None, None]},
             states={SITE.name: states} if keep.states else {},
             token_logits={SITE.name: self._linear(states)} if keep.token_logits else {},
+            values={SITE.name: states[:, None]} if keep.values else {},
+            readers={SITE.name: weights.new_ones(len(batch), 1)} if keep.readers else {},
         )
 
     def _linear(self, states: Tensor) -> TokenLogits:

@@ -11,6 +11,7 @@ from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.top_k import top_k_overlap, top_k_tau
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.saliency.embedding_gradient import differentiable
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.leave_one_out import leave_one_out
 from heedful.types import AttentionRows
@@ -33,9 +34,11 @@ def correlation(evidence: Evidence, k: int = 5) -> Findings:
 
 
 def _importance(each: Pass) -> dict[str, Tensor]:
+    """Both from one encoding of the texts."""
+    trace = differentiable(each.model, each.batch, through_attention=False)
     return {
-        "gradient": gradient_input(each.model, each.batch, each.predicted),
-        "leave_one_out": leave_one_out(each.model, each.batch),
+        "gradient": gradient_input(each.model, each.batch, each.predicted, trace=trace),
+        "leave_one_out": leave_one_out(each.model, each.batch, trace),
     }
 
 

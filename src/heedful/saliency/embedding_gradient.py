@@ -7,19 +7,24 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.edits.detach import detach
-from heedful.types import Batch, Keep, Model, Target
+from heedful.types import Batch, Keep, Model, Target, Trace
 
 
-def embedding_gradient(
-    model: Model, batch: Batch, target: Target, label: Int[Tensor, " b"], through_attention: bool
-) -> tuple[Float[Tensor, "b t e"], Float[Tensor, "b t e"]]:
-    """Gradients and embeddings of side `a`.
+def differentiable(model: Model, batch: Batch, through_attention: bool) -> Trace:
+    """A trace that can be differentiated by its embeddings, and deletions can go on from.
 
     With `through_attention=False` every site's weights are constants, as in jain2019.
     """
     edits = {} if through_attention else {site.name: detach() for site in model.sites}
     with torch.enable_grad():
-        trace = model(batch, edits, Keep(embeddings=True))
-        embedded = trace.embeddings["a"]
+        return model(batch, edits, Keep(embeddings=True, encoding=True))
+
+
+def embedding_gradient(
+    trace: Trace, target: Target, label: Int[Tensor, " b"]
+) -> tuple[Float[Tensor, "b t e"], Float[Tensor, "b t e"]]:
+    """Gradients and embeddings of side `a`."""
+    embedded = trace.embeddings["a"]
+    with torch.enable_grad():
         (gradient,) = torch.autograd.grad(target(trace.logits, label).sum(), embedded)
     return gradient, embedded.detach()

@@ -8,7 +8,7 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
-from heedful.saliency.embedding_gradient import embedding_gradient
+from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
 from heedful.types import Batch, Model, Target
 
 
@@ -23,7 +23,7 @@ def gradient(
     """‖∂f/∂e_t‖, L1 or L2; zero where no token is."""
     if norm not in (1, 2):
         raise HeedfulError(f"the gradient's norm is {norm}: choose 1 or 2.")
-    slopes, _ = embedding_gradient(model, batch, target, label, through_attention)
+    slopes, _ = embedding_gradient(differentiable(model, batch, through_attention), target, label)
     scores: Tensor = slopes.double().norm(p=norm, dim=-1) * batch.texts["a"].mask
     return scores
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from heedful.catalogue import Piece
 from heedful.models.output import probability
-from heedful.saliency.embedding_gradient import embedding_gradient
-from heedful.types import Batch, Model, Target
+from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
+from heedful.types import Batch, Model, Target, Trace
 
 
 def gradient_input(
@@ -18,12 +18,15 @@ def gradient_input(
     target: Target = probability,
     through_attention: bool = False,
     magnitude: bool = True,
+    trace: Trace | None = None,
 ) -> Float[Tensor, "b t"]:
     """Σ_d ∂f/∂e_td · e_td, its magnitude unless told otherwise; zero where no token is.
 
-    The defaults are jain2019's: attention detached, magnitude taken.
+    The defaults are jain2019's: attention detached, magnitude taken. A `differentiable` trace
+    of the batch saves making it again.
     """
-    slopes, embedded = embedding_gradient(model, batch, target, label, through_attention)
+    trace = trace or differentiable(model, batch, through_attention)
+    slopes, embedded = embedding_gradient(trace, target, label)
     scores = (slopes.double() * embedded.double()).sum(-1) * batch.texts["a"].mask
     return scores.abs() if magnitude else scores
 

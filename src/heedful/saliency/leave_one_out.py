@@ -9,13 +9,13 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
-from heedful.types import Batch, Model
+from heedful.types import Batch, Model, Trace
 
 
-def leave_one_out(model: Model, batch: Batch) -> Float[Tensor, "b t"]:
+def leave_one_out(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, "b t"]:
     """TVD between the outputs with and without each token; zero where no token is."""
     with torch.no_grad():
-        deleted = model.without_each(batch)
+        deleted = model.without_each(batch, trace)
         whole, less = probabilities(deleted.whole), probabilities(deleted.less)
     return tvd(less, whole[:, None]).masked_fill(~batch.texts["a"].mask, 0.0)
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
 
 # the released code and the paper's appendix differ
 SIZES = {"code": (128, "tanh"), "paper": (256, "relu")}
@@ -24,24 +24,23 @@ class Average(Encoder):
         self.layers = nn.ModuleList(starmap(nn.Linear, pairwise(widths)))
         self.activation = torch.tanh if activation == "tanh" else torch.relu
 
-    def forward(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
-    ) -> Float[Tensor, "b t d"]:
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        states = x
         for layer in self.layers:
-            x = self.activation(layer(x))
-        return x
+            states = self.activation(layer(states))
+        return Encoding(states, x)
 
     def deletions(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """No token sees another, so a deletion changes no state."""
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
             none = positions.new_empty((len(positions), 0))
-            empty = x.new_empty((*none.shape, len(readout.bias)))
+            empty = encoding.x.new_empty((*none.shape, len(readout.bias)))
             return Window(positions, positions + 1, none, empty)
 
-        return Deletions(readout(self(x, lengths)), delete)
+        return Deletions(readout(encoding.states), delete)
 
 
 PIECE = Piece(

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
 
 KERNELS = (1, 3, 5, 7)
 FILTERS = {"code": 32, "paper": 64}
@@ -22,15 +22,14 @@ class Cnn(Encoder):
             for depth in range(layers)
         )
 
-    def forward(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
-    ) -> Float[Tensor, "b t d"]:
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        states = x
         for layer in self.stack:
-            x = layer(_without_padding(x, lengths))
-        return x
+            states = layer(_without_padding(states, lengths))
+        return Encoding(states, x)
 
     def deletions(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """Only windows that covered the token change.
 
@@ -38,7 +37,7 @@ class Cnn(Encoder):
         then is a sum of seven looked-up rows. Further layers run on the window alone.
         """
         first, *later = self.stack
-        columns = first.columns(_without_padding(x, lengths))
+        columns = first.columns(_without_padding(encoding.x, lengths))
         reach = first.reach * len(self.stack)
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
@@ -54,7 +53,7 @@ class Cnn(Encoder):
                 readout(states[:, reach : states.shape[1] - reach]),
             )
 
-        return Deletions(readout(self(x, lengths)), delete)
+        return Deletions(readout(encoding.states), delete)
 
 
 class ConvolutionLayer(nn.Module):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -45,19 +46,26 @@ class Deletions:
     window: Callable[[Tensor, Tensor], Window]
 
 
+@dataclass(frozen=True)
+class Encoding:
+    """States, and what deletions go on from: the embeddings, or what `cache` holds of them."""
+
+    states: Float[Tensor, "b t d"]
+    x: Float[Tensor, "b t e"]
+    cache: Any = None
+
+
 class Encoder(nn.Module, ABC):
     """`size` is the width of a state."""
 
     size: int
 
     @abstractmethod
-    def forward(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
-    ) -> Float[Tensor, "b t d"]:
-        """States; padding never reaches them."""
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        """Encode; padding never reaches the states."""
 
     @abstractmethod
     def deletions(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """Prepare once what all deletions share."""

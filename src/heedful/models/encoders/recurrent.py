@@ -7,8 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.models.encoders.encoder import Deletions, Encoder, Readout, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
 from heedful.models.encoders.lstm_deletions import FirstLayer
+from heedful.models.encoders.scan import Direction, scan_layer
 
 HIDDEN = 128  # per direction; jain2019, paper and code
 
@@ -29,18 +30,20 @@ class Recurrent(Encoder):
             for depth in range(layers)
         )
 
-    def forward(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
-    ) -> Float[Tensor, "b t d"]:
-        return self._run(x, lengths, 0)
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        if x.is_cuda:
+            return Encoding(self._run(x, lengths, 0), x)
+        first = scan_layer(self.stack[0], x, lengths)
+        return Encoding(self._run(_joined(first), lengths, 1), x, first)
 
     def deletions(
-        self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], readout: Readout
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """The first layer starts from cached states on both sides of the deleted token;
         further layers see every input changed and run in full."""
         alone = len(self.stack) == 1
-        first = FirstLayer(self.stack[0], x, lengths, readout if alone else None)
+        directions = encoding.cache or scan_layer(self.stack[0], encoding.x, lengths)
+        first = FirstLayer(directions, lengths, readout if alone else None)
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
             results, index = first.delete(examples, positions)
@@ -48,15 +51,24 @@ class Recurrent(Encoder):
                 results = readout(self._run(results, lengths[examples] - 1, 1))
             return Window(torch.zeros_like(positions), lengths[examples], index, results)
 
-        return Deletions(readout(self._run(first.states, lengths, 1)), delete)
+        return Deletions(readout(self._run(_joined(directions), lengths, 1)), delete)
 
     def _run(self, x: Tensor, lengths: Tensor, start: int) -> Tensor:
         for layer in list(self.stack)[start:]:
-            x = _run_layer(layer, x, lengths)
+            x = (
+                run_packed(layer, x, lengths)
+                if x.is_cuda
+                else _joined(scan_layer(layer, x, lengths))
+            )
         return x
 
 
-def _run_layer(layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
+def _joined(directions: tuple[Direction, ...]) -> Tensor:
+    return torch.cat([side.states for side in directions], -1).transpose(0, 1)
+
+
+def run_packed(layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
+    """One layer as cuDNN has it."""
     packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
     # cuDNN's backward pass wants training mode; without dropout the mode changes nothing else
     mode, layer.training = layer.training, layer.training or torch.is_grad_enabled()

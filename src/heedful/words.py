@@ -1,0 +1,49 @@
+"""From tokens to words and back.
+
+Models see tokens, people read words, and models with different tokenizers can only be
+compared on words. A text's words are numbered once, by characters (`Text.words`); scores
+of a word's tokens are added up, and what is done to a word is done to all its tokens.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.types import Text
+
+
+def word_numbers(text: Text) -> Int[Tensor, "b t"]:
+    """The word of each token; −1 for tokens of no word."""
+    if text.words is not None:
+        return text.words
+    return (text.mask.long().cumsum(-1) - 1).masked_fill(~text.mask, -1)
+
+
+def word_mask(text: Text) -> Bool[Tensor, "b w"]:
+    """Which words are there: every text has words 0 … n − 1, some of them maybe without a
+    token (truncated, or nothing but blanks to the tokenizer), and those are False."""
+    numbers = word_numbers(text)
+    width = int(numbers.max()) + 1 if numbers.numel() else 0
+    there = torch.zeros(len(numbers), width + 1, dtype=torch.bool, device=numbers.device)
+    return there.scatter(1, _slot(numbers, width), True)[:, :width]
+
+
+def to_words(scores: Float[Tensor, "b t"], text: Text) -> Float[Tensor, "b w"]:
+    """The sum over each word's tokens, float64; tokens of no word are left out."""
+    numbers = word_numbers(text)
+    width = int(numbers.max()) + 1 if numbers.numel() else 0
+    total = scores.new_zeros((len(numbers), width + 1), dtype=torch.float64)
+    return total.scatter_add(1, _slot(numbers, width), scores.double())[:, :width]
+
+
+def to_tokens(words: Bool[Tensor, "b w"], text: Text) -> Bool[Tensor, "b t"]:
+    """The tokens of the chosen words."""
+    padded = torch.nn.functional.pad(words, (0, 1))
+    return padded.gather(1, _slot(word_numbers(text), words.shape[1]))
+
+
+def _slot(numbers: Tensor, width: int) -> Tensor:
+    """Tokens of no word go to a slot after the last word."""
+    return torch.where(numbers < 0, width, numbers)
