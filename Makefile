@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "Python's venv module is missing: install it (Debian: apt-get install python3-venv)."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[text,report,dev]'
+		--editable '.[text,hf,explain,report,dev]'
 	@$(BIN)/heedful doctor
 	@touch $(STAMP)
 

@@ -45,8 +45,9 @@ class Text:
         return self.map(lambda t: t[rows, :width] if t.ndim == 2 else t[rows])
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Text:
-        columns: list[Any] = [getattr(self, each.name) for each in fields(self)]
-        return Text(*(None if column is None else function(column) for column in columns))
+        columns = (getattr(self, each.name) for each in fields(self))
+        mapped: list[Any] = [None if column is None else function(column) for column in columns]
+        return Text(*mapped)
 
 
 @dataclass(frozen=True)
