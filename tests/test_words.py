@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from heedful.types import Text
-from heedful.words import to_tokens, to_words, word_mask, word_numbers
+from heedful.words import to_tokens, to_words, without_tokens, word_mask, word_numbers
 
 
 def pieces() -> Text:
@@ -45,3 +45,21 @@ def test_rows_are_taken_with_the_padding_they_need() -> None:
     taken = pieces().take(torch.tensor([1, 1]))
     assert taken.tokens.tolist() == [[1, 9, 2], [1, 9, 2]]
     assert taken.words is not None and taken.words.shape == (2, 3) and taken.hidden is None
+
+
+def test_what_is_deleted_leaves_no_gap() -> None:
+    gone = to_tokens(torch.tensor([[True, False, False], [False, False, False]]), pieces())
+    shorter = without_tokens(pieces(), gone)
+    assert shorter.tokens.tolist() == [[1, 8, 2], [1, 9, 2]]
+    assert shorter.lengths.tolist() == [3, 3]
+    assert shorter.mask.int().tolist() == [[0, 1, 0], [0, 1, 0]]
+    assert shorter.words is not None
+    assert shorter.words.tolist() == [[-1, 2, -1], [-1, 0, -1]]
+
+
+def test_texts_of_unlike_length_are_padded_again() -> None:
+    gone = torch.zeros(2, 6, dtype=torch.bool)
+    gone[1, 1] = True
+    shorter = without_tokens(pieces(), gone)
+    assert shorter.tokens.tolist() == [[1, 5, 6, 7, 8, 2], [1, 2, 0, 0, 0, 0]]
+    assert not shorter.mask[1].any()

@@ -7,6 +7,8 @@ of a word's tokens are added up, and what is done to a word is done to all its t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -47,3 +49,21 @@ def to_tokens(words: Bool[Tensor, "b w"], text: Text) -> Bool[Tensor, "b t"]:
 def _slot(numbers: Tensor, width: int) -> Tensor:
     """Tokens of no word go to a slot after the last word."""
     return torch.where(numbers < 0, width, numbers)
+
+
+def without_tokens(text: Text, gone: Bool[Tensor, "b t"]) -> Text:
+    """The rest moves together. Words keep their numbers, where they are numbered."""
+    place = torch.arange(text.tokens.shape[1], device=gone.device)
+    dropped = gone | (place >= text.lengths[:, None])
+    lengths = (~dropped).sum(-1)
+    order = dropped.to(torch.int8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]
+    padding = dropped.gather(1, order)
+    shorter = text.map(lambda t: t.gather(1, order) if t.ndim == 2 else t)
+    words = shorter.words
+    return replace(
+        shorter,
+        tokens=shorter.tokens.masked_fill(padding, 0),
+        lengths=lengths,
+        mask=shorter.mask & ~padding,
+        words=None if words is None else words.masked_fill(padding, -1),
+    )
