@@ -38,6 +38,7 @@ class Piece:
     signed: bool = False
     higher_is_better: bool | None = None
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    level: str = "tokens"
     licence: str = ""
     citation: str = ""
 
