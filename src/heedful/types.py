@@ -210,6 +210,14 @@ class AttentionRows:
     head: Int[Tensor, " n"]
     query: Int[Tensor, " n"]
 
+    def first(self) -> AttentionRows:
+        """One row per example: for what is said of examples, not of heads or queries."""
+        new = torch.ones_like(self.example, dtype=torch.bool)
+        new[1:] = self.example[1:] != self.example[:-1]
+        return AttentionRows(
+            self.weights[new], self.mask[new], self.example[new], self.head[new], self.query[new]
+        )
+
 
 def rows(trace: Trace, site: str) -> AttentionRows:
     """Flatten a site's weights to rows, whatever the family; empty rows are left out."""

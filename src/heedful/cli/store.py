@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
+from heedful.store import Run, Store
 
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
 
@@ -21,16 +23,18 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List the runs."""
-    runs = list(_existing(path).runs(kind))
+    place = _existing(path)
+    damaged = place.damaged()
+    runs = _whole(place, damaged, kind)
     if as_json:
         found = [{"key": run.key, "kind": run.kind, "facts": run.facts} for run in runs]
-        show_json("store ls", {"runs": found})
+        show_json("store ls", {"runs": found, "damaged": damaged})
         return
     for run in runs:
-        facts = run.facts
-        what = facts.get("piece") or "{encoder}-{attention}".format(**facts["model"])
-        seed = f" seed {facts['seed']}" if "seed" in facts else ""
-        show(f"{run.key}  {what}{seed}")
+        seed = f" seed {run.facts['seed']}" if "seed" in run.facts else ""
+        show(f"{run.key}  {_what(run.facts)}{seed}")
+    for key in damaged:
+        show(f"{key}  damaged: see `heedful store verify`")
 
 
 @store.command("verify")
@@ -83,7 +87,7 @@ def pack(
     if what not in ("rows", "all"):
         raise HeedfulError(f"--what is {what!r}: choose rows or all.")
     place = _existing(path)
-    chosen = [place.resolve(key) for key in runs] if runs else list(place.runs())
+    chosen = [place.resolve(key) for key in runs] if runs else _whole(place, place.damaged())
     keys = [run.key for run in chosen if what == "all" or run.kind in ROW_KINDS]
     parts = write_pack(place, keys, out, max_mb)
     if as_json:
@@ -131,7 +135,21 @@ def export(
     show(f"wrote {len(frame)} rows to {out}")
 
 
-def _existing(path: Path):  # type: ignore[no-untyped-def]
+def _whole(place: Store, damaged: Mapping[str, str], kind: str | None = None) -> list[Run]:
+    """All runs of a kind that can be read: one damaged run must not hide the others."""
+    keys = [key for key in place.keys() if key not in damaged]
+    return [place.open(key) for key in keys if kind is None or key.startswith(f"{kind}-")]
+
+
+def _what(facts: Mapping[str, Any]) -> str:
+    """The piece a run is of, or the model's name."""
+    model = facts.get("model")
+    if facts.get("piece") or not isinstance(model, Mapping):
+        return str(facts.get("piece", ""))
+    return "-".join(str(model[part]) for part in ("encoder", "attention") if part in model)
+
+
+def _existing(path: Path) -> Store:
     if not path.is_dir():
         raise HeedfulError(f"there is no store at {path}: give its folder with --store.")
     return open_store(path)

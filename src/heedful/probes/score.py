@@ -21,7 +21,7 @@ def score(evidence: Evidence, resamples: int = 500) -> Findings:
     site = evidence.sites[0]
     columns = []
     for each in evidence.passes("score"):
-        view = each.rows(site)
+        view = each.rows(site).first()
         p, label = each.probabilities[view.example], each.batch.labels[view.example]
         shown = p[:, 1] if p.shape[1] == 2 else p.amax(-1)
         correct = each.predicted[view.example] == label
