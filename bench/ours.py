@@ -80,7 +80,9 @@ def _probe(
 
 
 def _gradient(each: Pass) -> Tensor:
-    return gradient_input(each.model, each.batch, each.predicted)
+    return gradient_input(
+        each.model, each.batch, each.predicted, through_attention=False, magnitude=True
+    )
 
 
 def _leave_one_out(each: Pass) -> Tensor:

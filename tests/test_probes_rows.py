@@ -32,7 +32,13 @@ def test_correlations_are_scipys(encoder: str, attention: str, classes: int) -> 
         real = slice(1, size + 1)
         alpha = trace.weights["attention"][0, 0, 0, real].numpy()
         scores = {
-            "gradient": gradient_input(model, batch, probabilities(trace.logits).argmax(-1)),
+            "gradient": gradient_input(
+                model,
+                batch,
+                probabilities(trace.logits).argmax(-1),
+                through_attention=False,
+                magnitude=True,
+            ),
             "loo": leave_one_out(model, batch),
         }
         numbers = {key: value[0, real].numpy() for key, value in scores.items()}

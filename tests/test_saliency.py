@@ -20,6 +20,7 @@ from heedful.saliency.gradient import gradient
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.leave_one_out import leave_one_out
 from heedful.types import Batch, Text
+from heedful.words import word_mask
 from reference.deletion import delete_each
 from reference.gradient import embedding_gradient
 from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
@@ -27,13 +28,24 @@ from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
 ENCODERS = ["bilstm", "lstm", "cnn", "average"]
 
 
+FEWER = {"lime": {"samples": 40}, "kernel_shap": {"samples": 40}, "smoothgrad": {"samples": 2}}
+POSITIVE = ("attention", "rollout", "value_norm", "gradient", "leave_one_out")
+OF_BATCHES = [name for name in SALIENCIES if name != "prior"]  # by itself it counts in the batch
+
+
 def scores_of(name: str, model: OneSequence, batch: Batch) -> Tensor:
-    """The saliency with its defaults; where a class is wanted, the label's."""
+    """The saliency; where a class is wanted, the label's."""
     make = SALIENCIES[name].make
-    scores: Tensor = (
-        make(model, batch) if name == "leave_one_out" else make(model, batch, batch.labels)
-    )
+    if name == "leave_one_out":
+        return leave_one_out(model, batch)
+    scores: Tensor = make(model, batch, batch.labels, **FEWER.get(name, {}))
     return scores
+
+
+def places(name: str, batch: Batch) -> Tensor:
+    """Where there is something to score: tokens or words."""
+    text = batch.texts["a"]
+    return text.mask if SALIENCIES[name].level == "tokens" else word_mask(text)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -43,17 +55,21 @@ def test_every_saliency_scores_real_tokens_only(
     name: str, encoder: str, classes: int, ragged: Batch
 ) -> None:
     model = tiny_model(encoder, classes=classes)
-    scores, mask = scores_of(name, model, ragged), ragged.texts["a"].mask
+    scores, mask = scores_of(name, model, ragged), places(name, ragged)
     assert scores.shape == mask.shape and scores.dtype == torch.float64
     assert not scores.requires_grad and bool(scores.isfinite().all())
-    assert bool((scores[~mask] == 0).all()) and bool((scores[mask] > 0).all())
+    assert bool((scores[~mask] == 0).all()) and bool((scores[mask] != 0).any())
+    if name in POSITIVE:
+        assert bool((scores[mask] > 0).all())
+    if not SALIENCIES[name].signed:
+        assert bool((scores >= 0).all())
     assert torch.equal(scores_of(name, model, ragged), scores)
 
 
 @settings(max_examples=6)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(1, 6), st.randoms())
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("name", list(SALIENCIES))
+@pytest.mark.parametrize("name", OF_BATCHES)
 def test_every_saliency_ignores_batches_and_padding(
     name: str, encoder: str, lengths: list[int], pad: int, random: object
 ) -> None:
@@ -63,10 +79,10 @@ def test_every_saliency_ignores_batches_and_padding(
     order = list(range(len(lengths)))
     random.shuffle(order)  # type: ignore[attr-defined]
     padded = scores_of(name, model, pick(batch, order, pad))
-    torch.testing.assert_close(padded[:, : whole.shape[1]], whole[order], atol=1e-12, rtol=0)
+    torch.testing.assert_close(padded[:, : whole.shape[1]], whole[order], atol=1e-9, rtol=0)
     assert not padded[:, whole.shape[1] :].any()
     alone = scores_of(name, model, pick(batch, [0]))
-    torch.testing.assert_close(alone[0], whole[0, : alone.shape[1]], atol=1e-12, rtol=0)
+    torch.testing.assert_close(alone[0], whole[0, : alone.shape[1]], atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -93,7 +109,7 @@ def test_gradients_equal_autograd_on_each_text(
     model = tiny_model(encoder, attention, classes, 2, True)
     labels = torch.tensor([0, 1, classes - 1, 0, 1])
     options = {"through_attention": not detached}
-    products = gradient_input(model, ragged, labels, **options)
+    products = gradient_input(model, ragged, labels, magnitude=True, **options)
     signed = gradient_input(model, ragged, labels, magnitude=False, **options)
     norms = gradient(model, ragged, labels, **options)
     sums = gradient(model, ragged, labels, norm=1, **options)
@@ -108,10 +124,10 @@ def test_gradients_equal_autograd_on_each_text(
             assert sums[example, t + 1].item() == pytest.approx(float(slope[t].abs().sum()))
 
 
-def test_the_defaults_are_jain2019s_and_bastings2020s(ragged: Batch) -> None:
+def test_the_defaults_are_bastings2020s(ragged: Batch) -> None:
     model, labels = tiny_model(double=True), ragged.labels
-    detached = gradient_input(model, ragged, labels, probability, False, True)
-    assert torch.equal(gradient_input(model, ragged, labels), detached)
+    through = gradient_input(model, ragged, labels, probability, True, False)
+    assert torch.equal(gradient_input(model, ragged, labels), through)
     assert torch.equal(
         gradient(model, ragged, labels), gradient(model, ragged, labels, probability, True, 2)
     )
@@ -121,9 +137,9 @@ def test_the_defaults_are_jain2019s_and_bastings2020s(ragged: Batch) -> None:
 def test_detaching_attention_makes_a_difference(encoder: str, attention: str) -> None:
     """A real one, except on a single token: there the weight is 1 whatever its score."""
     model, batch = tiny_model(encoder, attention, double=True), tiny_batch((6, 1))
-    detached = gradient_input(model, batch, batch.labels)
-    through = gradient_input(model, batch, batch.labels, through_attention=True)
-    assert (detached[0] - through[0]).abs().max() > 0.01 * detached[0].max()
+    detached = gradient_input(model, batch, batch.labels, through_attention=False)
+    through = gradient_input(model, batch, batch.labels)
+    assert (detached[0] - through[0]).abs().max() > 0.01 * detached[0].abs().max()
     torch.testing.assert_close(detached[1], through[1], atol=1e-12, rtol=0)
 
 

@@ -17,6 +17,8 @@ from torch import Tensor
 # Not written out where it is used: as an annotation, `#` would read as a comment to formatters.
 Mask = Bool[Tensor, "b #h #q k"]
 """Positions that may be attended; broadcasts to weights."""
+SiteMask = Bool[Tensor, "b #h _q _k"]
+"""The same in a trace, where sites may differ in queries and keys."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +143,15 @@ class Trace:
     from (each example's sum to 1)."""
 
     logits: Float[Tensor, "b c"]
-    weights: Mapping[str, Float[Tensor, "b h q k"]]
-    masks: Mapping[str, Mask]
-    states: Mapping[str, Float[Tensor, "b k d"]] = field(default_factory=dict)
+    weights: Mapping[str, Float[Tensor, "b h _q _k"]]
+    masks: Mapping[str, SiteMask]
+    states: Mapping[str, Float[Tensor, "b _k _d"]] = field(default_factory=dict)
     embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
     encoding: Any = None
     """The family's own; what `without_each` goes on from."""
-    values: Mapping[str, Float[Tensor, "b h k d"]] = field(default_factory=dict)
-    readers: Mapping[str, Float[Tensor, "b q"]] = field(default_factory=dict)
+    values: Mapping[str, Float[Tensor, "b h _k _d"]] = field(default_factory=dict)
+    readers: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

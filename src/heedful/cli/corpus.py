@@ -47,7 +47,7 @@ def corpus_spec(
     columns: FileColumns = FileColumns(),
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
-    given = dict(_parameter(text) for text in params or [])
+    given = dict(parameter(text) for text in params or [])
     for reserved in ("name", "params"):
         if reserved in given:
             raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
@@ -70,7 +70,7 @@ def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
     return own | {key: str(value) for key, value in optional.items() if value is not None}
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def parameter(text: str) -> tuple[str, Any]:
     """`name=value` with the value's own type: number, true/false, none or text."""
     name, equals, value = text.partition("=")
     if not equals or not name:

@@ -7,8 +7,11 @@ import sys
 import typer
 
 from heedful import __version__
+from heedful.cli.audit import audit
+from heedful.cli.check import check
 from heedful.cli.demo import demo
 from heedful.cli.doctor import doctor
+from heedful.cli.explain import explain
 from heedful.cli.list import list_pieces
 from heedful.cli.prepare import prepare
 from heedful.cli.report import report
@@ -26,6 +29,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo")(demo)
+app.command("audit")(audit)
+app.command("explain")(explain)
+app.command("check")(check)
 app.command("prepare")(prepare)
 app.command("train")(train)
 app.command("study")(study)

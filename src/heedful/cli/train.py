@@ -1,9 +1,10 @@
-"""`heedful train`: one model."""
+"""`heedful train`: a model from scratch, or a pretrained one fine-tuned."""
 
 from __future__ import annotations
 
 from math import isnan
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,23 +28,56 @@ from heedful.cli.options import (
     ThreadsOption,
     check_data_dir,
     open_store,
+    seeds,
 )
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.errors import HeedfulError
+
+if TYPE_CHECKING:
+    from heedful.runner.finetune import Task
+    from heedful.runner.machine import Machine
+    from heedful.runner.study import Grid
+    from heedful.store import Run, Store
 
 
 def train(
     corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
-    encoder: Annotated[str, typer.Option(help="bilstm, lstm, cnn or average.")] = "bilstm",
-    attention: Annotated[str, typer.Option(help="additive or dot.")] = "additive",
-    layers: Annotated[int, typer.Option(help="1, 2 or 3.")] = 1,
-    sizes: Annotated[str, typer.Option(help="jain2019's sizes: code or paper.")] = "code",
+    pretrained: Annotated[
+        Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="bilstm (the default), lstm, cnn or average.")
+    ] = None,
+    attention: Annotated[str | None, typer.Option(help="additive (the default) or dot.")] = None,
+    layers: Annotated[int | None, typer.Option(help="1 (the default), 2 or 3.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="jain2019's sizes: code (the default) or paper.")
+    ] = None,
     hidden: Annotated[int | None, typer.Option(help="The encoder's size instead.")] = None,
-    epochs: Annotated[int, typer.Option(help="At most that many.")] = 8,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3,
-    train_batch: Annotated[int, typer.Option(help="Texts in a training batch.")] = 32,
-    clip: Annotated[float | None, typer.Option(help="Largest norm of the gradient.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many bad epochs.")] = None,
-    select: Annotated[str, typer.Option(help="Dev metric of the best epoch.")] = "auto",
+    epochs: Annotated[int | None, typer.Option(help="At most that many: 8; pretrained: 3.")] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of Adam: 1e-3; pretrained: 5e-5 at its highest.")
+    ] = None,
+    train_batch: Annotated[int | None, typer.Option(help="Texts in a training batch: 32.")] = None,
+    clip: Annotated[
+        float | None, typer.Option(help="Largest norm of the gradient: none; pretrained: 1.")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many bad epochs: never; pretrained: 2.")
+    ] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Dev metric of the best epoch: auto; pretrained: accuracy.")
+    ] = None,
+    weight_decay: Annotated[float | None, typer.Option(help="Pretrained only: 0.01.")] = None,
+    warmup: Annotated[
+        float | None, typer.Option(help="Pretrained only: the share of steps before the top, 0.06.")
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="Pretrained only: texts are cut to so many tokens, 128.")
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Pretrained only: float32; on a GPU also tf32 or bf16.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     text_column: TextColumn = "text",
@@ -54,23 +88,21 @@ def train(
     param: Params = None,
     limit: Limit = None,
     seed: SeedOption = 0,
+    seeds_: Annotated[
+        str | None, typer.Option("--seeds", help="Several models: a count (3) or a list (0,7).")
+    ] = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train one model and store it with its scores on the test split."""
+    """Train a model, or several that differ by seed, and store it with its test scores."""
     from heedful.cli.corpus import FileColumns, corpus_spec
-    from heedful.runner.cost import estimate
     from heedful.runner.machine import machine
-    from heedful.runner.study import grid, run_study
-    from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-    from heedful.studies.study import Study
 
     columns = FileColumns(text_column, label_column, split_column, dev, test)
     spec = corpus_spec(corpus, param, limit, columns)
-    model = ModelSpec(encoder, attention, layers, sizes, hidden)
-    training = TrainSpec(
+    chosen = _given(
         epochs=epochs,
         batch_size=train_batch,
         learning_rate=learning_rate,
@@ -78,27 +110,116 @@ def train(
         patience=patience,
         select=select,
     )
-    alone = Study("train", 1, (), (), (), (), training, (ProbeSpec("score"),), ())
-    plan = grid(alone, [spec], [model], [seed], check_data_dir(data_dir))
-    place, where = open_store(store), machine(device, threads)
+    scratch = _given(
+        encoder=encoder, attention=attention, layers=layers, sizes=sizes, hidden=hidden
+    )
+    fine = _given(
+        weight_decay=weight_decay, warmup=warmup, max_length=max_length, precision=precision
+    )
+    numbers = [seed] if seeds_ is None else seeds(seeds_)
+    folder, where = check_data_dir(data_dir), machine(device, threads)
+    if pretrained is None:
+        _refuse(fine, "only --pretrained models have it")
+        plan = _plan(spec, scratch, chosen, numbers, folder)
+        _train(plan, open_store(store), where, dry_run, as_json)
+    else:
+        from heedful.runner.finetune import task
+        from heedful.training.finetune_spec import FinetuneSpec
+
+        _refuse(scratch, "a --pretrained model brings its own")
+        work = task(pretrained, spec, FinetuneSpec(**chosen, **fine), folder)
+        _finetune(work, numbers, open_store(store), where, dry_run, as_json)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    for name in options:
+        raise HeedfulError(f"leave out --{name.replace('_', '-')}: {why}.")
+
+
+def _plan(
+    spec: Any,
+    model: dict[str, Any],
+    training: dict[str, Any],
+    numbers: list[int],
+    data_dir: Path | None,
+) -> Grid:
+    from heedful.runner.study import grid
+    from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+    from heedful.studies.study import Study
+
+    alone = Study("train", 1, (), (), (), (), TrainSpec(**training), (ProbeSpec("score"),), ())
+    return grid(alone, [spec], [ModelSpec(**model)], numbers, data_dir)
+
+
+def _train(plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: bool) -> None:
     if dry_run:
-        cost = estimate(plan, plan.cells[0], place, where)
-        if as_json:
-            show_json("train", {"dry_run": True, **vars(cost)})
-        else:
-            show(f"{cost.title}: about {duration(cost.train_seconds + cost.probe_seconds)}")
+        from heedful.runner.cost import estimate
+
+        costs = [vars(estimate(plan, cell, store, where)) for cell in plan.cells]
+        _show_costs(costs, as_json)
         return
     with progress_bar() as progress:
-        cells = run_study(plan, place, where, progress, say).table("cells")
-    trained, scored = place.open(cells["model_run"][0]), place.open(cells["run"][0])
-    summary = scored.table("summary")
-    if as_json:
-        scores = summary[["measure", "mean", "low", "high"]].to_dict("records")
-        history = trained.table("history").to_dict("records")
-        show_json("train", {"run": trained.key, "scores": scores, "history": history})
+        from heedful.runner.study import run_study
+
+        cells = run_study(plan, store, where, progress, say).table("cells")
+    runs = [
+        _result(store.open(model), store.open(scored))
+        for model, scored in zip(cells["model_run"], cells["run"], strict=True)
+    ]
+    _show(runs, as_json)
+
+
+def _finetune(
+    work: Task, numbers: list[int], store: Store, where: Machine, dry_run: bool, as_json: bool
+) -> None:
+    from heedful.runner.finetune import FOLDER, finetuned, seconds
+
+    if dry_run:
+        cost = {"train_seconds": seconds(work, where), "probe_seconds": 0.0}
+        _show_costs(
+            [{"title": f"{work.title} seed {number}", **cost} for number in numbers], as_json
+        )
         return
-    show(f"{trained.key}: {len(trained.table('history'))} epochs")
-    for name, mean, low, high in zip(
-        *(summary[column].tolist() for column in ("measure", "mean", "low", "high")), strict=True
-    ):
-        show(f"  {name:<9} {mean:.3f}" + ("" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"))
+    runs = []
+    for place, number in enumerate(numbers, 1):
+        say(f"[{place}/{len(numbers)}] {work.title} seed {number}")
+        with progress_bar() as progress:
+            run = finetuned(store, work, number, where, progress)
+        runs.append({**_result(run, run), "folder": str(run.folder(FOLDER))})
+    _show(runs, as_json)
+
+
+def _result(trained: Run, scored: Run) -> dict[str, Any]:
+    summary = scored.table("summary")
+    return {
+        "run": trained.key,
+        "scores": summary[["measure", "mean", "low", "high"]].to_dict("records"),
+        "history": trained.table("history").to_dict("records"),
+    }
+
+
+def _show(runs: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
+        return
+    for run in runs:
+        show(f"{run['run']}: {len(run['history'])} epochs")
+        for score in run["scores"]:
+            name, mean, low, high = (score[key] for key in ("measure", "mean", "low", "high"))
+            interval = "" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"
+            show(f"  {name:<9} {mean:.3f}{interval}")
+        if "folder" in run:
+            show(f"  {run['folder']}")
+
+
+def _show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        document = costs[0] if len(costs) == 1 else {"runs": costs}
+        show_json("train", {"dry_run": True, **document})
+        return
+    for cost in costs:
+        show(f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}")

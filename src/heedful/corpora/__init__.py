@@ -11,6 +11,9 @@ CORPORA = Catalogue(
         "agnews": "heedful.corpora.agnews",
         "20news": "heedful.corpora.newsgroups",
         "adr": "heedful.corpora.adr",
+        "hatexplain": "heedful.corpora.hatexplain",
+        "movies": "heedful.corpora.movies",
+        "tweets": "heedful.corpora.tweets",
         "file": "heedful.corpora.file",
     },
 )

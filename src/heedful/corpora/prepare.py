@@ -44,8 +44,8 @@ def prepare(
     single stored run made from the same spec is taken instead.
     """
     piece = CORPORA[spec.name]
-    params = _params(piece, spec.params)
-    facts = _facts(piece, params, spec.prepare)
+    params = corpus_params(piece, spec.params)
+    facts = corpus_facts(piece, params, spec.prepare)
     try:
         raw: RawCorpus = piece.make(data_dir, **params)
         vectors = vectors_file(spec.prepare.vectors, data_dir)
@@ -84,7 +84,7 @@ def _items(
     raw: RawCorpus, spec: PrepareSpec, progress: Progress | None
 ) -> tuple[list[Tokenised], list[Count]]:
     """The examples that stay, tokenised, and what each filter let through."""
-    _check(raw)
+    check_raw(raw)
     everything = cut_splits(raw.examples, spec)
     examples = limit_splits(everything, spec)
     counts = _limit_counts(everything, examples) if spec.limit else []
@@ -106,7 +106,7 @@ def _items(
     return kept, counts
 
 
-def _check(raw: RawCorpus) -> None:
+def check_raw(raw: RawCorpus) -> None:
     if not raw.examples:
         raise HeedfulError("the corpus has no examples.")
     repeated = [name for name, n in Counter(e.id for e in raw.examples).items() if n > 1]
@@ -122,7 +122,7 @@ def _limit_counts(before: list[Example], after: list[Example]) -> list[Count]:
     return [Count("limit", s, kept[s], all_[s] - kept[s]) for s in SPLITS if all_[s]]
 
 
-def _params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
+def corpus_params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
     """The given parameters over the corpus's defaults, so that equal calls have equal keys."""
     known = {
         name: parameter.default
@@ -141,7 +141,7 @@ def _params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def _facts(piece: Piece, params: Mapping[str, Any], spec: PrepareSpec) -> dict[str, Any]:
+def corpus_facts(piece: Piece, params: Mapping[str, Any], spec: PrepareSpec) -> dict[str, Any]:
     """What names the run. Of a path only the file's name counts: its bytes are in `sources`."""
     own = {
         name: Path(value).name if name in PATH_PARAMS and value is not None else value

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.example import Example, RawCorpus, Spans
+from heedful.corpora.joined import join_tokens, marked_spans
 from heedful.corpora.readers import read_rows
 from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("the Stanford Sentiment Treebank", "https://nlp.stanford.edu/sentiment")
@@ -18,26 +20,46 @@ BRACKETS = {
 }  # fmt: skip
 
 
-def read(data_dir: Path | None) -> RawCorpus:
-    """Neutral sentences are dropped; a token is a run of word characters."""
+def read(data_dir: Path | None, rationales: str | None = None) -> RawCorpus:
+    """Neutral sentences are dropped; a token is a run of word characters.
+
+    With `rationales="words"` the rationale of a sentence are the words that the treebank
+    itself calls positive (3, 4) in a positive sentence, negative (0, 1) in a negative one.
+    They were labelled out of context, so a negated word counts with its own sentiment.
+    """
+    if rationales not in (None, "words"):
+        raise HeedfulError(f"rationales is {rationales!r}: give 'words', or leave it out.")
+    columns = ("tokens", "label") if rationales is None else ("tokens", "label", "token_label5")
     names = {split: f"sst/{split}.jsonl.gz" for split in ("train", "dev", "test")}
     files = find_files(data_dir, list(names.values()), PUBLISHER)
     examples, neutral = [], 0
     for split, name in names.items():
-        for number, row in enumerate(read_rows(files[name], ("tokens", "label"))):
+        for number, row in enumerate(read_rows(files[name], columns)):
             if row["label"] is None:
                 neutral += 1
             else:
-                examples.append(_example(f"sst-{split}-{number:05d}", split, row))
+                examples.append(_example(f"sst-{split}-{number:05d}", split, row, rationales))
     return RawCorpus(
         ("negative", "positive"), examples, digests(files), dropped={"neutral": neutral}
     )
 
 
-def _example(name: str, split: str, row: dict[str, Any]) -> Example:
-    text = " ".join(BRACKETS.get(token, token).replace("\\/", "/") for token in row["tokens"])
+def _example(name: str, split: str, row: dict[str, Any], rationales: str | None) -> Example:
+    text, leaves = join_tokens(
+        [BRACKETS.get(token, token).replace("\\/", "/") for token in row["tokens"]]
+    )
     tokens = [(match.group(), match.start(), match.end()) for match in re.finditer(r"\w+", text)]
-    return Example(name, split, {"a": text}, int(row["label"]), tokens={"a": tokens})
+    spans: Spans | None = None
+    if rationales == "words":
+        spans = marked_spans(leaves, telling(row["token_label5"], int(row["label"])))
+    marks = None if spans is None else {"a": spans}
+    return Example(name, split, {"a": text}, int(row["label"]), {"a": tokens}, marks)
+
+
+def telling(grades: str, label: int) -> list[bool]:
+    """The words whose own grade, 0 to 4, points the way of the sentence's label."""
+    wanted = "34" if label else "01"
+    return [grade in wanted for grade in grades]
 
 
 # Inferred from the counts, as no source states it: read as "length >= 5" the filter leaves 190

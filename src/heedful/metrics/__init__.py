@@ -17,6 +17,11 @@ METRICS = Catalogue(
         "f1": "heedful.metrics.f1",
         "accuracy": "heedful.metrics.accuracy",
         "roc_auc": "heedful.metrics.roc_auc",
+        "auprc": "heedful.metrics.auprc",
+        "token_f1": "heedful.metrics.token_f1",
+        "iou_f1": "heedful.metrics.iou_f1",
+        "mass_inside": "heedful.metrics.mass_inside",
+        "flips": "heedful.metrics.flips",
     },
 )
 

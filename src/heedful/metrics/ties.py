@@ -14,7 +14,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-10}
+TOLERANCE = {
+    torch.bfloat16: 1e-2,
+    torch.float16: 1e-3,
+    torch.float32: 1e-6,
+    torch.float64: 1e-10,
+}
 """For scores that were computed in this precision."""
 
 

@@ -37,7 +37,9 @@ def _importance(each: Pass) -> dict[str, Tensor]:
     """Both from one encoding of the texts."""
     trace = differentiable(each.model, each.batch, through_attention=False)
     return {
-        "gradient": gradient_input(each.model, each.batch, each.predicted, trace=trace),
+        "gradient": gradient_input(
+            each.model, each.batch, each.predicted, magnitude=True, trace=trace
+        ),
         "leave_one_out": leave_one_out(each.model, each.batch, trace),
     }
 

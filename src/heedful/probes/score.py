@@ -28,11 +28,11 @@ def score(evidence: Evidence, resamples: int = 500) -> Findings:
         collector.add(each, site, view, {"correct": correct, "probability": shown})
         columns.append(torch.cat([label[:, None].double(), p], 1).cpu().numpy())
     table = np.concatenate(columns)
-    summary = _summary(table[:, 0].astype(int), table[:, 1:], evidence.seed, resamples)
+    summary = score_summary(table[:, 0].astype(int), table[:, 1:], evidence.seed, resamples)
     return Findings(collector.rows(), summary=summary)
 
 
-def _summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) -> pd.DataFrame:
+def score_summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) -> pd.DataFrame:
     """Scores are not means over rows, so their intervals resample examples whole."""
     rows = []
     for name in SCORES:

@@ -28,3 +28,19 @@ def embedding_gradient(
     with torch.enable_grad():
         (gradient,) = torch.autograd.grad(target(trace.logits, label).sum(), embedded)
     return gradient, embedded.detach()
+
+
+def gradient_at(
+    model: Model,
+    batch: Batch,
+    embedded: Float[Tensor, "b t e"],
+    label: Int[Tensor, " b"],
+    target: Target,
+) -> tuple[Float[Tensor, " b"], Float[Tensor, "b t e"]]:
+    """Value and gradient at other embeddings of side `a` than the tokens' own; attention is
+    not detached."""
+    x = embedded.detach().requires_grad_()
+    with torch.enable_grad():
+        value = target(model(batch, embeddings={"a": x}).logits, label)
+        (gradient,) = torch.autograd.grad(value.sum(), x)
+    return value.detach(), gradient

@@ -1,4 +1,4 @@
-"""Gradient × input: the derivative by the token's one-hot vector (jain2019, experiment 1)."""
+"""Gradient × input: the derivative by the token's one-hot vector (bastings2020)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def gradient_input(
     batch: Batch,
     label: Int[Tensor, " b"],
     target: Target = probability,
-    through_attention: bool = False,
-    magnitude: bool = True,
+    through_attention: bool = True,
+    magnitude: bool = False,
     trace: Trace | None = None,
 ) -> Float[Tensor, "b t"]:
-    """Σ_d ∂f/∂e_td · e_td, its magnitude unless told otherwise; zero where no token is.
+    """Σ_d ∂f/∂e_td · e_td; zero where no token is.
 
-    The defaults are jain2019's: attention detached, magnitude taken. A `differentiable` trace
-    of the batch saves making it again.
+    jain2019's own (experiment 1) has attention detached and the magnitude taken. A
+    `differentiable` trace of the batch saves making it again.
     """
     trace = trace or differentiable(model, batch, through_attention)
     slopes, embedded = embedding_gradient(trace, target, label)
@@ -33,8 +33,8 @@ def gradient_input(
 
 PIECE = Piece(
     name="gradient_input",
-    description="gradient times input; jain2019's setting detaches attention and takes |·|",
+    description="gradient times input; jain2019 detaches attention and takes the magnitude",
     make=gradient_input,
-    paper="jain2019",
+    paper="bastings2020",
     signed=True,
 )

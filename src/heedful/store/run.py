@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from heedful.errors import HeedfulError
 from heedful.store.keys import canonical, file_digest, run_key
 
 SCHEMA_VERSION = 1
+_LIST = ".folder.json"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Run:
                 return f"its file {name} is missing"
             if file_digest(path) != digest:
                 return f"its file {name} was changed"
+        for name in files:
+            if name.endswith(_LIST):
+                changed = _changed(self.path, name.removesuffix(_LIST))
+                if changed:
+                    return f"its file {changed} was changed"
         return None
 
     def table(self, name: str) -> pd.DataFrame:
@@ -86,6 +93,10 @@ class Run:
 
     def weights(self, name: str) -> Path:
         return self._file(f"{name}.safetensors")
+
+    def folder(self, name: str) -> Path:
+        """A folder of files in a format of their own, such as a Hugging Face model's."""
+        return self._file(f"{name}{_LIST}").parent / name
 
     def has(self, file: str) -> bool:
         return file in self.record["files"]
@@ -107,3 +118,26 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     path.write_text(canonical(value) + "\n", encoding="utf8")
+
+
+def write_folder(path: Path) -> None:
+    """Make a folder beside a run's files part of the run: the list of its files' digests is a
+    file of the run. To be called once the folder is filled."""
+    digests = _files(path)
+    for name in digests:
+        with (path / name).open("rb") as stream:
+            os.fsync(stream.fileno())
+    write_json(path.with_name(path.name + _LIST), digests)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
+
+
+def _changed(run: Path, name: str) -> str | None:
+    """A file of a folder that is not what it was, is gone or is new."""
+    listed = json.loads((run / f"{name}{_LIST}").read_text(encoding="utf8"))
+    found = _files(run / name)
+    changed = [file for file in {**listed, **found} if listed.get(file) != found.get(file)]
+    return f"{name}/{min(changed)}" if changed else None

@@ -1,0 +1,1 @@
+"""The audit: a model, its texts, every explanation, one verdict."""

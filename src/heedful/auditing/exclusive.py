@@ -1,0 +1,57 @@
+"""How far attention can move with the same output: exact where it can be, else searched."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from heedful.auditing.spec import ATTENTION, AuditSpec
+from heedful.auditing.table import Table
+from heedful.measures.exclusivity import ExclusivityParams, exclusivity
+from heedful.probes.furthest import band, furthest
+from heedful.saliency.attention import main_site
+from heedful.types import Batch, Model, Trace
+
+
+def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: AuditSpec) -> None:
+    """Reported, never required. What is searched is a lower bound, and named so."""
+    linear = main_site(model).linear and trace.logits.shape[-1] <= 2
+    if linear:
+        table.add(_exact(model, trace, spec.epsilon), ATTENTION)
+    else:
+        params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
+        found = exclusivity(model, batch, params, trace)
+        reached = {"jsd_same_output": found.jsd, "jsd_same_output_ratio": found.ratio}
+        table.add(reached, ATTENTION)
+    matched = ExclusivityParams(spec.epsilon, spec.search_steps, entropy_within=0.1, seed=spec.seed)
+    near = exclusivity(model, batch, matched, trace)
+    table.add({"jsd_entropy_matched": near.jsd}, ATTENTION)
+
+
+def _exact(model: Model, trace: Trace, epsilon: float) -> dict[str, Tensor]:
+    """For one logit after a linear site, or the difference of two; and whether any attention
+    could change the decision at all."""
+    name = main_site(model).name
+    z, bias = _one_logit(trace, name)
+    weights = trace.weights[name][:, 0, 0].double()
+    mask = trace.masks[name][:, 0, 0]
+    logit = (weights * z).sum(-1) + bias
+    low, high = band(torch.sigmoid(logit), bias, epsilon)
+    best = furthest(z, mask, low, high, weights[:, None]).value
+    free = torch.full_like(low, torch.inf)
+    most = furthest(z, mask, -free, free, weights[:, None]).value
+    lowest = z.masked_fill(~mask, torch.inf).amin(-1) + bias
+    highest = z.masked_fill(~mask, -torch.inf).amax(-1) + bias
+    return {
+        "jsd_same_output": best,
+        "jsd_same_output_ratio": torch.where(most > 0, best / most, torch.nan),
+        "reachable": torch.where(logit > 0, lowest <= 0, highest > 0).double(),
+    }
+
+
+def _one_logit(trace: Trace, name: str) -> tuple[Tensor, Tensor]:
+    known = trace.token_logits[name]
+    values, bias = known.values.double(), known.bias.double()
+    if values.shape[-1] == 1:
+        return values[..., 0], bias[0]
+    return values[..., 1] - values[..., 0], bias[1] - bias[0]

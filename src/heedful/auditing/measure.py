@@ -1,0 +1,201 @@
+"""Everything that is measured on one batch of texts, as rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from heedful.auditing.exclusive import exclusive
+from heedful.auditing.explained import Cost, Explained, explained, floors
+from heedful.auditing.named import Named, named
+from heedful.auditing.spec import ATTENTION, CEILING, FLOORS, AuditSpec
+from heedful.auditing.table import Facts, Table
+from heedful.measures.agreement import agreement
+from heedful.measures.ceiling import Search, ceilings
+from heedful.measures.curves import Grid, curves_of
+from heedful.measures.erasure import erasure
+from heedful.measures.interventions import Intervention, effect
+from heedful.measures.plausibility import plausibility_of
+from heedful.measures.randomised import randomised
+from heedful.measures.replaced import base_trace
+from heedful.measures.sensitivity import erasure as erased_items
+from heedful.measures.sensitivity import tvd_permuted
+from heedful.models.output import TARGETS, probabilities
+from heedful.saliency.attention import mass_outside
+from heedful.saliency.prior import Prior
+from heedful.types import Batch, Model, Trace
+from heedful.words import word_mask
+
+HEALTH_SHARE = 4  # one text in so many is measured on the randomised model too
+GRID = Grid(points=5, single=16)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one batch left."""
+
+    rows: pd.DataFrame
+    maps: pd.DataFrame
+    costs: Mapping[str, Cost]
+    skipped: Mapping[str, str]
+
+
+class Measurer:
+    """Measures batches of one model, one after the other."""
+
+    def __init__(
+        self, model: Model, spec: AuditSpec, prior: Prior, must: frozenset[str] = frozenset()
+    ) -> None:
+        self.model, self.spec, self.prior, self.must = model, spec, prior, must
+        self.wanted = [named(name) for name in spec.explanations if name not in FLOORS]
+        self.random = Named("random", named("random").piece, {"seed": spec.seed})
+        self.skipped: dict[str, str] = {}
+
+    def __call__(
+        self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
+    ) -> Part:
+        trace = base_trace(self.model, batch)
+        p = probabilities(trace.logits)
+        label = p.argmax(-1)
+        mask = word_mask(batch.texts["a"])
+        table = Table(_facts(batch, clusters, p, mask))
+        only = self.spec.only
+        if "interventions" in only:
+            self._interventions(table, batch, trace, p)
+        table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
+        found = self._explain(batch, label)
+        maps = {**found.maps, **floors(self.model, batch, label, self.prior, self.random)}
+        if "agreement" in only:
+            self._agreement(table, maps, mask)
+        if "erasure" in only:
+            self._erasure(table, self.model, batch, label, maps, "base")
+        if "plausibility" in only and rationale is not None:
+            self._plausibility(table, maps, rationale, mask, batch)
+        if "exclusivity" in only:
+            exclusive(table, self.model, batch, trace, self.spec)
+        if "erasure" in only and "health" in only:
+            self._health(table, batch)
+        return Part(table.rows(), _maps(batch, maps, mask), found.costs, dict(self.skipped))
+
+    def _explain(self, batch: Batch, label: Tensor) -> Explained:
+        spec = self.spec
+        found = explained(
+            self.model, batch, label, self.wanted, spec.target, self.skipped, self.must
+        )
+        self.skipped = found.skipped
+        return found
+
+    def _interventions(self, table: Table, batch: Batch, trace: Trace, p: Tensor) -> None:
+        """What the output does when the main site's weights are made even, or shuffled."""
+        labelled = bool((batch.labels >= 0).all())
+        if labelled:
+            table.add({"correct": p.argmax(-1) == batch.labels})
+        for edit, place in (
+            ("uniform", "main"),
+            ("permute", "main"),
+            ("uniform", "all"),
+            ("permute", "all"),
+        ):
+            after = effect(self.model, batch, Intervention(edit, place, seed=self.spec.seed), trace)
+            name = edit if place == "main" else f"{edit} everywhere"
+            table.add({"tvd": after.tvd}, operator=name)
+            if labelled:
+                table.add({"correct": after.predicted == batch.labels}, operator=name)
+        moved = tvd_permuted(self.model, batch, self.spec.permutations, self.spec.seed, trace)
+        items = erased_items(self.model, batch, self.spec.seed, trace)
+        table.add({"tvd_permuted": moved, "js_top": items.top}, ATTENTION)
+        table.add({"js_random": items.random, "js_best": items.best}, ATTENTION)
+
+    def _agreement(self, table: Table, maps: Mapping[str, Tensor], mask: Tensor) -> None:
+        """τ of every map with each importance measure; magnitudes, as attention has no sign."""
+        weights = [name for name in maps if name.partition(":")[0] in WEIGHTS]
+        taus = agreement(maps, mask, weights=weights)
+        for name in maps:
+            for other in self.spec.importance:
+                if other in maps and other != name:
+                    pair = (name, other) if (name, other) in taus else (other, name)
+                    table.add({f"tau:{other}": taus[pair].tau}, name)
+        if ATTENTION in maps and self.spec.importance[0] in maps:
+            result = taus.get((ATTENTION, self.spec.importance[0]))
+            if result is not None:
+                table.add({"tie_rate": result.ties_x}, ATTENTION)
+
+    def _erasure(
+        self,
+        table: Table,
+        model: Model,
+        batch: Batch,
+        label: Tensor,
+        maps: Mapping[str, Tensor],
+        role: str,
+    ) -> None:
+        target = TARGETS[self.spec.target]
+        for operator in self.spec.operators:
+            found = curves_of(model, batch, label, maps, operator, target, GRID)
+            for name, each in found.items():
+                table.add(erasure(each), name, operator, role)
+            if self.spec.ceiling:
+                search = Search(width=2, budget=self.spec.ceiling)
+                best = ceilings(model, batch, label, maps, operator, target, GRID, search, found)
+                table.add(best.values, CEILING, operator, role)
+
+    def _plausibility(
+        self,
+        table: Table,
+        maps: Mapping[str, Tensor],
+        rationale: Tensor,
+        mask: Tensor,
+        batch: Batch,
+    ) -> None:
+        found = plausibility_of(maps, rationale, mask, batch.ids, self.spec.seed)
+        for name, values in found.items():
+            table.add(values, name)
+
+    def _health(self, table: Table, batch: Batch) -> None:
+        """Do the measures fall where there is nothing to explain: weights in random order?"""
+        rows = torch.arange(0, len(batch), HEALTH_SHARE, device=batch.labels.device)
+        some = batch.take(rows)
+        part = Table(table.facts.take(rows.tolist()))
+        with randomised(self.model, self.spec.seed) as model:
+            with torch.no_grad():
+                label = probabilities(model(some).logits).argmax(-1)
+            attention = explained(model, some, label, self.wanted[:1], self.spec.target, {})
+            maps = {**attention.maps, **floors(model, some, label, self.prior, self.random)}
+            self._erasure(part, model, some, label, maps, "randomised")
+        table.extend(part)
+
+
+WEIGHTS = frozenset({"attention", "rollout", "effective_attention", "value_norm"})
+
+
+def _facts(batch: Batch, clusters: tuple[str, ...], p: Tensor, mask: Tensor) -> Facts:
+    return Facts(
+        batch.ids,
+        clusters,
+        batch.labels.cpu().numpy(),
+        p.argmax(-1).cpu().numpy(),
+        p.amax(-1).detach().cpu().numpy(),
+        mask.sum(-1).cpu().numpy(),
+    )
+
+
+def _maps(batch: Batch, maps: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
+    """One list of word scores per example and explanation; NaN for a word without a token."""
+    parts = []
+    for name, scores in maps.items():
+        shown = scores.masked_fill(~mask, torch.nan).float().cpu().numpy()
+        lists = [row[: _last(row)] for row in shown]
+        parts.append(
+            pd.DataFrame({"example": list(batch.ids), "explanation": name, "scores": lists})
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _last(row: np.ndarray) -> int:
+    there = np.flatnonzero(~np.isnan(row))
+    return int(there[-1]) + 1 if len(there) else 0

@@ -1,0 +1,48 @@
+"""What an audit measures. Its hash, with the model's and the data's, names the audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ATTENTION = "attention"
+IMPORTANCE = ("occlusion", "integrated_gradients")
+FLOORS = ("random", "prior")
+CEILING = "search"
+EXPLANATIONS = (
+    ATTENTION,
+    "rollout",
+    "value_norm",
+    "gradient_attention",
+    "effective_attention",
+    "gradient",
+    "gradient_input",
+    "integrated_gradients",
+    "smoothgrad",
+    "lrp",
+    "occlusion",
+    "occlusion:operator=mask",
+)
+"""Beside the two floors and the ceiling. LIME and SHAP on request: they cost a hundred times
+as much."""
+
+
+GROUPS = ("interventions", "agreement", "erasure", "plausibility", "exclusivity", "health")
+"""What can be measured; `only` some of it costs less, and the rest is "not measured"."""
+
+
+@dataclass(frozen=True)
+class AuditSpec:
+    """`importance` are the measures attention must agree with; `operators` the ways a word is
+    taken away, and a decision is made only where they agree. `ceiling` is the number of model
+    runs per text that the search for the best order may spend; 0 leaves it out."""
+
+    explanations: tuple[str, ...] = EXPLANATIONS
+    importance: tuple[str, ...] = IMPORTANCE
+    operators: tuple[str, ...] = ("delete", "mask")
+    target: str = "probability"
+    permutations: int = 20
+    ceiling: int = 200
+    epsilon: float = 0.01
+    search_steps: int = 60
+    seed: int = 0
+    only: tuple[str, ...] = GROUPS

@@ -1,0 +1,103 @@
+"""The table of measurements: one row per example and number, whatever was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+COLUMNS = (
+    "model",
+    "example",
+    "cluster",
+    "label",
+    "predicted",
+    "confidence",
+    "length",
+    "explanation",
+    "operator",
+    "measure",
+    "value",
+)
+MAP_COLUMNS = ("example", "explanation", "scores")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of each example of a batch before anything is measured."""
+
+    example: tuple[str, ...]
+    cluster: tuple[str, ...]
+    label: np.ndarray
+    predicted: np.ndarray
+    confidence: np.ndarray
+    length: np.ndarray
+
+    def columns(self) -> dict[str, object]:
+        return {
+            "example": list(self.example),
+            "cluster": list(self.cluster),
+            "label": self.label,
+            "predicted": self.predicted,
+            "confidence": self.confidence,
+            "length": self.length,
+        }
+
+    def take(self, rows: list[int]) -> Facts:
+        return Facts(
+            tuple(self.example[row] for row in rows),
+            tuple(self.cluster[row] for row in rows),
+            self.label[rows],
+            self.predicted[rows],
+            self.confidence[rows],
+            self.length[rows],
+        )
+
+
+@dataclass
+class Table:
+    """Gathers measures of one batch."""
+
+    facts: Facts
+    _parts: list[pd.DataFrame] = field(default_factory=list)
+
+    def add(
+        self,
+        measures: Mapping[str, Tensor],
+        explanation: str = "",
+        operator: str = "",
+        model: str = "base",
+    ) -> None:
+        """One number per example for each measure."""
+        for measure, values in measures.items():
+            numbers = values.detach().double().cpu().numpy()
+            self._parts.append(
+                pd.DataFrame(
+                    {
+                        "model": model,
+                        **self.facts.columns(),
+                        "explanation": explanation,
+                        "operator": operator,
+                        "measure": measure,
+                        "value": numbers,
+                    }
+                )
+            )
+
+    def extend(self, other: Table) -> None:
+        """Add what was measured on some of the examples."""
+        self._parts += other._parts
+
+    def rows(self) -> pd.DataFrame:
+        if not self._parts:
+            return pd.DataFrame(columns=list(COLUMNS))
+        return pd.concat(self._parts, ignore_index=True)[list(COLUMNS)]
+
+
+def ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """In an order that does not depend on batches."""
+    keys = ["model", "explanation", "operator", "measure", "example"]
+    return rows.sort_values(keys, kind="stable").reset_index(drop=True)

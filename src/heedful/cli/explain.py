@@ -1,0 +1,75 @@
+"""`heedful explain`: one text, one or several explanations."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import typer
+
+from heedful.cli import subject as on
+from heedful.cli.audit import set_threads
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DeviceOption,
+    JsonOption,
+    SeedOption,
+    StoreOption,
+    ThreadsOption,
+)
+from heedful.cli.terminal import show, show_json
+from heedful.errors import HeedfulError
+
+USUAL = "attention,gradient_input,integrated_gradients,occlusion"
+BAR = 24
+
+
+def explain(
+    model: on.ModelArgument,
+    text: Annotated[str, typer.Argument(help="The text to explain.")],
+    text_b: Annotated[str | None, typer.Option(help="The second text of a pair.")] = None,
+    explanations: Annotated[str, typer.Option(help="Names, comma-separated.")] = USUAL,
+    target: Annotated[str, typer.Option(help="logit, probability or loss.")] = "probability",
+    of: Annotated[
+        str | None, typer.Option("--of", help="The class to explain; else the predicted one.")
+    ] = None,
+    label: on.Label = None,
+    label_words: on.LabelWords = None,
+    template: on.Template = "{text}",
+    max_length: on.MaxLength = None,
+    dtype: on.Dtype = None,
+    seed: SeedOption = 0,
+    store: StoreOption = DEFAULT_STORE,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score every word of a text."""
+    from heedful.auditing.explanation import explain as run
+
+    if not text.strip():
+        raise HeedfulError("the text is empty: give at least one word.")
+    set_threads(threads)
+    options = on.SubjectOptions(
+        seed=seed, label=label, label_words=label_words, template=template,
+        max_length=max_length, dtype=dtype, device=device, store=store,
+    )  # fmt: skip
+    found = run(model, text, text_b, explanations, target, of, **options.given())
+    if as_json:
+        show_json("explain", found.to_dict())
+        return
+    show(f"{found.predicted} ({found.probability:.3f}), explained: {target} of {found.explained}")
+    for name, scores in found.scores.items():
+        show("")
+        show(name)
+        for word, score in zip(found.words, scores, strict=True):
+            show(_line(word, score, scores))
+
+
+def _line(word: str, score: float, scores: Any) -> str:
+    """A word, its score, and a bar as long as its share of the largest."""
+    largest = max((abs(each) for each in scores if not math.isnan(each)), default=0.0)
+    if math.isnan(score):
+        return f"  {word:<20} (cut off)"
+    length = round(BAR * abs(score) / largest) if largest else 0
+    return f"  {word:<20} {score:+.4f} {('█' if score >= 0 else '░') * length}"

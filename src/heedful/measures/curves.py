@@ -1,0 +1,191 @@
+"""What happens to a prediction as words go, in the order an explanation gives them.
+
+Two curves: the text without its top words, and the text of nothing but them. All
+explanations go through the model together, so a set of words that several of them name
+is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.metrics.ties import TOLERANCE, tied_ranks
+from heedful.models.output import class_logits, probability
+from heedful.randomness import example_keys, keyed_uniform
+from heedful.removal.operator import Operator
+from heedful.removal.removed import removed_many
+from heedful.types import Batch, Model, Target
+from heedful.words import word_mask
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How many words go at a time. `shares` are ERASER's bins, `points` the steps of the whole
+    curve; texts of at most `single` words are also walked word by word, to find flips.
+    `seed` orders words that tie."""
+
+    shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
+    points: int = 10
+    single: int = 32
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Points:
+    """`removed[b, s]` is the explained quantity without the top `counts[b, s]` words, `kept`
+    that of these words alone. Short texts have equal counts in several columns."""
+
+    counts: Int[Tensor, "b s"]
+    removed: Float[Tensor, "b s"]
+    kept: Float[Tensor, "b s"]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """One explanation of each text. NaN where there is no word, or a score is no number.
+
+    `first_flip` is the smallest number of words tried whose removal changes the decision, ∞
+    where none does; removing every word is not counted.
+    """
+
+    words: Int[Tensor, " b"]
+    whole: Float[Tensor, " b"]
+    bins: Points
+    curve: Points
+    first_flip: Float[Tensor, " b"]
+
+    @property
+    def shares(self) -> Float[Tensor, "b s"]:
+        """The share of words at each point of the whole curve."""
+        return self.curve.counts / self.words.clamp(min=1)[:, None].double()
+
+
+def curves(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    scores: Float[Tensor, "b w"],
+    operator: str | Operator,
+    target: Target = probability,
+    grid: Grid = Grid(),
+) -> Curves:
+    """The curves of one explanation."""
+    return curves_of(model, batch, label, {"": scores}, operator, target, grid)[""]
+
+
+def curves_of(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    explanations: Mapping[str, Float[Tensor, "b w"]],
+    operator: str | Operator,
+    target: Target = probability,
+    grid: Grid = Grid(),
+) -> dict[str, Curves]:
+    """The curves of several explanations: one pass for each set of words that any of them names."""
+    mask = word_mask(batch.texts["a"])
+    if not explanations:
+        return {}
+    counts = _counts(mask.sum(-1), grid)
+    places = [ranking(each, mask, batch.ids, grid.seed) for each in explanations.values()]
+    sets = [_sets(place, mask, counts) for place in places]
+    gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
+    logits = removed_many(model, batch, gone, operator)
+    whole, rest = logits[:, :1], logits[:, 1:].reshape(len(batch), len(sets), -1, logits.shape[-1])
+    values, first = _targets(rest, label, target), _targets(whole, label, target)[:, 0]
+    flipped = _decision(rest) != _decision(whole)[..., None]
+    return {
+        name: _read(counts, first, values[:, i], flipped[:, i], _defined(scores, mask))
+        for i, (name, scores) in enumerate(explanations.items())
+    }
+
+
+def ranking(
+    scores: Float[Tensor, "b w"], mask: Bool[Tensor, "b w"], ids: tuple[str, ...], seed: int = 0
+) -> Int[Tensor, "b w"]:
+    """Each word's place in the order, 0 for the highest score; what is no word comes last.
+
+    Equal scores (to the precision of a single-precision model) are put in a random order of
+    the example's own: the order of reading would give position away as importance.
+    """
+    if not mask.shape[1]:
+        return mask.long()
+    scores = scores.to(mask.device)
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32], own_scale=True)
+    chance = keyed_uniform(example_keys(seed, ids, "order").to(mask.device), (mask.shape[1],))
+    return (ranks + chance).argsort(dim=-1, descending=True).argsort(dim=-1)
+
+
+def counts_of(words: Int[Tensor, " b"], shares: tuple[float, ...]) -> Int[Tensor, "b s"]:
+    """⌈share · n⌉, whatever rounding makes of 0.07 · 100."""
+    exact = words[:, None].double() * torch.tensor(shares, dtype=torch.float64).to(words.device)
+    return (exact - 1e-9).ceil().long()
+
+
+@dataclass(frozen=True)
+class _Counts:
+    words: Tensor
+    bins: Tensor
+    curve: Tensor
+    singles: Tensor
+
+    @property
+    def both(self) -> Tensor:
+        """Where words are removed and where they are kept alone."""
+        return torch.cat([self.bins, self.curve], 1)
+
+    @property
+    def all(self) -> Tensor:
+        return torch.cat([self.both, self.singles], 1)
+
+
+def _counts(words: Tensor, grid: Grid) -> _Counts:
+    """Long texts have zeros for singles: nothing is removed there, which costs nothing."""
+    steps = tuple(i / grid.points for i in range(grid.points + 1))
+    one_by_one = torch.arange(1, max(1, grid.single), device=words.device)
+    singles = torch.where((words <= grid.single)[:, None], one_by_one, 0)
+    singles = torch.minimum(singles, words[:, None])
+    return _Counts(words, counts_of(words, grid.shares), counts_of(words, steps), singles)
+
+
+def _sets(place: Tensor, mask: Tensor, counts: _Counts) -> Tensor:
+    """The words gone at every point, `[b, m, w]`: the top ones, then all but the top ones."""
+    top = place[:, None] < counts.all[..., None]
+    rest = place[:, None] >= counts.both[..., None]
+    return torch.cat([top, rest], 1) & mask[:, None]
+
+
+def _targets(logits: Tensor, label: Tensor, target: Target) -> Tensor:
+    """The explained quantity of each row of logits `[b, …, c]`."""
+    shape = logits.shape[:-1]
+    labels = label.reshape(-1, *([1] * (len(shape) - 1))).expand(shape).reshape(-1)
+    return target(logits.reshape(-1, logits.shape[-1]), labels).reshape(shape).double()
+
+
+def _decision(logits: Tensor) -> Tensor:
+    return class_logits(logits).argmax(-1)
+
+
+def _defined(scores: Tensor, mask: Tensor) -> Tensor:
+    return mask.any(-1) & (scores.to(mask.device).isfinite() | ~mask).all(-1)
+
+
+def _read(counts: _Counts, whole: Tensor, values: Tensor, flipped: Tensor, ok: Tensor) -> Curves:
+    """Cut the columns of `_sets` apart again."""
+    values = torch.where(ok[:, None], values, torch.nan)
+    a, b, m = counts.bins.shape[1], counts.both.shape[1], counts.all.shape[1]
+    removed, kept = values[:, :b], values[:, m:]
+    counted = flipped[:, :m] & (counts.all >= 1) & (counts.all < counts.words[:, None])
+    first = torch.where(counted, counts.all.double(), torch.inf).amin(-1)
+    return Curves(
+        counts.words,
+        whole,
+        Points(counts.bins, removed[:, :a], kept[:, :a]),
+        Points(counts.curve, removed[:, a:], kept[:, a:]),
+        torch.where(ok, first, torch.nan),
+    )

@@ -1,0 +1,97 @@
+"""How faithful an explanation is to the model, by erasing what it calls important.
+
+All of it hangs on the removal operator: erasure leaves the data the model was trained on,
+so numbers of different operators are never mixed. Every measure reads the same curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.catalogue import Measure
+from heedful.measures.curves import Curves, Grid, curves_of
+from heedful.models.output import class_logits, probability
+from heedful.removal.operator import Operator
+from heedful.types import Batch, Model, Target
+
+MEASURES = {
+    "comprehensiveness": Measure("mean fall of p when the top words go (ERASER's AOPC)", True),
+    "sufficiency": Measure("mean fall of p when only the top words stay (ERASER's AOPC)", False),
+    "deletion_auc": Measure("area under p as words go, the top ones first", False),
+    "insertion_auc": Measure("area under p as words come, the top ones first", True),
+    "flip_share": Measure("share of words gone when the decision flips; NaN: never", False),
+    "flip_censored": Measure("1 where no number of words flips the decision", False),
+}
+
+
+def erasure_of(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    explanations: Mapping[str, Float[Tensor, "b w"]],
+    operator: str | Operator,
+    target: Target = probability,
+    grid: Grid = Grid(),
+) -> dict[str, dict[str, Float[Tensor, " b"]]]:
+    """Every measure of every explanation; `target=log_odds` for log-odds in place of p."""
+    found = curves_of(model, batch, label, explanations, operator, target, grid)
+    return {name: erasure(each) for name, each in found.items()}
+
+
+def erasure(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
+    """Every measure of one explanation."""
+    return {
+        "comprehensiveness": comprehensiveness(curves),
+        "sufficiency": sufficiency(curves),
+        "deletion_auc": deletion_auc(curves),
+        "insertion_auc": insertion_auc(curves),
+        "flip_share": flip_share(curves),
+        "flip_censored": flip_censored(curves),
+    }
+
+
+def comprehensiveness(curves: Curves) -> Float[Tensor, " b"]:
+    """Mean over the shares of p(text) − p(text without the top words) (DeYoung et al. 2020).
+
+    Shares that come to the same number of words in a short text count once each, as there.
+    """
+    return (curves.whole[:, None] - curves.bins.removed).mean(-1)
+
+
+def sufficiency(curves: Curves) -> Float[Tensor, " b"]:
+    """Mean over the shares of p(text) − p(the top words alone); the lower the better."""
+    return (curves.whole[:, None] - curves.bins.kept).mean(-1)
+
+
+def deletion_auc(curves: Curves) -> Float[Tensor, " b"]:
+    """Trapezoids under p(text without the top words), by the share of words that are gone."""
+    return torch.trapezoid(curves.curve.removed, curves.shares, dim=-1)
+
+
+def insertion_auc(curves: Curves) -> Float[Tensor, " b"]:
+    """Trapezoids under p(the top words alone), by the share of words that are there."""
+    return torch.trapezoid(curves.curve.kept, curves.shares, dim=-1)
+
+
+def flip_share(curves: Curves) -> Float[Tensor, " b"]:
+    """The share of words gone at the first flip. NaN where the decision never flips: such
+    texts are censored, not dropped (`metrics/flips.py`)."""
+    share = curves.first_flip / curves.words
+    return torch.where(share.isfinite(), share, torch.nan)
+
+
+def flip_censored(curves: Curves) -> Float[Tensor, " b"]:
+    """1 where the decision never flips, 0 where it does, NaN where there is no explanation."""
+    return torch.where(curves.first_flip.isnan(), torch.nan, curves.first_flip.isinf().double())
+
+
+def log_odds(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """log p − log(1 − p) of the class, from the logits: p itself saturates first."""
+    scores = class_logits(logits)
+    own = scores.gather(1, label[:, None])
+    others = scores.scatter(1, label[:, None], -torch.inf)
+    return own.squeeze(1) - others.logsumexp(-1)

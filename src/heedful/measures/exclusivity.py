@@ -1,0 +1,168 @@
+"""How far can attention move while the output stays (jain2019, experiment 5)?
+
+A search over the main site's weights at the queries the prediction is read from, for any
+model. What it finds is a lower bound: something further may exist. (For linear binary sites
+the exact answer is known; the probe `adversarial` has it.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.errors import HeedfulError
+from heedful.measures.replaced import base_trace, read_map, read_mask, reading, rerun
+from heedful.metrics.entropy import entropy
+from heedful.metrics.jsd import jsd
+from heedful.metrics.tvd import tvd
+from heedful.models.masked_softmax import masked_softmax
+from heedful.models.output import probabilities
+from heedful.randomness import example_keys, keyed_normal
+from heedful.saliency.attention import main_site, one_map, read, reader
+from heedful.types import Batch, Model, SiteSpec, Trace
+
+
+@dataclass(frozen=True)
+class ExclusivityParams:
+    """The penalty is jain2019's; few and large steps, since each is a pass of the model. The
+    search starts from logits moved by normal numbers of standard deviation `spread`.
+
+    `entropy_within` also keeps the map's entropy within that share of its own. With
+    `same_in_all_heads`, every head is moved alike."""
+
+    epsilon: float = 0.01
+    steps: int = 60
+    learning_rate: float = 0.5
+    penalty: float = 500.0
+    spread: float = 2.0
+    entropy_within: float | None = None
+    same_in_all_heads: bool = False
+    seed: int = 0
+
+
+ENTROPY_MATCHED = ExclusivityParams(entropy_within=0.1)
+
+
+@dataclass(frozen=True)
+class Exclusivity:
+    """A lower bound: the JSD between the map and the furthest one found with the same output,
+    its share of the largest JSD any map can have, and the weights themselves with the TVD the
+    model gave for them."""
+
+    jsd: Float[Tensor, " b"]
+    ratio: Float[Tensor, " b"]
+    tvd: Float[Tensor, " b"]
+    weights: Float[Tensor, "b h q k"]
+
+
+def exclusivity(
+    model: Model,
+    batch: Batch,
+    params: ExclusivityParams = ExclusivityParams(),
+    trace: Trace | None = None,
+) -> Exclusivity:
+    """The best feasible weights of all steps, put back into the model once more; where they
+    are outside ε then, they are pulled towards the original."""
+    if params.steps < 1 or params.epsilon < 0:
+        raise HeedfulError("a search needs at least 1 step and an epsilon of 0 or more.")
+    trial = _Trial(model, batch, trace or base_trace(model, batch), main_site(model), params)
+    with torch.no_grad():
+        final = _confirmed(trial, _search(trial))
+        apart, _, moved = trial.measure(final)
+    furthest = largest_jsd(trial.map, read_mask(trial.trace, trial.site))
+    ratio = torch.where(furthest > 0, apart / furthest, torch.nan)
+    return Exclusivity(apart, ratio, moved, final)
+
+
+def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Float[Tensor, " b"]:
+    """The JSD is convex, so nothing is further than all weight on one key: the lightest."""
+    lightest = weights.masked_fill(~mask, torch.inf).argmin(-1)
+    one = torch.zeros_like(weights).scatter(1, lightest[:, None], 1.0) * mask
+    return torch.where(mask.sum(-1) > 1, jsd(one, weights), 0.0)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A model and its base trace, on which other weights are tried."""
+
+    model: Model
+    batch: Batch
+    trace: Trace
+    site: SiteSpec
+    params: ExclusivityParams
+
+    @cached_property
+    def weights(self) -> Float[Tensor, "b h q k"]:
+        return self.trace.weights[self.site.name].double()
+
+    @cached_property
+    def map(self) -> Float[Tensor, "b k"]:
+        return read_map(self.trace, self.site)
+
+    @cached_property
+    def entropy(self) -> Float[Tensor, " b"]:
+        return entropy(self.map)
+
+    def moved(self, shift: Float[Tensor, "b g k"]) -> Float[Tensor, "b h q k"]:
+        """The weights with their logarithms shifted, at the reading rows."""
+        mask = self.trace.masks[self.site.name].expand_as(self.weights)
+        logs = self.weights.clamp_min(1e-30).log() + shift[:, :, None]
+        return torch.where(reading(self.trace, self.site), masked_softmax(logs, mask), self.weights)
+
+    def measure(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """How far the map is, by how much the bounds are broken, how far the output moved."""
+        put = weights.to(self.trace.weights[self.site.name].dtype)
+        after = rerun(self.model, self.batch, self.trace, self.site, put)
+        shown = one_map(read(put, reader(self.trace, self.site)))
+        output = tvd(after, probabilities(self.trace.logits))
+        broken = (output - self.params.epsilon).clamp_min(0)
+        if self.params.entropy_within is not None:
+            off = (entropy(shown) - self.entropy).abs()
+            broken = broken + (off - self.params.entropy_within * self.entropy).clamp_min(0)
+        return jsd(shown, self.map), broken, output
+
+
+def _search(trial: _Trial) -> Tensor:
+    """AMSGrad on the shifts; every example goes its own way, whatever else is in the batch.
+
+    Slopes are scaled to length 1: AMSGrad never forgets the largest, so that one step outside
+    of the bounds, with its penalty, would make all later ones tiny."""
+    params = trial.params
+    shift = _start(trial).requires_grad_()
+    optimizer = torch.optim.Adam([shift], lr=params.learning_rate, amsgrad=True)
+    best, furthest = trial.weights, torch.zeros_like(trial.entropy)
+    for _ in range(params.steps):
+        with torch.enable_grad():
+            weights = trial.moved(shift)
+            apart, broken, _ = trial.measure(weights)
+            (slope,) = torch.autograd.grad((params.penalty * broken - apart).sum(), shift)
+        better = (broken.detach() <= 0) & (apart.detach() > furthest)
+        best = torch.where(better[:, None, None, None], weights.detach(), best)
+        furthest = torch.where(better, apart.detach(), furthest)
+        shift.grad = slope / slope.norm(dim=(1, 2), keepdim=True).clamp_min(1e-30)
+        optimizer.step()
+    return best
+
+
+def _start(trial: _Trial) -> Tensor:
+    """Not at the attention itself: there the divergence has no slope."""
+    keys = example_keys(trial.params.seed, trial.batch.ids, "exclusivity", trial.site.name)
+    _, heads, _, width = trial.weights.shape
+    shape = (1 if trial.params.same_in_all_heads else heads, width)
+    noise = keyed_normal(keys.to(trial.weights.device), shape)
+    return trial.params.spread * noise
+
+
+def _confirmed(trial: _Trial, best: Tensor) -> Tensor:
+    """Weights that the model itself, run again, finds feasible; the original if none are."""
+    for share in (0.01, 0.1, 0.5, 1.0):
+        _, broken, _ = trial.measure(best)
+        if not bool((broken > 0).any()):
+            break
+        pulled = share * trial.weights + (1 - share) * best
+        best = torch.where((broken > 0)[:, None, None, None], pulled, best)
+    return best

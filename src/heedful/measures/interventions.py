@@ -1,0 +1,143 @@
+"""What changing attention does to the output.
+
+Changing one layer's weights changes the input of every later one. So there are two modes:
+later sites are `recomputed`, or `held` at their original weights. Neither is surgical
+(Grimsley et al. 2020): what later layers mix has changed in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.edits.permute import permute
+from heedful.edits.uniform import uniform
+from heedful.errors import HeedfulError, unknown_name
+from heedful.measures.replaced import base_trace
+from heedful.metrics.tvd import tvd
+from heedful.models.output import probabilities
+from heedful.randomness import stable_hash
+from heedful.saliency.attention import main_site, text_sites
+from heedful.types import Batch, Edit, Edits, Model, SiteCall, Trace
+
+EDITS = ("uniform", "permute")
+MODES = ("recomputed", "held")
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """An edit at a `place` (`main`, `all` or the name of a site); `draw` numbers the
+    permutations."""
+
+    edit: str
+    place: str = "main"
+    mode: str = "recomputed"
+    draw: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far each output moved, and the class predicted then."""
+
+    tvd: Float[Tensor, " b"]
+    predicted: Int[Tensor, " b"]
+
+
+def effect(
+    model: Model, batch: Batch, intervention: Intervention, trace: Trace | None = None
+) -> Effect:
+    """A base trace of the batch saves making it again."""
+    trace = trace or base_trace(model, batch)
+    with torch.no_grad():
+        changed = model.resume(batch, trace, edits_of(model, trace, intervention)).logits
+    after = probabilities(changed)
+    return Effect(tvd(after, probabilities(trace.logits)), after.argmax(-1))
+
+
+def effects(
+    model: Model, batches: Iterable[Batch], interventions: Iterable[Intervention]
+) -> pd.DataFrame:
+    """One row per example and intervention."""
+    planned = tuple(interventions)
+    parts = []
+    for batch in batches:
+        trace = base_trace(model, batch)
+        parts += [_frame(batch, each, effect(model, batch, each, trace)) for each in planned]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS))
+
+
+COLUMNS = ("example", "edit", "place", "mode", "draw", "tvd", "predicted")
+
+
+def plan(
+    model: Model, modes: Iterable[str] = MODES, draws: int = 5, seed: int = 0
+) -> Iterator[Intervention]:
+    """Both edits at the main site, at each layer, and at all sites together."""
+    places = ["main", *(site.name for site in text_sites(model)), "all"]
+    for mode in modes:
+        for place in places:
+            yield Intervention("uniform", place, mode, 0, seed)
+            yield from (Intervention("permute", place, mode, draw, seed) for draw in range(draws))
+
+
+def edits_of(model: Model, trace: Trace, intervention: Intervention) -> Edits:
+    """The edits that make an intervention. Under `held`, edited sites start from their
+    original weights too, and only sites after the first edited one need holding."""
+    if intervention.mode not in MODES:
+        raise unknown_name("mode", intervention.mode, list(MODES))
+    names = [site.name for site in model.sites]
+    chosen = _chosen(model, names, intervention.place)
+    edit = _edit(intervention)
+    if intervention.mode == "recomputed":
+        return dict.fromkeys(chosen, edit)
+    later = names[min(names.index(name) for name in chosen) :]
+    return {name: _held(trace, name, edit if name in chosen else None) for name in later}
+
+
+def _chosen(model: Model, names: list[str], place: str) -> list[str]:
+    if place == "main":
+        return [main_site(model).name]
+    if place == "all":
+        return names
+    if place not in names:
+        raise unknown_name("place", place, ["main", "all", *names])
+    return [place]
+
+
+def _edit(intervention: Intervention) -> Edit:
+    if intervention.edit == "uniform":
+        return uniform()
+    if intervention.edit == "permute":
+        return permute(stable_hash(intervention.seed, "intervention", intervention.draw))
+    raise unknown_name("edit", intervention.edit, list(EDITS))
+
+
+def _held(trace: Trace, name: str, edit: Edit | None) -> Edit:
+    """The original weights of a site, or an edit of those."""
+
+    def held(call: SiteCall) -> Tensor:
+        weights = trace.weights[name]
+        if weights.shape != call.weights.shape:
+            raise HeedfulError(f"site {name!r} changed its shape: its weights cannot be held.")
+        return edit(replace(call, weights=weights)) if edit else weights
+
+    return held
+
+
+def _frame(batch: Batch, done: Intervention, found: Effect) -> pd.DataFrame:
+    columns = {
+        "example": list(batch.ids),
+        "edit": done.edit,
+        "place": done.place,
+        "mode": done.mode,
+        "draw": done.draw,
+        "tvd": found.tvd.cpu().numpy(),
+        "predicted": found.predicted.cpu().numpy(),
+    }
+    return pd.DataFrame(columns, columns=list(COLUMNS))

@@ -1,0 +1,68 @@
+"""The way in: a Hugging Face model, lent for the length of a `with` block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from heedful.errors import HeedfulError
+from heedful.models.hf.heads import Head, default_head
+from heedful.models.hf.inputs import Form
+from heedful.models.hf.interface import register
+from heedful.models.hf.model import HuggingFace
+from heedful.models.hf.probe import find_positions, find_sites, form_of
+from heedful.models.hf.restore import borrowed
+
+
+@contextmanager
+def attach(
+    module: Any,
+    fillers: Mapping[str, int],
+    head: Head | None = None,
+    padding: str = "right",
+) -> Iterator[HuggingFace]:
+    """The module with its attention open to edits; as it was when the block ends.
+
+    `fillers` are token ids: `unk`, and `mask` where there is one. `head` says what the logits
+    are (`heedful.models.hf.heads`) where that does not go without saying. With
+    `padding="left"` the module sees texts padded on the left; traces never do.
+    """
+    _check(module, padding)
+    _check_fillers(module, fillers)
+    register()
+    with borrowed(module):
+        form = form_of(module)
+        sites, output = find_sites(module, form)
+        head = default_head(module, output) if head is None else head
+
+        def model(form: Form) -> HuggingFace:
+            return HuggingFace(module, sites, form, head, fillers)
+
+        form = replace(form, left=padding == "left")
+        yield model(find_positions(module, form, lambda form, batch: model(form).logits(batch)))
+
+
+def _check(module: Any, padding: str) -> None:
+    try:
+        from transformers import PreTrainedModel
+    except ImportError as error:
+        raise HeedfulError(
+            "Hugging Face models need transformers: pip install 'heedful[hf]'."
+        ) from error
+    if not isinstance(module, PreTrainedModel):
+        raise HeedfulError(
+            f"{type(module).__name__} is no model of transformers: give a PreTrainedModel."
+        )
+    if padding not in ("left", "right"):
+        raise HeedfulError(f"padding is {padding!r}: choose left or right.")
+
+
+def _check_fillers(module: Any, fillers: Mapping[str, int]) -> None:
+    """A filler that is the padding token would move where positions start or a text ends."""
+    for name, token in fillers.items():
+        if token == getattr(module.config, "pad_token_id", None):
+            raise HeedfulError(
+                f"the filler {name!r} is the padding token {token}: choose another token."
+            )

@@ -1,0 +1,87 @@
+"""From a batch to a module's keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from heedful.models.hf.sides import Side, side_of
+from heedful.types import Batch, Text
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a module wants to be given. `positions` says that positions are passed on (the
+    module's own are wrong where padding is on the left, or depend on the mask); `start` is
+    what a decoder that writes begins with where a batch has no target."""
+
+    takes: frozenset[str]
+    pad: int
+    decodes: bool
+    start: int | None
+    segments: bool
+    positions: bool = False
+    left: bool = False
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Keyword arguments, and the sides of the batch as the module sees them."""
+
+    arguments: Mapping[str, Any]
+    sides: Mapping[str, Side]
+
+    @property
+    def last(self) -> Tensor:
+        """Where in the module's output each text ends."""
+        return self.sides.get("target", self.sides["a"]).last
+
+
+def inputs_of(batch: Batch, form: Form) -> Inputs:
+    """Padding, special tokens and everything else are as the module knows them."""
+    text = batch.texts["a"]
+    side = side_of(text.lengths, text.tokens.shape[1], text.hidden, form.left)
+    arguments: dict[str, Any] = {
+        "input_ids": side.turn(text.tokens.masked_fill(~side.real, form.pad), 1),
+        "attention_mask": side.turn(side.seen.long(), 1),
+        "return_dict": True,
+    }
+    if form.positions:
+        arguments["position_ids"] = _positions(side)
+    if form.segments and text.segments is not None:
+        arguments["token_type_ids"] = side.turn(text.segments.masked_fill(~side.real, 0), 1)
+    if not form.decodes:
+        return Inputs(arguments, {"a": side})
+    target = _target(batch, side, form, arguments)
+    return Inputs(arguments, {"a": side, "target": target})
+
+
+def _positions(side: Side) -> Tensor:
+    places = torch.arange(side.real.shape[1], device=side.real.device).expand_as(side.real)
+    return places if side.shift is None else (places - side.shift[:, None]).clamp_min(0)
+
+
+def _target(batch: Batch, source: Side, form: Form, arguments: dict[str, Any]) -> Side:
+    """The batch's own target, or else the start token where the module writes, or else the
+    text itself one place later, which modules that classify make themselves."""
+    text = batch.texts.get("target")
+    if text is None and form.start is None:
+        hidden = F.pad((source.real & ~source.seen)[:, :-1], (1, 0))
+        side = Side(source.real, source.real & ~hidden)
+    else:
+        text = text or _start(source, form.start or 0)
+        side = side_of(text.lengths, text.tokens.shape[1], text.hidden, False)
+        arguments["decoder_input_ids"] = text.tokens.masked_fill(~side.real, form.pad)
+    arguments["decoder_attention_mask"] = side.seen.long()
+    return side
+
+
+def _start(source: Side, token: int) -> Text:
+    rows = len(source.real)
+    tokens = torch.full((rows, 1), token, device=source.real.device)
+    return Text(tokens, torch.ones_like(tokens[:, 0]), torch.zeros_like(tokens, dtype=torch.bool))

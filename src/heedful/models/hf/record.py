@@ -1,0 +1,120 @@
+"""Listens to one forward pass: edits the weights of its sites and keeps what was asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from heedful.errors import HeedfulError
+from heedful.models.hf.allowed import Allowed, allowed_by
+from heedful.models.hf.interface import Call, Output
+from heedful.models.hf.sides import Side
+from heedful.types import Edits, Keep, SiteCall, SiteSpec
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site, the side its queries belong to, and which call of which module it is."""
+
+    spec: SiteSpec
+    queries: str
+    module: nn.Module
+    nth: int = 0
+
+
+Sites = Mapping[tuple[nn.Module, int], Site]
+
+
+class Recorder:
+    """The listener of one pass; thrown away after it. Without `keep` nothing is kept at all."""
+
+    def __init__(
+        self,
+        sites: Sites,
+        edits: Edits,
+        keep: Keep | None,
+        sides: Mapping[str, Side],
+        ids: tuple[str, ...],
+    ) -> None:
+        self.sites, self.edits, self.keep, self.sides, self.ids = sites, edits, keep, sides, ids
+        self.weights: dict[str, Tensor] = {}
+        self.masks: dict[str, Tensor] = {}
+        self.values: dict[str, Tensor] = {}
+        self.output: Tensor | None = None
+        self._modules = {module for module, _ in sites}
+        self._called: Counter[nn.Module] = Counter()
+        self._allowed: dict[tuple[str, str, int], tuple[Tensor | None, Allowed]] = {}
+
+    def __call__(self, call: Call) -> Output:
+        if call.module not in self._modules:
+            return call.plain()
+        site = self._next(call.module)
+        allowed = self._allow(call, site)
+        output, weights = call.run(
+            lambda weights: self._weigh(weights, site, allowed), allowed.added
+        )
+        if self.keep and self.keep.values:
+            self._keep_values(call, site)
+        if self.keep and self.keep.readers and self._called.total() == len(self.sites):
+            output = self._mark(output)
+        return output, weights
+
+    def check(self, kind: str) -> None:
+        """Every site was really called."""
+        missed = [s.spec.name for s in self.sites.values() if s.nth >= self._called[s.module]]
+        if missed:
+            raise HeedfulError(
+                f"the attention {missed[0]!r} of {kind} was not reached: "
+                "use the model inside `with attach(...)`, and without skipping layers."
+            )
+
+    def _next(self, module: nn.Module) -> Site:
+        key = (module, self._called[module])
+        self._called[module] += 1
+        if key not in self.sites:
+            raise HeedfulError(
+                f"{type(module).__name__} was called more often than when it was attached: "
+                "attach the model again."
+            )
+        return self.sites[key]
+
+    def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
+        """What goes on to dropout: no weight where none may be, and edited."""
+        queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
+        name, edit = site.spec.name, self.edits.get(site.spec.name)
+        own = keys.turn_back(queries.turn_back(allowed.hush(weights), 2), 3)
+        kept = own if edit is None else edit(SiteCall(site.spec, own, allowed.mask, self.ids))
+        if kept.shape != own.shape:
+            raise HeedfulError(
+                f"an edit of {name!r} returned shape {tuple(kept.shape)} "
+                f"where {tuple(own.shape)} was needed."
+            )
+        if self.keep:
+            self.weights[name], self.masks[name] = kept, allowed.mask
+        return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
+
+    def _allow(self, call: Call, site: Site) -> Allowed:
+        """A module makes its masks once for all layers; so do we."""
+        key = (site.queries, site.spec.keys, id(call.mask))
+        if key not in self._allowed:
+            queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
+            self._allowed[key] = call.mask, allowed_by(call.mask, queries, keys)
+        return self._allowed[key][1]
+
+    def _keep_values(self, call: Call, site: Site) -> None:
+        values = self.sides[site.spec.keys].turn_back(call.value, 2)
+        groups = call.query.shape[1] // values.shape[1]
+        self.values[site.spec.name] = values.repeat_interleave(groups, 1) if groups > 1 else values
+
+    def _mark(self, output: Tensor) -> Tensor:
+        """What the prediction is differentiated by: from here on gradients are needed, also
+        where the caller wants none."""
+        if not torch.is_grad_enabled():
+            torch.set_grad_enabled(True)
+            output = output.detach()
+        self.output = output.requires_grad_()
+        return self.output

@@ -1,0 +1,96 @@
+"""The model's logits without some words. Whatever is done to a word is done to all its tokens.
+
+Special tokens stay, so a text that loses every word is still a text; where attention has
+nothing left to see, the context is zero.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.errors import HeedfulError
+from heedful.removal import REMOVALS
+from heedful.removal.chunks import TOKENS_AT_ONCE, chunked
+from heedful.removal.distinct import Distinct, distinct
+from heedful.removal.operator import Operator
+from heedful.types import Batch, Model
+from heedful.words import to_tokens, to_words, word_mask
+
+
+def removed(
+    model: Model, batch: Batch, gone: Bool[Tensor, "b w"], operator: str | Operator = "delete"
+) -> Float[Tensor, "b c"]:
+    """Logits, float64, of each text without the words that are `gone`; one pass."""
+    text = batch.texts["a"]
+    shown = as_operator(operator).apply(model, batch, to_tokens(_existing(gone, batch), text))
+    with torch.no_grad():
+        logits = model(shown.batch, embeddings=shown.embeddings).logits.double()
+    _refuse_nan(logits, batch)
+    return logits
+
+
+def removed_many(
+    model: Model,
+    batch: Batch,
+    gone: Bool[Tensor, "b m w"],
+    operator: str | Operator = "delete",
+    tokens_at_once: int = TOKENS_AT_ONCE,
+) -> Float[Tensor, "b m c"]:
+    """Logits, float64, for `m` sets of words that are `gone` from each text.
+
+    Equal sets of one text are computed once. Texts of like length go together, at most
+    `tokens_at_once` padded tokens, and fewer where memory is short.
+    """
+    operator, parts = as_operator(operator), distinct(_existing(gone, batch))
+    if not len(parts.example):
+        raise HeedfulError("there is nothing to remove from no texts: give at least one set.")
+
+    def work(rows: Tensor) -> Tensor:
+        return removed(model, batch.take(parts.example[rows]), parts.gone[rows], operator)
+
+    found = list(chunked(work, _lengths(batch, parts, operator), tokens_at_once))
+    rows, logits = torch.cat([rows for rows, _ in found]), torch.cat([part for _, part in found])
+    return logits[rows.argsort()][parts.inverse]
+
+
+def as_operator(operator: str | Operator) -> Operator:
+    """An operator by its name in the catalogue, or as it is."""
+    if isinstance(operator, Operator):
+        return operator
+    made: Operator = REMOVALS[operator].make()
+    return made
+
+
+def _existing(gone: Tensor, batch: Batch) -> Tensor:
+    """Only words that are there can be removed; columns for longer texts may follow."""
+    there = word_mask(batch.texts["a"])
+    spare = gone.shape[-1] - there.shape[1]
+    if spare < 0 or len(gone) != len(there):
+        raise HeedfulError(
+            f"removal was given {tuple(gone.shape)} marks for texts of up to {there.shape[1]} "
+            f"words: give one mark for each of the {len(there)} texts' words."
+        )
+    there = torch.nn.functional.pad(there, (0, spare))
+    return gone.to(there.device) & (there if gone.ndim == 2 else there[:, None])
+
+
+def _lengths(batch: Batch, parts: Distinct, operator: Operator) -> Int[Tensor, " n"]:
+    """Tokens of each row, as the model will see it."""
+    whole = sum((text.lengths for text in batch.texts.values()), start=torch.tensor(0))
+    text, lengths = batch.texts["a"], whole[parts.example]
+    if not operator.shortens:
+        return lengths
+    sizes = to_words(torch.ones_like(text.tokens, dtype=torch.float64), text)
+    gone = parts.gone[:, : sizes.shape[1]]
+    return lengths - (sizes[parts.example] * gone).sum(-1).long()
+
+
+def _refuse_nan(logits: Tensor, batch: Batch) -> None:
+    bad = logits.isnan().any(-1).nonzero().flatten().tolist()
+    if bad:
+        raise HeedfulError(
+            f"the model's output for example {batch.ids[bad[0]]!r} without some of its words is "
+            "not a number: leave the example out or choose another removal operator."
+        )

@@ -1,0 +1,111 @@
+"""What an audit left, as its page needs it: the model on trial, looked up by measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.report.audit_numbers import clipped
+from heedful.verdict.settings import Settings
+
+COLUMNS = {
+    "rows": (
+        *("model", "example", "cluster", "label", "predicted", "confidence", "length"),
+        *("explanation", "operator", "measure", "value"),
+    ),
+    "maps": ("example", "explanation", "scores"),
+    "costs": ("explanation", "milliseconds_per_text", "passes_per_text"),
+    "documents": ("example", "words", "text", "text_b", "label", "rationale"),
+}
+NOTHING = pd.Series(dtype="float64")
+
+
+@dataclass(frozen=True)
+class AuditEvidence:
+    """Tables that have all their columns, even where nothing was measured."""
+
+    verdict: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    rows: pd.DataFrame
+    maps: pd.DataFrame
+    costs: pd.DataFrame
+    documents: pd.DataFrame
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the verdict was asked to decide on."""
+        known = {each.name for each in fields(Settings)}
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in (self.verdict.get("settings") or {}).items()
+            if name in known
+        }
+        return Settings(**given)
+
+    @property
+    def on_trial(self) -> str:
+        return self.settings.on_trial
+
+    @property
+    def best(self) -> str:
+        """The recommended explanation; "" where there is none."""
+        return str(self.verdict.get("recommendation", {}).get("best") or "")
+
+    @cached_property
+    def main(self) -> pd.DataFrame:
+        """The rows of the model on trial: `base`, or the first seed."""
+        models = [str(name) for name in self.rows["model"].unique()]
+        trained = sorted(name for name in models if name == "base" or name.startswith("seed="))
+        return self.rows[self.rows["model"] == trained[0]] if trained else self.rows.iloc[:0]
+
+    @cached_property
+    def examples(self) -> pd.DataFrame:
+        """Label, prediction, confidence and length of each example."""
+        columns = ["label", "predicted", "confidence", "length"]
+        return self.main.drop_duplicates("example").set_index("example")[columns].sort_index()
+
+    def values(self, measure: str, explanation: str = "", operator: str = "") -> pd.Series:
+        """One number per example where it is defined."""
+        return self._groups.get((measure, explanation, operator), NOTHING)
+
+    def named(self, measure: str) -> list[tuple[str, str]]:
+        """Explanation and operator of everything measured under a name, in order."""
+        return sorted((each[1], each[2]) for each in self._groups if each[0] == measure)
+
+    def measures(self, prefix: str) -> list[str]:
+        return sorted({each[0] for each in self._groups if each[0].startswith(prefix)})
+
+    def class_name(self, label: Any) -> str:
+        """A class by its name; one that has none by its number."""
+        if pd.isna(label) or int(label) < 0:
+            return "no label"
+        names = self.facts.get("classes") or ()
+        known = int(label) < len(names)
+        return clipped(names[int(label)], 60) if known else f"class {int(label)}"
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str, str, str], pd.Series]:
+        found = {}
+        keys = ["measure", "explanation", "operator"]
+        rows = self.main.fillna(dict.fromkeys(keys, "")).sort_values("example", kind="stable")
+        for key, part in rows.groupby(keys, sort=True):
+            numbers = part.set_index("example")["value"].astype("float64")
+            measure, explanation, operator = map(str, key)
+            found[measure, explanation, operator] = numbers[np.isfinite(numbers)]
+        return found
+
+
+def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
+    """From the parts of an audit; a table that is missing is empty."""
+    tables = {name: _table(parts.get(name), columns) for name, columns in COLUMNS.items()}
+    return AuditEvidence(parts["verdict"], parts.get("facts") or {}, **tables)
+
+
+def _table(table: pd.DataFrame | None, columns: tuple[str, ...]) -> pd.DataFrame:
+    given = table if table is not None else pd.DataFrame()
+    return given.reindex(columns=list(columns))

@@ -1,0 +1,131 @@
+"""The page of an audit, verdict first: one file, no script, nothing loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from heedful.report import audit_facts, audit_texts
+from heedful.report.audit_choice import agreement, ranked, ranking_order
+from heedful.report.audit_dots import ROLES, dot_domain, dot_plot, dot_rows
+from heedful.report.audit_edits import (
+    Drawn,
+    caption,
+    edits,
+    exclusive,
+    is_exact,
+    items,
+    moved,
+    panel,
+    reachable,
+)
+from heedful.report.audit_evidence import AuditEvidence, evidence_of
+from heedful.report.audit_numbers import clipped, plain
+from heedful.report.audit_positions import positions
+from heedful.report.audit_properties import badge, properties
+from heedful.report.display import visible
+from heedful.report.extra import need
+from heedful.report.figures.figure import Panel
+from heedful.report.page import CSP
+from heedful.report.provenance import heedful_version
+from heedful.report.svg import inline
+
+
+def audit_page(parts: Mapping[str, Any]) -> str:
+    """The HTML. `parts` are an audit's verdict and facts as plain values, and its tables."""
+    evidence = evidence_of(parts)
+    return str(
+        _template().render(
+            csp=CSP,
+            version=heedful_version(),
+            **_verdict(evidence),
+            properties=properties(evidence),
+            choice=_choice(evidence),
+            edits=_edits(evidence),
+            texts=audit_texts.texts(evidence),
+            beside=plain(audit_texts.beside(evidence)),
+            **_small_print(evidence),
+        )
+    )
+
+
+def _template() -> Any:
+    """Everything is escaped, and control characters are spelled out."""
+    environment = need("jinja2").Environment(
+        autoescape=True,
+        undefined=need("jinja2").StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    source = files("heedful.report").joinpath("audit_template.html").read_text(encoding="utf8")
+    return environment.from_string(source)
+
+
+def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
+    verdict = evidence.verdict
+    headline, sentence = str(verdict["headline"]), str(verdict["recommendation"]["sentence"])
+    return {
+        "badge": badge(verdict["decision"]),
+        "headline": headline[:1].upper() + headline[1:],
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "recommendation_notes": list(verdict["recommendation"].get("notes") or ()),
+        "warnings": list(verdict.get("warnings") or ()),
+        "scope": audit_facts.scope(evidence),
+        "model": clipped(evidence.facts.get("model", "a model")),
+        "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
+    }
+
+
+def _choice(evidence: AuditEvidence) -> dict[str, Any]:
+    found = positions(evidence)
+    names = {str(name) for one in found for name in one.table["explanation"]}
+    order = ranking_order(evidence, names)
+    domain = dot_domain(found) if found else (0.0, 1.0)
+    panels = [
+        {**_drawn(dot_plot(one, order, domain), f"dots-{i}"), "note": _unusable(one.unusable)}
+        for i, one in enumerate(found)
+    ]
+    return {
+        "ranked": ranked(evidence),
+        "panels": panels,
+        "roles": [role for role in ROLES.values() if role[0] != "recommended" or evidence.best],
+        "numbers": dot_rows(found, order),
+        "agreement": agreement(evidence),
+    }
+
+
+def _edits(evidence: AuditEvidence) -> dict[str, Any]:
+    return {
+        "lines": edits(evidence),
+        "erased": items(evidence),
+        "moved": _histograms(moved(evidence), "moved"),
+        "exclusive": _histograms(exclusive(evidence), "same"),
+        "exact": is_exact(evidence),
+        "reachable": reachable(evidence),
+    }
+
+
+def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
+    return {
+        "caveats": list(evidence.verdict.get("caveats") or ()),
+        "digest": str(evidence.verdict.get("digest") or ""),
+        "facts": audit_facts.fact_lines(evidence),
+        "settings": audit_facts.setting_lines(evidence),
+        "versions": audit_facts.version_lines(evidence),
+        "skipped": audit_facts.skipped_lines(evidence),
+    }
+
+
+def _histograms(found: list[Drawn], name: str) -> list[dict[str, Any]]:
+    return [{**_drawn(panel(one), f"{name}-{i}"), **caption(one)} for i, one in enumerate(found)]
+
+
+def _drawn(one: Panel, name: str) -> dict[str, Any]:
+    markup = need("markupsafe").Markup
+    return {"title": one.title, "svg": markup(inline(one.spec(), name, one.says))}
+
+
+def _unusable(reason: str) -> str:
+    return f"not scored here: {reason}" if reason else ""

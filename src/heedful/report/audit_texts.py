@@ -1,0 +1,155 @@
+"""A dozen texts: where attention and the explanation to show differ most, least and as usual,
+and where the model is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.audit_maps import WordMap, heaviest, padded, window, word_map
+from heedful.report.audit_numbers import clipped, finite, shown
+
+EACH = 3
+"""Texts of each of the four kinds."""
+
+LARGEST, SMALLEST, MEDIAN, WRONG = "differs most", "differs least", "as usual", "wrong prediction"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One text with its maps."""
+
+    example: str
+    why: str
+    facts: tuple[str, ...]
+    wrong: bool
+    maps: tuple[WordMap, ...]
+    cut: str
+    context: str
+
+
+def beside(evidence: AuditEvidence) -> str:
+    """The explanation shown beside the one on trial: the recommended, or the next best."""
+    there = {str(name) for name in evidence.maps["explanation"].unique()}
+    lines = evidence.verdict.get("recommendation", {}).get("ranked") or ()
+    wanted = [evidence.best, *(str(each["explanation"]) for each in lines)]
+    wanted += [*evidence.settings.importance, *sorted(there - set(evidence.settings.floors))]
+    return next((name for name in wanted if name in there and name != evidence.on_trial), "")
+
+
+def texts(evidence: AuditEvidence) -> list[Shown]:
+    """Chosen by rule, not by eye; the same audit gives the same texts."""
+    other = beside(evidence)
+    first, second = (_maps(evidence, name) for name in (evidence.on_trial, other))
+    documents: dict[str, Any] = {
+        str(line["example"]): line for line in evidence.documents.to_dict("records")
+    }
+    known = [name for name in sorted(documents) if name in first and _words(documents[name])]
+    taus = {name: _tau(first[name], second.get(name)) for name in known}
+    maps = {evidence.on_trial: first, **({other: second} if other else {})}
+    return [
+        _shown(evidence, documents[name], why, taus[name], maps)
+        for name, why in _chosen(evidence, taus)
+    ]
+
+
+def _chosen(evidence: AuditEvidence, taus: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Each text once; undefined agreement takes no part, but may be shown as wrong."""
+    order = sorted((tau, name) for name, tau in taus.items() if not math.isnan(tau))
+    names = [name for _, name in order]
+    middle = max(0, len(names) // 2 - EACH // 2)
+    wrong = [name for name in taus if _wrong(evidence, name)]
+    sure = sorted(wrong, key=lambda name: (-_confidence(evidence, name), name))
+    chosen: dict[str, str] = {}
+    for found, why in (
+        (names, LARGEST),
+        (names[::-1], SMALLEST),
+        (names[middle:] + names[:middle], MEDIAN),
+        (sure, WRONG),
+    ):
+        fresh = [name for name in found if name not in chosen]
+        chosen |= dict.fromkeys(fresh[:EACH], why)
+    if not chosen:
+        chosen = dict.fromkeys(list(taus)[:EACH], "")
+    return list(chosen.items())
+
+
+def _shown(
+    evidence: AuditEvidence,
+    document: Mapping[str, Any],
+    why: str,
+    tau: float,
+    maps: Mapping[str, Mapping[str, Any]],
+) -> Shown:
+    name, words = str(document["example"]), _words(document)
+    scores = {each: padded(maps[each][name], len(words)) for each in maps if name in maps[each]}
+    start, stop = window(list(scores.values()))
+    rationale = _list(document.get("rationale"))
+    drawn = tuple(
+        word_map(each, words, values, rationale, (start, stop)) for each, values in scores.items()
+    )
+    cut = f"words {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
+    facts = tuple(_facts(evidence, name, tau, list(scores.values())))
+    context = document.get("text_b")
+    paired = clipped(context, 400) if isinstance(context, str) else ""
+    return Shown(clipped(name), why, facts, _wrong(evidence, name), drawn, cut, paired)
+
+
+def _facts(
+    evidence: AuditEvidence, name: str, tau: float, scores: list[np.ndarray]
+) -> Iterator[str]:
+    line = evidence.examples.loc[name] if name in evidence.examples.index else None
+    if line is not None:
+        yield f"predicted {evidence.class_name(line['predicted'])}"
+        yield f"label {evidence.class_name(line['label'])}".replace("label no label", "no label")
+        yield f"confidence {shown(line['confidence'])}"
+    if len(scores) == 2:
+        yield f"τ between the two maps {shown(tau, 2)}"
+        first, second = (set(heaviest(each)) for each in scores)
+        most = min(len(first), len(second))
+        yield f"{len(first & second)} of the {most} heaviest words in common"
+
+
+def _maps(evidence: AuditEvidence, name: str) -> dict[str, Any]:
+    part = evidence.maps[evidence.maps["explanation"] == name]
+    return dict(zip(part["example"].map(str), part["scores"], strict=True))
+
+
+def _tau(first: Any, second: Any) -> float:
+    """Kendall's τ-b of magnitudes, over the words that both have."""
+    if second is None:
+        return math.nan
+    length = min(len(first), len(second))
+    a, b = (np.abs(padded(each, length)) for each in (first, second))
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.sum() < 2:
+        return math.nan
+    return float(stats.kendalltau(a[known], b[known]).statistic)
+
+
+def _wrong(evidence: AuditEvidence, name: str) -> bool:
+    if name not in evidence.examples.index:
+        return False
+    label, predicted = evidence.examples.loc[name, ["label", "predicted"]]
+    return bool(pd.notna(label) and label >= 0 and label != predicted)
+
+
+def _confidence(evidence: AuditEvidence, name: str) -> float:
+    value = finite(evidence.examples.at[name, "confidence"])
+    return 0.0 if math.isnan(value) else value
+
+
+def _words(document: Mapping[str, Any]) -> list[str]:
+    return [str(word) for word in _list(document.get("words"))]
+
+
+def _list(value: Any) -> list[Any]:
+    """A list out of a table: what is missing there may be None or NaN."""
+    return list(value) if isinstance(value, (list, tuple, np.ndarray)) else []

@@ -1,0 +1,141 @@
+"""Fine-tune a pretrained classifier into the store, or find it there.
+
+A raw corpus is enough: the words are the model's tokenizer's to find, so neither spaCy nor a
+prepared corpus is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.corpora import CORPORA
+from heedful.corpora.example import RawCorpus
+from heedful.corpora.prepare import check_raw, corpus_facts, corpus_params
+from heedful.corpora.splitting import cut_splits, limit_splits
+from heedful.probes.score import score_summary
+from heedful.progress import Progress, silent
+from heedful.runner.machine import Machine
+from heedful.specs import CorpusSpec
+from heedful.store import Run, Store, canonical, run_key
+from heedful.store.run import write_folder
+from heedful.training.finetune import VERSION, finetune, predict
+from heedful.training.finetune_data import Encoded, data_facts, encode_splits
+from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
+from heedful.training.finetune_spec import FinetuneSpec, check
+
+FOLDER = "hf"
+"""The run's Hugging Face folder."""
+
+_RESAMPLES = 500
+_CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
+_SAMPLE = 4  # batches a forecast is timed on
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be fine-tuned on what."""
+
+    folder: Path
+    corpus: CorpusSpec
+    raw: RawCorpus
+    spec: FinetuneSpec
+    facts: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return f"{self.corpus.title} {self.folder.resolve().name}"
+
+    def key(self, seed: int) -> str:
+        return run_key("model", {**self.facts, "seed": seed})
+
+
+def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | None) -> Task:
+    """Read the corpus and name the work by bytes: those of the model, and all it will read."""
+    digests = pretrained_digests(folder)
+    piece = CORPORA[corpus.name]
+    params = corpus_params(piece, corpus.params)
+    raw: RawCorpus = piece.make(data_dir, **params)
+    check_raw(raw)
+    raw = replace(
+        raw, examples=limit_splits(cut_splits(raw.examples, corpus.prepare), corpus.prepare)
+    )
+    origin = corpus_facts(piece, params, corpus.prepare) | {"sources": dict(raw.sources)}
+    origin["prepare"] = {name: origin["prepare"][name] for name in _CUTTING}
+    facts = {
+        "piece": "finetune",
+        "version": VERSION,
+        "pretrained": digests,
+        "corpus": origin,
+        "data": hashlib.sha256(canonical(data_facts(raw)).encode()).hexdigest(),
+        "labels": list(raw.labels),
+        "train": asdict(spec),
+    }
+    return Task(folder, corpus, raw, spec, facts)
+
+
+def finetuned(
+    store: Store, work: Task, seed: int, machine: Machine, progress: Progress = silent
+) -> Run:
+    """The fine-tuned model as a run; resumes where a killed training stopped."""
+    check(work.spec, machine.device)
+    key = work.key(seed)
+    if not store.has(key):
+        _make(store, work, seed, machine, progress)
+    return store.open(key)
+
+
+def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progress) -> None:
+    start = load_pretrained(work.folder, work.raw.labels, seed, work.spec.max_length)
+    data = encode_splits(work.raw, start, work.spec.max_length)
+    scratch = store.scratch(work.key(seed))
+    result = finetune(start.model, data, work.spec, seed, machine.device, scratch, progress)
+    p = predict(result.model, data["test"], machine.device)
+    with store.writing("model", {**work.facts, "seed": seed}) as run:
+        save_classifier(replace(start, model=result.model), run.path / FOLDER)
+        write_folder(run.path / FOLDER)
+        run.table("history", result.history)
+        run.table("summary", score_summary(data["test"].labels.numpy(), p, seed, _RESAMPLES))
+        run.table("predictions", _predictions(data["test"], p))
+        run.json("splits", {n: {"examples": len(e), "cut": e.cut} for n, e in data.items()})
+        run.made_with.update({**machine.describe(), **_library(), "title": work.title})
+
+
+def seconds(work: Task, machine: Machine) -> float:
+    """About how long one seed takes, from two small epochs of typical length."""
+    start = load_pretrained(work.folder, work.raw.labels, 0, work.spec.max_length)
+    data = encode_splits(work.raw, start, work.spec.max_length)
+    count = _SAMPLE * work.spec.batch_size
+    sample = {name: _typical(part, count) for name, part in data.items()}
+    twice = replace(work.spec, epochs=2, patience=None, select="accuracy")
+    history = finetune(start.model, sample, twice, 0, machine.device).history
+    growth = len(data["train"]) / len(sample["train"])
+    return float(history["seconds"].iloc[-1]) * growth * work.spec.epochs
+
+
+def _typical(part: Encoded, count: int) -> Encoded:
+    """Evenly spaced over the lengths."""
+    order = part.lengths.argsort(kind="stable")
+    return part.subset(order[:: max(1, len(order) // count)][:count])
+
+
+def _predictions(test: Encoded, p: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "example": test.ids,
+            "label": test.labels.numpy(),
+            "predicted": p.argmax(1),
+            **{f"p{number}": p[:, number] for number in range(p.shape[1])},
+        }
+    )
+
+
+def _library() -> dict[str, str]:
+    import transformers
+
+    return {"transformers": transformers.__version__}

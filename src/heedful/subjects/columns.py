@@ -1,0 +1,150 @@
+"""A table's rows to records: columns by name, each cell checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from heedful.corpora.labels import label_name
+from heedful.errors import HeedfulError
+from heedful.subjects.document import Span
+from heedful.subjects.reading import Reading
+from heedful.subjects.records import Record, Records
+from heedful.subjects.tables import Table, is_missing, plain, read_table
+
+UNLABELLED = "without a label"
+
+
+def table_records(data: Any, reading: Reading) -> Records:
+    table = read_table(data, reading.split)
+    _check_columns(table, reading)
+    items = [
+        record
+        for number, row in enumerate(table.rows, 1)
+        if (record := _record(row, number, table, reading)) is not None
+    ]
+    known = table.class_names.get(reading.label_column or "", ())
+    dropped = {UNLABELLED: len(table.rows) - len(items)} if len(items) < len(table.rows) else {}
+    names = known or _sorted({name for item in items for name in item.labels or ()})
+    return Records(items, names, table.where, bool(known), dropped)
+
+
+def _check_columns(table: Table, reading: Reading) -> None:
+    for role, column in reading.columns.items():
+        if column not in table.columns:
+            listed = ", ".join(table.columns)
+            hint = " (or label_column=None where there are no labels)" if role == "label" else ""
+            raise HeedfulError(
+                f"{table.where} has no column {column!r}: its columns are {listed}; "
+                f"name one with {role}_column{hint}."
+            )
+
+
+def _record(row: Mapping[str, Any], number: int, table: Table, reading: Reading) -> Record | None:
+    """None for a row that its data set itself marks as unlabelled."""
+    where = f"row {number} of {table.where}"
+    texts = {"a": _text(row.get(reading.text_column), reading.text_column, where)}
+    if reading.text_b_column is not None:
+        texts["b"] = _text(row.get(reading.text_b_column), reading.text_b_column, where)
+    labels = None
+    if reading.label_column is not None:
+        value = plain(row.get(reading.label_column))
+        known = table.class_names.get(reading.label_column)
+        if known and value == -1:
+            return None
+        labels = _labels(value, known, table.where, number)
+    return Record(
+        _name(row, reading.id_column, where) or f"row-{number:06d}",
+        texts,
+        labels,
+        None,
+        _rationales(row.get(reading.rationale_column or ""), texts, where),
+        _name(row, reading.cluster_column, where),
+    )
+
+
+def _text(value: Any, column: str, where: str) -> str:
+    if is_missing(value):
+        return ""
+    if not isinstance(value, str):
+        raise HeedfulError(
+            f"{where} has a {type(value).__name__} in the text column {column!r}: "
+            f"name the column that holds the text."
+        )
+    return value
+
+
+def _labels(value: Any, known: Sequence[str] | None, where: str, number: int) -> tuple[str, ...]:
+    """The names of a cell: a list has many, one of 0.0 and 1.0 only marks them by place."""
+    if isinstance(value, (list, tuple)):
+        values = [plain(each) for each in value]
+        if values and all(isinstance(each, float) and each in (0.0, 1.0) for each in values):
+            values = [place for place, each in enumerate(values) if each]
+    else:
+        values = [value]
+    if any(is_missing(each) for each in values):
+        raise HeedfulError(
+            f"row {number} of {where} has no label: fill it in, leave the row out, "
+            f"or use label_column=None."
+        )
+    if known:
+        return tuple(_known(each, known, where, number) for each in values)
+    return tuple(label_name(each, where, number) for each in values)
+
+
+def _known(value: Any, names: Sequence[str], where: str, number: int) -> str:
+    if isinstance(value, int) and 0 <= value < len(names):
+        return names[value]
+    raise HeedfulError(
+        f"row {number} of {where} has the label {value!r}: its classes are 0 to {len(names) - 1}."
+    )
+
+
+def _name(row: Mapping[str, Any], column: str | None, where: str) -> str | None:
+    if column is None:
+        return None
+    value = plain(row.get(column))
+    if is_missing(value) or not str(value).strip():
+        raise HeedfulError(f"{where} has nothing in the column {column!r}: fill it in.")
+    return str(value)
+
+
+def _rationales(
+    value: Any, texts: Mapping[str, str], where: str
+) -> dict[str, tuple[Span, ...]] | None:
+    """[start, end) pairs of characters, as a list or its JSON; by side where both have one."""
+    value = plain(value)
+    if is_missing(value) or value == "":
+        return None
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+        sides = found if isinstance(found, Mapping) else {"a": found}
+        spans = {
+            str(side): tuple(_pairs(pairs)) for side, pairs in sides.items() if pairs is not None
+        }
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HeedfulError(
+            f"{where} has a rationale that is no list of [start, end) pairs of characters."
+        ) from error
+    for side, pairs in spans.items():
+        size = len(texts.get(side, ""))
+        for start, end in pairs:
+            if not 0 <= start < end <= size:
+                raise HeedfulError(
+                    f"{where} has the rationale span [{start}, {end}), its text has {size} "
+                    f"characters: count characters from 0 up to the end."
+                )
+    return spans or None
+
+
+def _pairs(pairs: Any) -> Iterator[Span]:
+    for start, end in pairs:
+        yield int(start), int(end)
+
+
+def _sorted(names: set[str]) -> tuple[str, ...]:
+    """Whole numbers by size, else by name."""
+    if all(name.removeprefix("-").isdecimal() for name in names):
+        return tuple(sorted(names, key=int))
+    return tuple(sorted(names))

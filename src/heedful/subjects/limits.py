@@ -1,0 +1,52 @@
+"""How long a text a Hugging Face model reads, and which tokens stand for nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heedful.errors import HeedfulError
+from heedful.subjects.hf_load import Loaded
+
+LONGEST = 1024  # attention of longer texts does not fit into memory, whatever the model allows
+_AFTER_PADDING = (
+    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
+    "longformer", "data2vec-text", "xmod", "ibert", "esm",
+)  # fmt: skip
+
+
+def longest(loaded: Loaded, wanted: int | None) -> int:
+    """The most tokens of a text: as many as are wanted, the model has places for, and the
+    tokenizer was made for."""
+    limits = [loaded.tokenizer.model_max_length, LONGEST if wanted is None else wanted]
+    places = _places(loaded.module.config)
+    if places is not None:
+        limits.append(places)
+    return int(min(limits))
+
+
+def fillers(loaded: Loaded) -> dict[str, int]:
+    """`unk` and, where there is one, `mask`. Byte-level tokenizers know every text and have
+    no unknown token: the mask, the end or a full stop takes its place. Never padding, which
+    says where a text ends."""
+    tokenizer, padding = loaded.tokenizer, loaded.module.config.pad_token_id
+    special = (tokenizer.unk_token_id, tokenizer.mask_token_id, tokenizer.eos_token_id)
+    plain = (tokenizer(mark, add_special_tokens=False)["input_ids"] for mark in (".", "_", " "))
+    stand_ins = [*special, *(ids[0] for ids in plain if len(ids) == 1)]
+    unknown = next((token for token in stand_ins if token not in (None, padding)), None)
+    if unknown is None:
+        raise HeedfulError(
+            f"the tokenizer of {loaded.name} has no token to put in a word's place that is not "
+            f"padding: set tokenizer.unk_token."
+        )
+    mask = tokenizer.mask_token_id
+    return {"unk": int(unknown)} | ({} if mask in (None, padding) else {"mask": int(mask)})
+
+
+def _places(config: Any) -> int | None:
+    """The size of the table of positions; some begin to count after the padding token's id."""
+    text = config.get_text_config()
+    size = getattr(text, "max_position_embeddings", None)
+    if not isinstance(size, int) or size < 1:
+        return None
+    used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
+    return size - used

@@ -1,0 +1,122 @@
+"""Any torch module of one's own: a small adapter says how to ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from torch import nn
+
+from heedful.errors import HeedfulError
+from heedful.subjects.digest import tokens_digest, weights_digest
+from heedful.subjects.document import Document, Span
+from heedful.subjects.documents import Documents, documents_of, find_records
+from heedful.subjects.encode import words_of
+from heedful.subjects.loading import Loading
+from heedful.subjects.reading import Reading
+from heedful.subjects.row import Row, truncation
+from heedful.subjects.settle import settle
+from heedful.subjects.subject import Subject
+from heedful.types import Model
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """What Heedful must know of a model it has never seen.
+
+    `model` is a torch module that keeps the contract of `heedful.types.Model`: it names its
+    attention sites, applies edits to their weights and returns a `Trace`. `tokenise` gives a
+    text's token ids and for each the [start, end) characters it stands for; start, end and
+    other special tokens stand for none, (0, 0).
+
+        class Mine:
+            model = MyClassifier.load("weights.safetensors")   # a torch.nn.Module
+            label_names = ("negative", "positive")
+
+            def tokenise(self, text):
+                found = list(re.finditer(r"\\w+", text))
+                ids = [START, *(vocabulary.get(m.group(), UNKNOWN) for m in found), END]
+                return ids, [(0, 0), *(m.span() for m in found), (0, 0)]
+
+        with open_subject(Mine(), "reviews.csv") as subject:
+            ...
+    """
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def label_names(self) -> Sequence[str]: ...
+
+    def tokenise(self, text: str) -> tuple[Sequence[int], Sequence[Span]]: ...
+
+
+@contextmanager
+def open_module(
+    adapter: Adapter, data: Any, reading: Reading, loading: Loading
+) -> Iterator[Subject]:
+    """The module stays where it is and as it is; only one text at a time is read."""
+    model = adapter.model
+    if not isinstance(model, nn.Module) or not isinstance(model, Model):
+        raise HeedfulError(
+            f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
+            f"heedful.types.Model (sites, fillers, forward, embed, resume, without_each)."
+        )
+    documents = documents_of(find_records(data, reading), reading)
+    if "b" in documents[0].texts:
+        raise HeedfulError("an adapter reads one text: leave text_b_column out.")
+    rows = [_row(adapter, document) for document in documents]
+    cut = [loading.max_length is not None and len(row) > loading.max_length for row in rows]
+    rows = [
+        row.cut(loading.max_length) if short and loading.max_length else row
+        for row, short in zip(rows, cut, strict=True)
+    ]
+    yield _subject(adapter, model, documents, rows, cut, loading)
+
+
+def _subject(
+    adapter: Adapter,
+    model: Any,
+    documents: Documents,
+    rows: list[Row],
+    cut: list[bool],
+    loading: Loading,
+) -> Subject:
+    tensor = next(model.parameters(), None)
+    key = {
+        "family": "module",
+        "weights": weights_digest(model),
+        "tokens": tokens_digest(rows),
+        "dtype": "none" if tensor is None else str(tensor.dtype).removeprefix("torch."),
+    }
+    return settle(
+        Subject(
+            model,
+            documents.items,
+            tuple(adapter.label_names),
+            tuple(rows),
+            truncation(rows, documents.items, cut),
+            documents.source,
+            type(model).__name__,
+            "cpu" if tensor is None else str(tensor.device),
+            key,
+            documents.dropped,
+        ),
+        documents,
+        loading.label_map,
+    )
+
+
+def _row(adapter: Adapter, document: Document) -> Row:
+    text = document.texts["a"]
+    ids, spans = adapter.tokenise(text)
+    if len(ids) != len(spans) or any(not 0 <= start <= end <= len(text) for start, end in spans):
+        raise HeedfulError(
+            f"the adapter's tokens of {document.id!r} do not fit its text: give one [start, end) "
+            f"span of characters per token."
+        )
+    words = words_of(spans, document.words["a"])
+    mask = np.array([end > start for start, end in spans], dtype=bool)
+    return Row(np.array(ids, dtype=np.int64), mask, words)

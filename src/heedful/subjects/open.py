@@ -1,0 +1,77 @@
+"""The way in: a model on trial, whatever MODEL and DATA are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from heedful.errors import HeedfulError, unknown_name
+from heedful.store import Run
+from heedful.subjects.loading import Loading
+from heedful.subjects.module import Adapter, open_module
+from heedful.subjects.reading import Reading
+from heedful.subjects.run import find_run, open_run
+from heedful.subjects.subject import Subject
+
+FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
+
+
+@contextmanager
+def open_subject(model: Any, data: Any = None, **options: Any) -> Iterator[Subject]:
+    """`model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a
+    run of kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
+    `data` is what `read_documents` takes; a run may do without and uses its own corpus.
+    Options are those of `Reading` and `Loading`.
+    """
+    reading, loading = _options(options)
+    with _opened(model, data, reading, loading) as subject:
+        yield subject
+
+
+def _opened(
+    model: Any, data: Any, reading: Reading, loading: Loading
+) -> AbstractContextManager[Subject]:
+    if isinstance(model, (str, Path, Run)):
+        run = find_run(model, reading.store)
+        if run is not None and not run.has(FINE_TUNED):
+            return open_run(run, data, reading, loading)
+        model = run.folder("hf") if run is not None else model
+    if data is None:
+        raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
+    if isinstance(model, Adapter):
+        return open_module(model, data, reading, loading)
+    return _hugging_face(model, data, reading, loading)
+
+
+def _hugging_face(
+    model: Any, data: Any, reading: Reading, loading: Loading
+) -> AbstractContextManager[Subject]:
+    from heedful.subjects.hf import open_hf
+    from heedful.subjects.hf_load import adopt, load
+
+    if isinstance(model, (str, Path)):
+        return open_hf(load(model, loading), data, reading, loading)
+    library = sys.modules.get("transformers")
+    if library is not None and isinstance(model, library.Pipeline):
+        return open_hf(adopt(model.model, model.tokenizer, loading), data, reading, loading)
+    if isinstance(model, tuple) and len(model) == 2:
+        return open_hf(adopt(*model, loading), data, reading, loading)
+    raise HeedfulError(
+        f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a pipeline, "
+        f"a (model, tokenizer) pair, a run, or an Adapter (heedful.subjects.module)."
+    )
+
+
+def _options(options: dict[str, Any]) -> tuple[Reading, Loading]:
+    reading, loading = ({each.name for each in fields(kind)} for kind in (Reading, Loading))
+    for name in options:
+        if name not in reading | loading:
+            raise unknown_name("option", name, sorted(reading | loading))
+    return (
+        Reading(**{name: value for name, value in options.items() if name in reading}),
+        Loading(**{name: value for name, value in options.items() if name in loading}),
+    )

@@ -1,0 +1,137 @@
+"""A model Heedful trained itself, with its own corpus or with new texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from heedful.corpora.normalise import normalise
+from heedful.corpora.prepared import Prepared
+from heedful.corpora.tokenize import tokenizer
+from heedful.corpora.vocabulary import SPECIALS, Vocabulary
+from heedful.errors import HeedfulError
+from heedful.models.build import build
+from heedful.models.one_sequence import OneSequence
+from heedful.specs import UNKNOWN, ModelSpec
+from heedful.store import Run, Store
+from heedful.subjects.digest import weights_digest
+from heedful.subjects.document import Document, Span
+from heedful.subjects.documents import Documents, documents_of, find_records
+from heedful.subjects.loading import Loading
+from heedful.subjects.named import prepared_records
+from heedful.subjects.reading import Reading
+from heedful.subjects.row import Row, truncation
+from heedful.subjects.settle import settle
+from heedful.subjects.subject import Subject
+
+MANY_UNKNOWN = 0.1
+_KEY = r"(model|corpus|probe|study)-[0-9a-f]{1,16}"
+
+
+def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
+    """The run a user means by its folder, or by a key of the store; None for anything else."""
+    if isinstance(source, Run):
+        return source
+    path = Path(source).expanduser()
+    if (path / "run.json").is_file():
+        return Store(path.resolve().parent.parent).open(path.resolve().name)
+    if re.fullmatch(_KEY, str(source)):
+        if store is None:
+            raise HeedfulError(f"{source} looks like the key of a run: name the store it is in.")
+        return store.resolve(str(source))
+    return None
+
+
+@contextmanager
+def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterator[Subject]:
+    """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
+    if run.kind != "model":
+        raise HeedfulError(f"run {run.key} is a {run.kind}: give one of kind model.")
+    corpus = Store(run.path.resolve().parent.parent).open(run.upstream["corpus"])
+    prepared = Prepared(corpus)
+    if reading.text_b_column is not None:
+        raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
+    documents = _documents(prepared, data, reading)
+    model = _load(run, prepared, loading)
+    vocabulary = _vocabulary(prepared)
+    limit = loading.max_length
+    rows = [_row(document, vocabulary, limit) for document in documents]
+    cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
+    key = {
+        "family": "one sequence",
+        "run": run.key,
+        "weights": weights_digest(model),
+        "tokenizer": corpus.key,
+        "dtype": loading.dtype or "float32",
+        "max_length": limit,
+    }
+    draft = Subject(
+        model,
+        documents.items,
+        prepared.labels,
+        tuple(rows),
+        truncation(rows, documents.items, cut),
+        documents.source,
+        ModelSpec(**run.facts["model"]).name,
+        loading.best_device,
+        key,
+        documents.dropped,
+        _unknown_note(rows),
+    )
+    yield settle(draft, documents, loading.label_map)
+
+
+def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
+    """Words are the model's tokens: new texts are cut as its corpus was."""
+    facts = prepared.run.facts
+    if data is None or data == facts["piece"]:
+        return documents_of(prepared_records(prepared, reading.split), reading)
+    name = facts["prepare"]["tokenizer"]
+    if name != "given":
+        reading = replace(reading, words=partial(_spans, name))
+    return documents_of(find_records(data, reading), reading)
+
+
+def _spans(name: str, text: str) -> tuple[Span, ...]:
+    tokens = next(tokenizer(name)([text]))
+    return tuple(zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True))
+
+
+def _load(run: Run, prepared: Prepared, loading: Loading) -> OneSequence:
+    spec = ModelSpec(**run.facts["model"])
+    model = build(spec, torch.zeros_like(prepared.vectors), len(prepared.labels), 0)
+    model.load_state_dict(load_file(run.weights("weights")))
+    return model.to(device=loading.best_device, dtype=loading.torch_dtype).eval()
+
+
+def _vocabulary(prepared: Prepared) -> Vocabulary:
+    words = tuple(prepared.words)
+    ids = {word: i for i, word in enumerate(words) if i >= len(SPECIALS)}
+    return Vocabulary(words, (0,) * len(words), ids)
+
+
+def _row(document: Document, vocabulary: Vocabulary, limit: int | None) -> Row:
+    """Start, the words, end; every word is one token."""
+    room = document.length if limit is None else limit - 2
+    kept = [normalise(word) for word in document.surface[:room]]
+    tokens = vocabulary.encode(kept).astype(np.int64)
+    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
+    words[-1] = -1
+    return Row(tokens, words >= 0, words)
+
+
+def _unknown_note(rows: list[Row]) -> tuple[str, ...]:
+    tokens = np.concatenate([row.tokens[row.mask] for row in rows])
+    share = float((tokens == UNKNOWN).mean()) if len(tokens) else 0.0
+    if share <= MANY_UNKNOWN:
+        return ()
+    return (f"{share:.0%} of all words are unknown to the model and look the same to it.",)

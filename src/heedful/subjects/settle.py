@@ -1,0 +1,62 @@
+"""The last step of every family: labels become the model's classes, texts that the model
+sees nothing of are left out, and the key is completed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from heedful.errors import HeedfulError
+from heedful.subjects.documents import Documents
+from heedful.subjects.encode import unseen
+from heedful.subjects.labels import LabelMap, match_labels, relabelled
+from heedful.subjects.subject import Subject
+
+UNSEEN = "without a token of any word"
+
+
+def settle(subject: Subject, documents: Documents, label_map: LabelMap | None = None) -> Subject:
+    """`documents` are those of the subject as they were read."""
+    places: tuple[int, ...] = ()
+    if any(mark is not None for mark in documents.marks):
+        _check_single(documents)
+        there = {name for mark in documents.marks for name in mark or ()}
+        used = [name for name in documents.label_names if name in there]
+        numbers = documents.label_names if documents.numbered else ()
+        matched = match_labels(used, subject.label_names, label_map, numbers)
+        by_name = dict(zip(used, matched, strict=True))
+        places = tuple(by_name.get(name, -1) for name in documents.label_names)
+    return finish(
+        replace(subject, documents=relabelled(subject.documents, places)), documents.digest
+    )
+
+
+def finish(subject: Subject, data_digest: str) -> Subject:
+    gone = set(unseen(subject.rows))
+    kept = [index for index in range(len(subject)) if index not in gone]
+    if not kept:
+        raise HeedfulError(
+            f"the model's tokenizer finds no word in {subject.source}: check the text column."
+        )
+    dropped = {**subject.dropped, UNSEEN: len(gone)} if gone else dict(subject.dropped)
+    labels = [subject.documents[index].label for index in kept]
+    return replace(
+        subject,
+        documents=tuple(subject.documents[index] for index in kept),
+        rows=tuple(subject.rows[index] for index in kept),
+        dropped=dropped,
+        notes=(*subject.notes, *_notes(subject)),
+        key={**subject.key, "data": data_digest, "labels": labels},
+    )
+
+
+def _check_single(documents: Documents) -> None:
+    for document, mark in zip(documents, documents.marks, strict=True):
+        if mark is not None and len(mark) != 1:
+            raise HeedfulError(
+                f"{document.id!r} has {len(mark)} labels and the model chooses one class: "
+                f"name a column with one label, or label_column=None."
+            )
+
+
+def _notes(subject: Subject) -> list[str]:
+    return [subject.truncated.sentence] if subject.truncated.sentence else []

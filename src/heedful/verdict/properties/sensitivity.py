@@ -1,0 +1,59 @@
+"""Sensitivity: does the output move when the weights do?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from heedful.verdict.assess import Question, assess
+from heedful.verdict.cell import Cell, cell
+from heedful.verdict.formulas import difference
+from heedful.verdict.settings import Settings
+from heedful.verdict.statement import Statement
+from heedful.verdict.table import Table
+
+
+def sensitivity(table: Table, chosen: Settings) -> Statement:
+    """Two ways to move weights: permute them all (the floor is 0: permuting uniform weights
+    changes nothing) and erase the heaviest item (the floor is erasing another at random)."""
+    question = Question(
+        property="sensitivity",
+        unit="change of the output above the floor (TVD)",
+        formula=difference,
+        threshold=chosen.effect("sensitivity"),
+        sides=lambda cell: cell.measure,
+        what="ways to move attention",
+    )
+    found = assess(question, table, lambda model: tuple(_cells(table, model, chosen)), chosen)
+    best = [_as_tvd(_column(table, model, "js_best", chosen)) for model in table.checkpoints]
+    known = [float(each.mean()) for each in best if each.notna().any()]
+    return replace(found, ceiling=float(np.mean(known))) if known else found
+
+
+def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+    permuted = _column(table, model, "tvd_permuted", chosen)
+    if permuted.empty and not (once := table.get(model, "tvd", "permute")).empty:
+        permuted = once.iloc[:, 0]
+    if not permuted.empty:
+        nothing = pd.Series(0.0, index=permuted.index)
+        yield cell("permuted", "", [(chosen.on_trial, permuted), ("uniform weights", nothing)])
+    top, other = (_column(table, model, name, chosen) for name in ("js_top", "js_random"))
+    if not (top.empty or other.empty):
+        columns = [("heaviest item", _as_tvd(top)), ("random item", _as_tvd(other))]
+        yield cell("heaviest item erased", "", columns)
+
+
+def _column(table: Table, model: str, measure: str, chosen: Settings) -> pd.Series:
+    wide = table.get(model, measure)
+    if chosen.on_trial in wide.columns:
+        return wide[chosen.on_trial]
+    return pd.Series(dtype="float64")
+
+
+def _as_tvd(js: pd.Series) -> pd.Series:
+    """√(2·JS): the largest TVD a Jensen–Shannon divergence (in nats) allows, by Pinsker's
+    inequality on both halves. It puts both ways to move weights on one scale."""
+    return (2 * js.clip(lower=0.0)).pow(0.5)

@@ -1,0 +1,75 @@
+"""Looking more than once without being wrong more often: alpha spending.
+
+Of a one-sided alpha, α·ln(1 + (e − 1)·t) may be spent by the time a share t of the planned
+evidence is in (Lan & DeMets 1983, the Pocock-like choice). Each look's own level follows by
+carrying the density of the running score forward over the looks that did not stop (Armitage,
+McPherson & Rowe 1969). Looks are equally spaced; fewer looks than planned stay safe.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float
+from scipy import optimize, stats
+
+from heedful.errors import HeedfulError
+
+
+@lru_cache(maxsize=256)
+def level_at(look: int, looks: int, alpha: float) -> float:
+    """The one-sided level at which this look may decide."""
+    if not 1 <= look <= looks:
+        raise HeedfulError(f"look {look} of {looks}: count looks from 1.")
+    return alpha if looks == 1 else float(stats.norm.sf(_boundaries(look, looks, alpha)[-1]))
+
+
+def spent(share: float, alpha: float) -> float:
+    """How much of alpha may be gone when this share of the evidence is in."""
+    return alpha * math.log(1 + (math.e - 1) * share)
+
+
+def bounds(
+    values: Float[np.ndarray, " n"], look: int, looks: int, alpha: float
+) -> tuple[float, float]:
+    """One-sided bounds of a mean at this look: each is wrong at any of the looks with
+    probability alpha at most. `values` are means of clusters; undefined ones take no part."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if len(known) < 2:
+        return -math.inf, math.inf
+    t = float(stats.t.isf(level_at(look, looks, alpha), len(known) - 1))
+    half = t * float(known.std(ddof=1)) / math.sqrt(len(known))
+    return float(known.mean()) - half, float(known.mean()) + half
+
+
+_STEPS = 801
+_LOWEST = -10.0
+
+
+def _boundaries(look: int, looks: int, alpha: float) -> list[float]:
+    """Upper boundaries of the standardised score up to this look."""
+    found = [float(stats.norm.isf(spent(1 / looks, alpha)))]
+    grid = np.linspace(_LOWEST, found[0], _STEPS)
+    density = stats.norm.pdf(grid)
+    for number in range(2, look + 1):
+        goal = spent(number / looks, alpha) - spent((number - 1) / looks, alpha)
+        # The score's sum has unit steps: S_k = S_{k−1} + N(0, 1), and the boundary is b·√k.
+        edge = _edge(grid, density, goal)
+        found.append(edge / math.sqrt(number))
+        following = np.linspace(_LOWEST * math.sqrt(number), edge, _STEPS)
+        steps = stats.norm.pdf(following[:, None] - grid[None, :])
+        density = np.trapezoid(steps * density, grid, axis=1)
+        grid = following
+    return found
+
+
+def _edge(grid: Float[np.ndarray, " s"], density: Float[np.ndarray, " s"], goal: float) -> float:
+    """Where the next look must stop to spend exactly `goal`."""
+
+    def excess(edge: float) -> float:
+        return float(np.trapezoid(stats.norm.sf(edge - grid) * density, grid)) - goal
+
+    return float(optimize.brentq(excess, -20.0, 60.0))

@@ -1,0 +1,101 @@
+"""A statement: one property, a number, an interval, a decision, and what stands behind it."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from heedful.verdict.decide import Decision
+
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Part:
+    """One measure under one operator: what was put together, and whether it could be used."""
+
+    measure: str
+    operator: str
+    estimate: float
+    value: float
+    floor: float
+    ceiling: float
+    floor_name: str
+    n: int
+    undefined: int
+    usable: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """The same statistic on some of the examples."""
+
+    group: str
+    estimate: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`decision` is after Holm; `low` and `high` are one-sided bounds before it, at
+    alpha (at this look's share of it, where there are several).
+    `blocked` says why there can be no decision whatever the numbers; `needed` is about how
+    many clusters of examples would decide."""
+
+    property: str
+    decision: Decision
+    unit: str
+    estimate: float = NAN
+    low: float = NAN
+    high: float = NAN
+    floor: float = NAN
+    ceiling: float = NAN
+    threshold: float = NAN
+    p_above: float = 1.0
+    p_below: float = 1.0
+    adjusted_above: float = 1.0
+    adjusted_below: float = 1.0
+    error: float = NAN
+    seed_error: float = 0.0
+    n: int = 0
+    clusters: int = 0
+    checkpoints: int = 0
+    undefined: int = 0
+    needed: int | None = None
+    share_failing: float = NAN
+    macro: float = NAN
+    blocked: str = ""
+    parts: tuple[Part, ...] = ()
+    by_class: tuple[Stratum, ...] = ()
+    by_length: tuple[Stratum, ...] = ()
+    by_confidence: tuple[Stratum, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @builtins.property
+    def health(self) -> str:
+        """Usable where something could be scored; else why not."""
+        reasons = [
+            f"{part.measure} {part.operator}".strip() + f": {part.reason}"
+            for part in self.parts
+            if not part.usable
+        ]
+        if any(part.usable for part in self.parts):
+            return "usable" if not reasons else f"usable in part ({'; '.join(reasons)})"
+        return f"unusable ({'; '.join(reasons)})" if reasons else "not measured"
+
+    @builtins.property
+    def decided(self) -> bool:
+        return self.decision in (Decision.SUPPORTED, Decision.NOT_SUPPORTED)
+
+
+def not_measured(name: str, unit: str, reason: str) -> Statement:
+    """For a property whose measurements are not there: said, not guessed."""
+    return Statement(name, Decision.NOT_MEASURED, unit, blocked=reason, notes=(reason,))

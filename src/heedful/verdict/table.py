@@ -1,0 +1,94 @@
+"""The table of measurements, spread out: one matrix of examples × explanations per measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from heedful.errors import HeedfulError
+
+_TEXT = ("model", "example", "cluster", "explanation", "operator", "measure")
+_NUMBERS = ("label", "predicted", "confidence", "length", "value")
+COLUMNS = (*_TEXT, *_NUMBERS)
+FACTS = ("cluster", "label", "predicted", "confidence", "length")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`wide` by (model, measure, operator); `examples` has what is known of each example in
+    the model on trial. Nothing here depends on the order of rows."""
+
+    wide: Mapping[tuple[str, str, str], pd.DataFrame]
+    examples: pd.DataFrame
+
+    @property
+    def checkpoints(self) -> tuple[str, ...]:
+        """The trained models: `base` and each `seed=k`, never the randomised one."""
+        models = sorted({model for model, _, _ in self.wide})
+        return tuple(model for model in models if model == "base" or model.startswith("seed="))
+
+    @cached_property
+    def cluster_of(self) -> Mapping[str, str]:
+        """The cluster of each example."""
+        return {str(name): str(key) for name, key in self.examples["cluster"].items()}
+
+    @property
+    def main(self) -> str:
+        """The model on trial: `base`, or the first seed where there is none."""
+        return self.checkpoints[0] if self.checkpoints else "base"
+
+    def get(self, model: str, measure: str, operator: str = "") -> pd.DataFrame:
+        """Examples down, explanations across; empty where nothing was measured."""
+        return self.wide.get((model, measure, operator), pd.DataFrame())
+
+    def measures(self, prefix: str = "") -> tuple[str, ...]:
+        return tuple(sorted({name for _, name, _ in self.wide if name.startswith(prefix)}))
+
+    def operators(self, measure: str) -> tuple[str, ...]:
+        return tuple(sorted({op for _, name, op in self.wide if name == measure}))
+
+
+def tabulate_rows(rows: pd.DataFrame) -> Table:
+    """Spread rows out. Repeated measurements of one example are averaged, an infinity counts
+    as undefined, and an example without a cluster is its own."""
+    rows = _tidy(rows)
+    wide = {
+        (str(model), str(measure), str(operator)): _spread(part)
+        for (model, measure, operator), part in rows.groupby(
+            ["model", "measure", "operator"], sort=True
+        )
+    }
+    return Table(wide, _examples(rows))
+
+
+def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
+    missing = [name for name in COLUMNS if name not in rows.columns]
+    if missing:
+        raise HeedfulError(f"the table of measurements lacks {', '.join(missing)}: add them.")
+    text = {name: rows[name].astype(object).where(rows[name].notna(), "") for name in _TEXT}
+    tidy = pd.DataFrame(
+        {
+            **{name: column.map(str) for name, column in text.items()},
+            **{name: pd.to_numeric(rows[name]).astype("float64") for name in _NUMBERS},
+        }
+    ).astype(dict.fromkeys(_TEXT, "object"))
+    tidy["value"] = tidy["value"].where(np.isfinite(tidy["value"]))
+    tidy["cluster"] = tidy["cluster"].where(tidy["cluster"] != "", tidy["example"])
+    # A sum of floats depends on its order, and no verdict may depend on the order of rows.
+    return tidy.sort_values(list(COLUMNS), kind="stable", ignore_index=True)
+
+
+def _spread(rows: pd.DataFrame) -> pd.DataFrame:
+    means = rows.groupby(["example", "explanation"], sort=True)["value"].mean()
+    return means.unstack("explanation").sort_index()
+
+
+def _examples(rows: pd.DataFrame) -> pd.DataFrame:
+    base = rows[rows["model"] == "base"]
+    trained = rows[rows["model"].str.startswith("seed=")] if len(rows) else rows
+    ordered = pd.concat([base, trained, rows])
+    return ordered.groupby("example", sort=True)[list(FACTS)].first()

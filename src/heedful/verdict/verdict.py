@@ -1,0 +1,156 @@
+"""The verdict: every statement, one line, a recommendation, and what to be careful about."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pandas as pd
+
+from heedful.errors import HeedfulError
+from heedful.verdict import encode
+from heedful.verdict.cautions import cautions, known_facts
+from heedful.verdict.decide import Decision
+from heedful.verdict.lines import lines
+from heedful.verdict.overall import headline, overall
+from heedful.verdict.properties import PROPERTIES
+from heedful.verdict.recommend import Recommendation, recommend
+from heedful.verdict.settings import Settings
+from heedful.verdict.settle import settle
+from heedful.verdict.statement import Statement
+from heedful.verdict.table import tabulate_rows
+
+SCHEMA_VERSION = 1
+CAVEATS = (
+    "Interventions on attention hold the states fixed and are not surgical: what comes later "
+    "sees inputs it was not trained on.",
+    "Erasing words leaves the training distribution; operators differ, so at least two are used.",
+    "A score per word explains only in a narrow sense: interactions between words are not shown.",
+    "Supported means that attention passed these tests on this model and these texts; it does "
+    "not mean that it is the only explanation, nor that a reader should trust the model.",
+    "Not supported means that another order of words is clearly nearer to what the model does; "
+    "it does not mean that attention is useless inside the model.",
+)
+"""Stated wherever a verdict is shown."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`decision` and `headline` are on "attention explains these predictions" (the rule is in
+    `overall`); plausibility is a statement of its own and no part of it."""
+
+    decision: Decision
+    headline: str
+    statements: tuple[Statement, ...]
+    recommendation: Recommendation
+    warnings: tuple[str, ...]
+    facts: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    digest: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+    caveats: tuple[str, ...] = CAVEATS
+
+    def __getitem__(self, name: str) -> Statement:
+        """The statement on a property."""
+        for each in self.statements:
+            if each.property == name:
+                return each
+        known = ", ".join(each.property for each in self.statements)
+        raise HeedfulError(f"no statement on {name!r}: choose one of {known}.")
+
+    @property
+    def decided(self) -> bool:
+        """Whether looking further could only cost: the one line is no longer open."""
+        return self.decision is not Decision.INCONCLUSIVE
+
+    def lines(self) -> list[str]:
+        """For a terminal: short and plain."""
+        return lines(
+            self.decision, self.headline, self.statements, self.recommendation, self.warnings
+        )
+
+    def to_json(self) -> str:
+        data = {"schema_version": SCHEMA_VERSION, **encode.plain(self)}
+        return json.dumps(data, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> Verdict:
+        return _read(text)
+
+
+def judge(
+    rows: pd.DataFrame,
+    costs: pd.DataFrame | None = None,
+    facts: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+) -> Verdict:
+    """From the table of measurements to the verdict. What was not measured is said to be so."""
+    chosen = settings or Settings()
+    given = dict(facts or {})
+    table = tabulate_rows(rows)
+    if not table.checkpoints:
+        raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
+    statements = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
+    decision = overall(statements)
+    return Verdict(
+        decision,
+        headline(decision, statements, chosen.on_trial),
+        statements,
+        recommend(table, costs if costs is not None else pd.DataFrame(), chosen),
+        cautions(table, given, statements, chosen),
+        encode.plain(known_facts(table, given)),
+        chosen.to_dict(),
+        chosen.digest(),
+        versions(),
+    )
+
+
+def versions() -> dict[str, str]:
+    """What computed this."""
+    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
+
+
+_LIBRARIES = ("heedful", "numpy", "scipy", "pandas")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _read(text: str) -> Verdict:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise HeedfulError("this is no verdict: give a verdict.json of an audit.") from error
+    found = data.get("schema_version") if isinstance(data, dict) else None
+    if found != SCHEMA_VERSION:
+        raise HeedfulError(
+            f"this verdict has schema {found}, not {SCHEMA_VERSION}: make it again with this "
+            "version of heedful."
+        )
+    try:
+        return _verdict(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise HeedfulError("this verdict.json is damaged: make it again by an audit.") from error
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        Decision(data["decision"]),
+        data["headline"],
+        tuple(encode.statement(each) for each in data["statements"]),
+        encode.recommendation(data["recommendation"]),
+        tuple(data["warnings"]),
+        data["facts"],
+        data["settings"],
+        data["digest"],
+        data["versions"],
+        tuple(data["caveats"]),
+    )

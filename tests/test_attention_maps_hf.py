@@ -1,0 +1,139 @@
+"""Explanations made of attention and their measures on Hugging Face models, against what
+transformers itself returns as attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from heedful.measures.exclusivity import ExclusivityParams, exclusivity
+from heedful.measures.heads import head_statistics
+from heedful.measures.interventions import Intervention, effect
+from heedful.measures.null_space import null_space
+from heedful.measures.sensitivity import erasure, tvd_permuted
+from heedful.models.hf.attach import attach
+from heedful.saliency import (
+    attention,
+    effective_attention,
+    gradient_attention,
+    rollout,
+    value_norm,
+)
+from heedful.saliency.attention import mass_outside
+from heedful.types import Batch
+from heedful.words import to_words
+from reference import attention_maps as reference
+from reference import interventions
+from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf
+
+MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]
+LENGTHS = (5, 1, 8, 3)
+READ = {"Bert": 0, "DistilBert": 0, "GPT2": -1, "Llama": -1, "Bart": -1}
+
+
+def own_attention(module: Any, batch: Batch) -> Any:
+    """What transformers returns when asked for attention."""
+    text = batch.texts["a"]
+    seen = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
+    module.set_attn_implementation("eager")
+    with torch.no_grad():
+        return module(
+            input_ids=text.tokens.masked_fill(~seen, PAD),
+            attention_mask=seen.long(),
+            output_attentions=True,
+        )
+
+
+def reading_row(name: str, n: int) -> int:
+    return 0 if READ[name] == 0 else n - 1
+
+
+@pytest.mark.parametrize("name", list(READ))
+def test_attention_and_rollout_follow_transformers(name: str) -> None:
+    module, batch = tiny_hf(name, double=True), hf_batch(LENGTHS)
+    own = own_attention(module, batch)
+    layers = own.encoder_attentions if name == "Bart" else own.attentions
+    with attach(module, FILLERS) as model:
+        shown = attention.attention(model, batch, batch.labels)
+        outside = mass_outside(model, batch)
+        rolled = rollout.rollout(model, batch, batch.labels)
+    last = own.cross_attentions[-1] if name == "Bart" else layers[-1]
+    for row, n in enumerate(batch.texts["a"].lengths.tolist()):
+        expected = last[row, :, reading_row(name, n), :n].mean(0)
+        torch.testing.assert_close(shown[row, 1 : n - 1], expected[1 : n - 1])
+        assert outside[row].item() == pytest.approx(float(expected[0] + expected[n - 1]))
+        product = reference.rollout([each[row, :, :n, :n].numpy() for each in layers])
+        start = expected.numpy() @ product if name == "Bart" else product[reading_row(name, n)]
+        assert rolled[row, 1 : n - 1].tolist() == pytest.approx(start[1 : n - 1], abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.PIECE.name)
+def test_maps_ignore_batches_and_padding(module: Any, name: str) -> None:
+    batch = hf_batch(LENGTHS)
+    with attach(tiny_hf(name, double=True), FILLERS) as model:
+        whole: Tensor = module.PIECE.make(model, batch, batch.labels)
+        padded = module.PIECE.make(model, hf_batch(LENGTHS, pad=3), batch.labels)
+        alone = module.PIECE.make(model, batch.take(torch.tensor([2])), batch.labels[2:3])
+    mask = batch.texts["a"].mask
+    assert not whole[~mask].any() and bool((whole[mask] != 0).all()) and not whole.requires_grad
+    torch.testing.assert_close(padded[:, : whole.shape[1]], whole, atol=1e-9, rtol=0)
+    assert not padded[:, whole.shape[1] :].any()
+    torch.testing.assert_close(alone[0], whole[2, : alone.shape[1]], atol=1e-9, rtol=0)
+
+
+def test_gradient_attention_is_transformers_gradient_times_its_attention() -> None:
+    module, batch = tiny_hf("Bert", double=True), hf_batch(LENGTHS)
+    with attach(module, FILLERS) as model:
+        found = gradient_attention.gradient_attention(model, batch, batch.labels)
+    text = batch.texts["a"]
+    seen = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
+    module.set_attn_implementation("eager")
+    tokens = text.tokens.masked_fill(~seen, PAD)
+    own = module(input_ids=tokens, attention_mask=seen.long(), output_attentions=True)
+    p = torch.softmax(own.logits, -1).gather(1, batch.labels[:, None]).sum()
+    weights = own.attentions[-1]
+    (slope,) = torch.autograd.grad(p, weights)
+    expected = (weights * slope)[:, :, 0].sum(1).detach() * text.mask
+    torch.testing.assert_close(found, expected, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["Bert", "GPT2"])
+def test_erasures_and_interventions_equal_runs_of_the_model(name: str) -> None:
+    batch = hf_batch(LENGTHS)
+    with attach(tiny_hf(name, double=True), FILLERS) as model, torch.no_grad():
+        site, trace = model.sites[-1].name, model(batch)
+        before = interventions.output(model, batch, {})
+        found = erasure(model, batch)
+        uniform = effect(model, batch, Intervention("uniform", "all"))
+        medians = tvd_permuted(model, batch, 5)
+        numbers = batch.texts["a"].words
+        assert numbers is not None
+        for row, n in enumerate(batch.texts["a"].lengths.tolist()):
+            readers = torch.zeros(trace.weights[site].shape[2])
+            readers[reading_row(name, n)] = 1
+            for word, tokens in enumerate(interventions.words(numbers[row].tolist())):
+                new = trace.weights[site].clone()
+                new[row] = interventions.erased(new[row], readers, tokens)
+                after = interventions.output(model, batch, {site: new})
+                expected = interventions.jsd(before[row], after[row])
+                assert found.each[row, word].item() == pytest.approx(expected, abs=1e-9)
+        weights = to_words(attention.attention(model, batch, batch.labels), batch.texts["a"])
+        assert torch.equal(found.top, found.each.gather(1, weights.argmax(-1)[:, None])[:, 0])
+    assert bool((uniform.tvd > 0).all()) and bool((medians > 0).all())
+
+
+def test_searches_and_null_spaces_hold_in_a_hugging_face_model() -> None:
+    """Heads of 8 dimensions: rank([V, 1]) is 9, so only the text of 10 keys is free."""
+    batch = hf_batch(LENGTHS)
+    with attach(tiny_hf("Bert"), FILLERS) as model:
+        found = exclusivity(model, batch, ExclusivityParams(steps=20, epsilon=0.05))
+        frame = null_space(model, batch)
+        heads = head_statistics(model, [batch])
+    assert bool((found.tvd <= 0.05).all()) and float(found.jsd.max()) > 0.02
+    assert frame["freedom"].tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
+    assert (frame["jsd"][4:6] > 0).all() and frame["tvd"].max() < 1e-4
+    assert len(heads) == 4 * 2 * 2 * 7 and heads["value"].notna().all()

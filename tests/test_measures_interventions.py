@@ -1,0 +1,318 @@
+"""Interventions on attention and statistics of heads, against one run of the model per try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from heedful.errors import HeedfulError
+from heedful.measures.heads import STATISTICS, head_statistics, mean_heads
+from heedful.measures.interventions import Intervention, edits_of, effect, effects, plan
+from heedful.measures.reachable import reachable
+from heedful.measures.replaced import base_trace, without_word, words_of
+from heedful.measures.sensitivity import erasure, top_word, tvd_permuted
+from heedful.models.output import probabilities
+from heedful.saliency.attention import attention, main_site
+from heedful.types import Batch, Keep
+from heedful.words import to_words, word_numbers
+from layered import Layered, layered_batch
+from reference import interventions as reference
+from tiny import pick, tiny_batch, tiny_model
+
+LENGTHS = (4, 1, 9, 2, 6)
+KINDS: dict[str, Callable[[], Any]] = {
+    "first": lambda: Layered(),
+    "last": lambda: Layered(read="last"),
+    "mean": lambda: Layered(read="mean"),
+    "decoder": lambda: Layered(decoder=True),
+    "linear": lambda: tiny_model(double=True),
+    "linear3": lambda: tiny_model("cnn", "dot", 3, double=True),
+}
+
+
+@pytest.fixture(params=list(KINDS))
+def model(request: pytest.FixtureRequest) -> Any:
+    return KINDS[request.param]()
+
+
+def uniform_weights(trace: Any, name: str) -> torch.Tensor:
+    allowed = trace.masks[name].expand_as(trace.weights[name]).double()
+    return allowed / allowed.sum(-1, keepdim=True).clamp_min(1)
+
+
+def test_uniform_at_the_main_site_equals_putting_it_there(model: Any) -> None:
+    batch = layered_batch(LENGTHS)
+    trace = base_trace(model, batch)
+    name = main_site(model).name
+    after = reference.output(model, batch, {name: uniform_weights(trace, name)})
+    before = reference.output(model, batch, {})
+    found = effect(model, batch, Intervention("uniform"))
+    for row in range(len(batch)):
+        expected = reference.tvd(before[row], after[row])
+        assert found.tvd[row].item() == pytest.approx(expected, abs=1e-9)
+        assert int(found.predicted[row]) == int(np.argmax(after[row]))
+
+
+def test_held_keeps_later_sites_and_recomputed_does_not() -> None:
+    model, batch = Layered(3), layered_batch(LENGTHS)
+    trace = base_trace(model, batch)
+    for mode in ("recomputed", "held"):
+        edits = edits_of(model, trace, Intervention("uniform", "layer1", mode))
+        after = model(batch, edits)
+        assert torch.equal(after.weights["layer0"], trace.weights["layer0"])
+        torch.testing.assert_close(after.weights["layer1"], uniform_weights(trace, "layer1"))
+        same = torch.allclose(after.weights["layer2"], trace.weights["layer2"], atol=1e-12)
+        assert same == (mode == "held")
+    pinned = {"layer1": uniform_weights(trace, "layer1"), "layer2": trace.weights["layer2"]}
+    expected = reference.output(model, batch, pinned)
+    held = effect(model, batch, Intervention("uniform", "layer1", "held"))
+    before = reference.output(model, batch, {})
+    for row in range(len(batch)):
+        moved = reference.tvd(before[row], expected[row])
+        assert held.tvd[row].item() == pytest.approx(moved, abs=1e-12)
+
+
+def test_held_permutes_the_original_weights_of_all_sites() -> None:
+    model, batch = Layered(), layered_batch(LENGTHS)
+    trace = base_trace(model, batch)
+    after = model(batch, edits_of(model, trace, Intervention("permute", "all", "held")))
+    for name, weights in trace.weights.items():
+        torch.testing.assert_close(after.weights[name].sort(-1)[0], weights.sort(-1)[0])
+    again = model(batch, edits_of(model, trace, Intervention("permute", "all")))
+    assert not torch.allclose(again.weights["layer1"].sort()[0], trace.weights["layer1"].sort()[0])
+
+
+def test_effects_are_one_row_per_example_and_intervention() -> None:
+    model, batch = Layered(), layered_batch(LENGTHS)
+    planned = list(plan(model, draws=2))
+    assert len(planned) == 2 * 4 * 3  # modes × places × (uniform and 2 permutations)
+    frame = effects(model, [batch], planned)
+    assert len(frame) == len(planned) * len(batch) and frame["tvd"].between(0, 1).all()
+    draws = frame.query("edit == 'permute' and place == 'main' and mode == 'held'")
+    assert draws.groupby("example")["tvd"].nunique().drop("text-1").gt(1).all()
+    main = frame.query("place == 'main'").drop(columns="place").reset_index(drop=True)
+    last = frame.query("place == 'layer1'").drop(columns="place").reset_index(drop=True)
+    assert main.equals(last)
+    assert effects(model, [], planned).empty
+
+
+def test_effects_ignore_batches_and_padding() -> None:
+    model = Layered()
+    one = effects(model, [layered_batch(LENGTHS)], plan(model, draws=2))
+    singles = [layered_batch(LENGTHS, pad=4).take(torch.tensor([i])) for i in (3, 0, 4, 1, 2)]
+    many = effects(model, singles, plan(model, draws=2))
+    keys = ["example", "edit", "place", "mode", "draw"]
+    both = one.merge(many, on=keys, suffixes=("", "_other"))
+    assert len(both) == len(one) and np.allclose(both["tvd"], both["tvd_other"], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (Intervention("shuffle"), "edit"),
+        (Intervention("uniform", "layer9"), "place"),
+        (Intervention("uniform", mode="frozen"), "mode"),
+    ],
+)
+def test_wrong_interventions_are_named(wrong: Intervention, named: str) -> None:
+    with pytest.raises(HeedfulError, match=f"unknown {named}"):
+        effect(Layered(), layered_batch((3,)), wrong)
+
+
+def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
+    batch = layered_batch(LENGTHS)
+    trace = model(batch, keep=Keep(readers=True))
+    name = main_site(model).name
+    found = erasure(model, batch)
+    before = reference.output(model, batch, {})
+    numbers = word_numbers(batch.texts["a"]).tolist()
+    for row in range(len(batch)):
+        moved = []
+        for tokens in reference.words(numbers[row]):
+            new = trace.weights[name].detach().clone()
+            new[row] = reference.erased(new[row], trace.readers[name][row], tokens)
+            after = reference.output(model, batch, {name: new})
+            moved.append(reference.jsd(before[row], after[row]))
+        each = found.each[row, : len(moved)].tolist()
+        assert each == pytest.approx(moved, abs=1e-9)
+        assert not found.each[row, len(moved) :].any()
+        assert found.best[row].item() == max(each)
+        weights = to_words(attention(model, batch, batch.labels), batch.texts["a"])[row]
+        assert found.top[row].item() == each[int(weights[: len(moved)].argmax())]
+        others = [v for i, v in enumerate(each) if i != int(weights[: len(moved)].argmax())]
+        assert (math.isnan(found.random[row]) and not others) or found.random[row].item() in others
+
+
+def test_the_random_item_is_never_the_top_one_and_hits_all_others() -> None:
+    model, batch = tiny_model(double=True), tiny_batch((4,))
+    top = int(top_word(base_trace(model, batch), main_site(model), batch))
+    seen = set()
+    for seed in range(60):
+        found = erasure(model, batch, seed)
+        seen.add(found.each[0].tolist().index(found.random[0].item()))
+    assert seen == {0, 1, 2, 3} - {top}
+
+
+def test_erasing_everything_leaves_a_zero_context() -> None:
+    model, batch = tiny_model(double=True), tiny_batch((1, 3))
+    found = erasure(model, batch)
+    trace = model(batch)
+    bias = probabilities(model.decoder.bias[None])[0].tolist()
+    expected = reference.jsd(probabilities(trace.logits)[0].tolist(), bias)
+    assert found.top[0].item() == pytest.approx(expected) and found.random[0].isnan()
+
+
+def test_words_are_erased_with_all_their_tokens() -> None:
+    there, tokens = words_of(layered_batch((4, 1)))
+    assert there.tolist() == [[True, True], [True, False]]
+    assert tokens[0].long().tolist() == [[0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0]]
+    assert tokens[1].long().tolist() == [[0, 1, 0, 0, 0, 0], [0] * 6]
+
+
+def test_only_rows_that_are_read_lose_a_word() -> None:
+    weights = torch.tensor(
+        [[[[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]], [[1.0, 0.0, 0.0]] * 2]], dtype=torch.float64
+    )
+    rows = torch.tensor([True, False])[None, None, :, None]
+    found = without_word(weights, rows, torch.tensor([[True, False, False]]))
+    assert found[0, 0].tolist() == [pytest.approx([0.0, 0.6, 0.4]), [0.5, 0.3, 0.2]]
+    assert found[0, 1].tolist() == [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+
+
+def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
+    whole, padded = layered_batch(LENGTHS), layered_batch(LENGTHS, pad=3)
+    one, other = erasure(model, whole), erasure(model, padded)
+    near = {"atol": 1e-9, "rtol": 0, "equal_nan": True}
+    for name in ("top", "random", "best"):
+        torch.testing.assert_close(getattr(one, name), getattr(other, name), **near)
+    medians = tvd_permuted(model, whole, 7)
+    torch.testing.assert_close(tvd_permuted(model, padded, 7), medians, **near)
+    for row in range(len(LENGTHS)):
+        alone = whole.take(torch.tensor([row]))
+        torch.testing.assert_close(tvd_permuted(model, alone, 7)[0], medians[row], **near)
+        torch.testing.assert_close(erasure(model, alone).random[0], one.random[row], **near)
+
+
+def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
+    from heedful.probes.evidence import Pass
+    from heedful.probes.permutation import _sampled
+
+    model = tiny_model(double=True)
+    trace = base_trace(model, ragged)
+    each = Pass(model, ragged, trace)
+    site = main_site(model)
+    expected = _sampled(each, site, each.rows(site), 5, 100)["tvd_median"]
+    torch.testing.assert_close(tvd_permuted(model, ragged, seed=5), expected)
+
+
+def test_permutations_of_other_sites_have_20_draws_and_move_long_texts() -> None:
+    model, batch = Layered(), layered_batch(LENGTHS)
+    assert torch.equal(tvd_permuted(model, batch), tvd_permuted(model, batch, 20))
+    assert bool((tvd_permuted(model, batch) > 0).all())
+    assert not torch.equal(tvd_permuted(model, batch, seed=1), tvd_permuted(model, batch))
+    with pytest.raises(HeedfulError, match="at least 1"):
+        tvd_permuted(model, batch, 0)
+
+
+def test_permuting_one_token_moves_nothing() -> None:
+    model, batch = tiny_model(double=True), tiny_batch((1, 5))
+    medians = tvd_permuted(model, batch)
+    assert medians[0] == 0 and medians[1] > 0
+
+
+@pytest.mark.parametrize("read", ["first", "last", "mean"])
+def test_head_statistics_equal_loops(read: str) -> None:
+    model, batch = Layered(read=read), layered_batch(LENGTHS)
+    trace = model(batch, keep=Keep(readers=True))
+    found = head_statistics(model, [pick_layered(batch, [0, 1]), pick_layered(batch, [2, 3, 4])])
+    assert set(found["statistic"]) == set(STATISTICS) and len(found) == 5 * 2 * 2 * 7
+    values = found.set_index(["example", "layer", "head", "statistic"])["value"]
+    for row, n in enumerate(batch.texts["a"].lengths.tolist()):
+        for layer in range(2):
+            weights = trace.weights[f"layer{layer}"][row].detach().numpy()
+            readers = trace.readers[f"layer{layer}"][row].numpy()
+            for head, w in enumerate(weights):
+                expected = _by_loops(w[:n, :n], readers[:n])
+                for name, value in expected.items():
+                    got = values[f"text-{row}", layer, head, name]
+                    assert got == pytest.approx(value, abs=1e-12), name
+
+
+def pick_layered(batch: Batch, rows: list[int]) -> Batch:
+    return batch.take(torch.tensor(rows))
+
+
+def _by_loops(w: np.ndarray, readers: np.ndarray) -> dict[str, float]:
+    n = len(w)
+    mean = lambda values: math.fsum(values) / len(values)  # noqa: E731
+    return {
+        "entropy": mean([-math.fsum(x * math.log(x) for x in row if x > 0) for row in w]),
+        "special": mean([row[0] + row[n - 1] for row in w]),
+        "first": mean([row[0] for row in w]),
+        "self": mean([w[i, i] for i in range(n)]),
+        "previous": mean([w[i, i - 1] for i in range(1, n)]),
+        "next": mean([w[i, i + 1] for i in range(n - 1)]),
+        "reader_max": max(math.fsum(readers[i] * w[i, j] for i in range(n)) for j in range(n)),
+    }
+
+
+def test_heads_of_other_kinds_have_no_neighbours(ragged: Batch) -> None:
+    frame = head_statistics(tiny_model(double=True), [ragged])
+    values = frame.pivot(index="example", columns="statistic", values="value")
+    assert values[["self", "previous", "next"]].isna().all(axis=None)
+    assert (values["special"] == 0).all() and (values["reader_max"] > 0).all()
+    weights = tiny_model(double=True)(ragged).weights["attention"][:, 0, 0]
+    assert values["first"].to_numpy() == pytest.approx(weights[:, 1].detach().numpy())
+    cross = head_statistics(Layered(decoder=True), [layered_batch(LENGTHS)]).query("layer == 2")
+    assert set(cross["site"]) == {"cross"}
+    assert cross.query("statistic == 'self'")["value"].isna().all()
+    assert cross.query("statistic == 'entropy'")["value"].gt(0).all()
+
+
+def test_means_of_heads_count_what_is_undefined(ragged: Batch) -> None:
+    means = mean_heads(head_statistics(tiny_model(double=True), [ragged, pick(ragged, [0])]))
+    row = means.set_index("statistic").loc["self"]
+    assert math.isnan(row["mean"]) and row["n"] == 0 and row["undefined"] == 6
+    assert list(means.columns) == ["layer", "head", "site", "statistic", "mean", "n", "undefined"]
+    frame = head_statistics(Layered(), [layered_batch(LENGTHS)])
+    means = mean_heads(frame).set_index(["layer", "head", "statistic"])["mean"]
+    chosen = frame.query("layer == 1 and head == 0 and statistic == 'entropy'")["value"]
+    assert means[1, 0, "entropy"] == pytest.approx(chosen.mean())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_reachable_decisions_are_those_some_token_makes_alone(classes: int) -> None:
+    model, batch = tiny_model("cnn", classes=classes, double=True), tiny_batch((1, 3, 6, 2, 9, 4))
+    found = reachable(model, batch)
+    before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
+    for row in range(len(batch)):
+        alone = set()
+        for place in batch.texts["a"].mask[row].nonzero().flatten().tolist():
+            new = torch.zeros_like(model(batch).weights["attention"])
+            new[row, 0, 0, place] = 1
+            alone.add(int(np.argmax(reference.output(model, batch, {"attention": new})[row])))
+        assert bool(found[row]) == bool(alone - {before[row]})
+    assert 0 < float(found.mean()) < 1
+
+
+@pytest.mark.parametrize("kind", ["first", "last", "decoder"])
+def test_reachable_by_trial_is_confirmed_by_the_model(kind: str) -> None:
+    model, batch = KINDS[kind](), layered_batch(LENGTHS)
+    name, trace = main_site(model).name, KINDS[kind]()(batch, keep=Keep(readers=True))
+    found = reachable(model, batch)
+    before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
+    numbers = word_numbers(batch.texts["a"]).tolist()
+    for row in range(len(batch)):
+        flips = False
+        for tokens in reference.words(numbers[row]):
+            rest = [k for k in range(len(numbers[row])) if k not in tokens]
+            new = trace.weights[name].detach().clone()
+            new[row] = reference.erased(new[row], trace.readers[name][row], rest)
+            after = reference.output(model, batch, {name: new})[row]
+            flips |= int(np.argmax(after)) != before[row]
+        assert bool(found[row]) == flips

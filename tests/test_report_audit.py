@@ -1,0 +1,326 @@
+"""The page of an audit: verdict first, escaped, honest about gaps, the same each time."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heedful.report.audit_bars import bar, scale_of
+from heedful.report.audit_evidence import evidence_of
+from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
+from heedful.report.audit_numbers import bounds, milliseconds, percent, plain, shown, weight
+from heedful.report.audit_page import audit_page
+from heedful.report.audit_positions import positions
+from heedful.report.audit_texts import LARGEST, SMALLEST, WRONG, texts
+from heedful.verdict import judge
+from verdict_tables import World, costs, rows_of
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+pytest.importorskip("jinja2")
+
+HOSTILE = '<script>alert("x")</script><img src=x onerror=y>'
+
+
+class Tags(HTMLParser):
+    """Tags, attributes and text as a browser would see them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.get_starttag_text() == "<style>":
+            return
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+def parse(page: str) -> Tags:
+    tags = Tags()
+    tags.feed(page)
+    return tags
+
+
+def parts_of(world: World, **facts: Any) -> dict[str, Any]:
+    """An audit as it would have been left: rows of a known world, its verdict, made-up maps."""
+    rows = pd.concat([rows_of(world), *_extra(world)], ignore_index=True)
+    known = {"model": "tiny", "data": "made up", "classes": ["alpha", "beta"], **facts}
+    verdict = json.loads(judge(rows, costs(), known).to_json())
+    maps, documents = _texts(rows)
+    return {
+        "verdict": verdict,
+        "facts": known,
+        "rows": rows,
+        "maps": maps,
+        "costs": costs(),
+        "documents": documents,
+    }
+
+
+def _extra(world: World) -> list[pd.DataFrame]:
+    """Measures that the world of the verdict's tests does without."""
+    base = rows_of(world)
+    first = base[(base["measure"] == "correct") & (base["operator"] == "")]
+    share = np.linspace(0.1, 0.9, len(first))
+    return [
+        first.assign(measure="tvd", operator="uniform", value=share),
+        first.assign(measure="tvd", operator="permute", value=share / 2),
+        first.assign(explanation="attention", measure="jsd_same_output_ratio", value=share),
+        first.assign(explanation="attention", measure="jsd_entropy_matched", value=share / 3),
+    ]
+
+
+def _texts(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    random = np.random.default_rng(0)
+    facts = rows.drop_duplicates("example").sort_values("example")
+    maps, documents = [], []
+    for number, line in enumerate(facts.to_dict("records")):
+        size = int(line["length"])
+        scores = random.dirichlet(np.ones(size))
+        signed = random.normal(size=size)
+        signed[-1] = np.nan
+        maps += [(line["example"], "attention", scores), (line["example"], "lrp", signed)]
+        words = [f"w{number}.{i}" for i in range(size + 2)]
+        rationale = [i == 0 for i in range(size)] if number % 2 else None
+        documents.append((line["example"], words, " ".join(words), "", line["label"], rationale))
+    columns = ["example", "words", "text", "text_b", "label", "rationale"]
+    return (
+        pd.DataFrame(maps, columns=["example", "explanation", "scores"]),
+        pd.DataFrame(documents, columns=columns),
+    )
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, Any]:
+    return parts_of(World(truth=0.2, examples=60))
+
+
+@pytest.fixture(scope="module")
+def page(parts: dict[str, Any]) -> str:
+    return audit_page(parts)
+
+
+def test_the_verdict_comes_first(page: str, parts: dict[str, Any]) -> None:
+    text, verdict = parse(page).text, parts["verdict"]
+    body = page.index("<body>")
+    assert verdict["decision"] == "NOT SUPPORTED"
+    assert "✗ Not supported" in text and verdict["headline"][1:] in text
+    assert verdict["recommendation"]["sentence"][1:] in text
+    assert page.index("<h1>") < page.index('id="properties"') < page.index('id="choice"')
+    assert body < page.index('class="badge no large"') < page.index("<h1>")
+    for warning in verdict["warnings"]:
+        assert warning in text
+    for caveat in verdict["caveats"]:
+        assert caveat in text
+
+
+def test_every_statement_is_shown_with_its_numbers(page: str, parts: dict[str, Any]) -> None:
+    text = parse(page).text
+    for one in parts["verdict"]["statements"]:
+        assert f"Behind {one['property']}" in text
+        if one["estimate"] is not None:
+            assert bounds(one["low"], one["high"]) in text
+        for part in one["parts"]:
+            assert part["usable"] or part["reason"] in text
+    assert "alpha" in text and "shortest" in text and "surest" in text
+
+
+def test_ranking_and_prices(page: str, parts: dict[str, Any]) -> None:
+    text = parse(page).text
+    for each in parts["verdict"]["recommendation"]["ranked"]:
+        assert plain(each["explanation"]) in text
+    assert "cannot be told apart" in text or "worse" in text
+    assert "recommended" in text and "31" in text
+
+
+def test_the_page_loads_nothing(page: str) -> None:
+    tags = parse(page)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("content", policy) in tags.attributes
+    links = [value for name, value in tags.attributes if name in ("src", "href", "xlink:href")]
+    assert links and all(value and value.startswith("#") for value in links)
+    assert "@import" not in page and "url(http" not in page and "script" not in tags.tags
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: str) -> None:
+    attributes = parse(page).attributes
+    ids = [value for name, value in attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {value[1:] for name, value in attributes if name == "href" and value} <= set(ids)
+
+
+def test_every_drawing_has_words(page: str) -> None:
+    for tag in re.findall(r"<svg[^>]*>", page):
+        assert 'aria-label="' in tag or 'aria-hidden="true"' in tag
+
+
+def test_the_same_audit_gives_the_same_page(page: str, parts: dict[str, Any]) -> None:
+    shuffled = {**parts, "rows": parts["rows"].sample(frac=1, random_state=1)}
+    shuffled["maps"] = parts["maps"].sample(frac=1, random_state=2)
+    assert audit_page(parts) == page
+    assert audit_page(shuffled) == page
+
+
+def test_two_hundred_texts_are_small() -> None:
+    big = parts_of(World(examples=200))
+    assert len(audit_page(big).encode()) < 2_000_000
+
+
+def test_hostile_text_is_only_text() -> None:
+    hostile = parts_of(
+        World(examples=24, others={HOSTILE: 0.9, "lrp": 0.3}),
+        model=HOSTILE,
+        data=HOSTILE,
+        classes=[HOSTILE, HOSTILE],
+        skipped={HOSTILE: HOSTILE},
+        notes=[HOSTILE],
+    )
+    hostile["documents"]["words"] = [[HOSTILE, "a\u202eb"] * 30] * 24
+    hostile["documents"]["text_b"] = HOSTILE
+    for name in ("rows", "maps", "documents"):
+        table = hostile[name]
+        table["example"] = table["example"] + HOSTILE
+    hostile["rows"]["cluster"] = hostile["rows"]["example"]
+    hostile["verdict"] = json.loads(judge(hostile["rows"], None, hostile["facts"]).to_json())
+    hostile["verdict"]["warnings"] = [HOSTILE]
+    hostile["verdict"]["headline"] = HOSTILE
+    hostile["verdict"]["digest"] = HOSTILE
+    hostile["verdict"]["statements"][0]["notes"] = [HOSTILE]
+    found = audit_page(hostile)
+    tags = parse(found)
+    assert not tags.tags & {"script", "img", "iframe", "object", "link", "base"}
+    assert not any(name.startswith("on") for name, _ in tags.attributes)
+    assert HOSTILE in tags.text and "\u202e" not in found and "a⟨U+202E⟩b" in tags.text
+
+
+def test_one_example() -> None:
+    text = parse(audit_page(parts_of(World(examples=1)))).text
+    assert "1 text ·" in text and "e0000" in text
+    assert "nan" not in text.lower().replace("nance", "")
+
+
+def test_no_labels() -> None:
+    parts = parts_of(World(examples=30))
+    rows = parts["rows"][parts["rows"]["measure"] != "correct"].assign(label=-1)
+    parts |= {"rows": rows, "documents": parts["documents"].assign(label=-1)}
+    parts["verdict"] = json.loads(judge(rows, costs(), parts["facts"]).to_json())
+    text = parse(audit_page(parts)).text
+    assert "no labels" in text and "no label" in text
+    assert "wrong prediction" not in text.replace("where the model is wrong", "")
+
+
+def test_undefined_numbers_are_dashes(parts: dict[str, Any]) -> None:
+    rows = parts["rows"].assign(value=np.nan, confidence=np.nan)
+    maps = parts["maps"].assign(scores=[np.full(len(s), np.nan) for s in parts["maps"]["scores"]])
+    verdict = json.loads(judge(rows, None, parts["facts"]).to_json())
+    found = parse(audit_page({**parts, "rows": rows, "maps": maps, "verdict": verdict}))
+    values = [value or "" for _, value in found.attributes]
+    assert not re.search(r"\b(nan|NaN|None|inf)\b", " ".join([found.text, *values]))
+    assert "–" in found.text and "confidence –" in found.text
+
+
+def test_empty_tables(parts: dict[str, Any]) -> None:
+    only = {"verdict": parts["verdict"], "facts": parts["facts"]}
+    text = parse(audit_page(only)).text
+    for words in ("Erasure was not measured", "No change of attention", "No text with a map"):
+        assert words in text
+    empty = {name: parts[name].iloc[:0] for name in ("rows", "maps", "costs", "documents")}
+    assert audit_page({**only, **empty}) == audit_page(only)
+
+
+def test_a_vocabulary_of_classes_is_never_embedded() -> None:
+    many = parts_of(World(examples=40, classes=30), classes=[f"piece{i}" for i in range(50_000)])
+    page = audit_page(many)
+    assert len(page) < 600_000 and "piece49999" not in page and "50000 classes" in page
+    unnamed = parts_of(World(examples=12), classes=[])
+    assert "class 1" in parse(audit_page(unnamed)).text
+    assert "and 18 more with fewer texts" in parse(page).text
+
+
+def test_texts_are_chosen_by_rule(parts: dict[str, Any]) -> None:
+    from scipy.stats import kendalltau
+
+    evidence = evidence_of(parts)
+    maps = parts["maps"].set_index(["explanation", "example"])["scores"]
+    taus = {
+        name: kendalltau(maps["attention", name][:-1], np.abs(maps["lrp", name][:-1])).statistic
+        for name in parts["documents"]["example"]
+    }
+    order = sorted(taus, key=lambda name: taus[name])
+    found = texts(evidence)
+    assert [each.example for each in found if each.why == LARGEST] == order[:3]
+    assert [each.example for each in found if each.why == SMALLEST] == order[::-1][:3]
+    assert len(found) == len({each.example for each in found}) == 12
+    assert all(each.wrong for each in found if each.why == WRONG)
+
+
+def test_positions_are_those_of_the_verdict(parts: dict[str, Any]) -> None:
+    by_name = {one["property"]: one for one in parts["verdict"]["statements"]}
+    expected = {
+        (part["measure"], part["operator"]): part["estimate"]
+        for part in by_name["ranking"]["parts"]
+    }
+    found = positions(evidence_of(parts))
+    assert {one.measure for one in found} == {"comprehensiveness", "sufficiency"}
+    for one in found:
+        mine = one.table.set_index("explanation").loc["attention", "position"]
+        assert mine == pytest.approx(expected[one.measure, one.operator])
+
+
+def test_shades_keep_the_order_of_scores() -> None:
+    scores = np.array([0.0, 0.01, -0.5, 1.0, np.nan])
+    drawn = word_map("lrp", list("abcde"), scores, [True], (0, 5))
+    assert [word.shade for word in drawn.words] == ["0", "10", "71", "100", "0"]
+    assert [word.kind for word in drawn.words] == ["marked", "", "down", "", "cut"]
+    assert drawn.signed and drawn.top == (("d", "1.000"), ("c", "−0.500"), ("b", "0.010"))
+    assert heaviest(np.zeros(3)) == []
+
+
+def test_long_texts_are_cut_to_where_the_weight_is() -> None:
+    scores = np.zeros(1000)
+    scores[700] = 1.0
+    start, stop = window([scores, padded([], 1000)])
+    assert start <= 700 < stop and stop - start == SHOWN
+
+
+def test_bars_stand_between_floor_and_ceiling() -> None:
+    one = {"property": "sensitivity", "decision": "SUPPORTED", "floor": 0.1, "ceiling": 0.6}
+    one |= {"estimate": 0.25, "low": 0.2, "high": 0.3, "threshold": 0.05}
+    scale = scale_of(one)
+    assert (scale.low, scale.high, scale.floor, scale.ceiling) == (0.0, 0.5, 0.0, 0.5)
+    drawn = bar(scale, one)
+    assert drawn is not None and drawn.estimate == "50.0" and drawn.width == "18.8"
+    assert drawn.says.startswith("estimate 0.25, bounds 0.20 to 0.30; threshold 0.05")
+    assert bar(scale, {**one, "estimate": None}) is None
+
+
+def test_numbers() -> None:
+    assert [shown(x) for x in (None, float("nan"), 0.5, 0.05, -0.25, 1e-5, "x")] == [
+        *("–", "–", "0.50", "0.050", "−0.25", "<0.001", "–")
+    ]
+    assert (percent(None), percent(0.126), bounds(None, None)) == ("–", "13%", "–")
+    assert (milliseconds(31.4), milliseconds(None), weight(-1e-6)) == ("31", "–", "−<0.001")
+    assert plain("occlusion:operator=mask") == "occlusion (mask)"
+
+
+def test_the_page_needs_no_torch() -> None:
+    code = "import heedful.report.audit_page, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

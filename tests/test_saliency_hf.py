@@ -1,0 +1,151 @@
+"""Removal, gradients and occlusion on transformers: Captum, one text at a time, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Saliency
+
+from captum_face import from_embedded, from_tokens
+from heedful.catalogue import Piece
+from heedful.models.hf.attach import attach
+from heedful.models.hf.model import HuggingFace
+from heedful.models.output import TARGETS, probability
+from heedful.removal import REMOVALS
+from heedful.removal.removed import removed, removed_many
+from heedful.saliency.explain import explain
+from heedful.saliency.gradient import PIECE as GRADIENT
+from heedful.saliency.gradient import gradient
+from heedful.saliency.gradient_input import PIECE as GRADIENT_INPUT
+from heedful.saliency.gradient_input import gradient_input
+from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
+from heedful.saliency.integrated_gradients import integrated
+from heedful.saliency.occlusion import PIECE as OCCLUSION
+from heedful.saliency.occlusion import occlusion
+from heedful.saliency.smoothgrad import PIECE as SMOOTHGRAD
+from heedful.types import Batch, Text
+from heedful.words import word_mask, word_numbers
+from reference.removal import logits_without
+from tiny_hf import FILLERS, MASK, UNKNOWN, attached_bert, hf_batch, tiny_hf
+from word_batches import random_sets
+
+PIECES = [GRADIENT, GRADIENT_INPUT, INTEGRATED, SMOOTHGRAD, OCCLUSION]
+
+
+@pytest.fixture(scope="module")
+def bert() -> Iterator[tuple[HuggingFace, Batch]]:
+    with attached_bert(classes=3) as pair:
+        yield pair
+
+
+@pytest.mark.parametrize("how", list(REMOVALS))
+def test_every_operator_equals_one_text_at_a_time(
+    how: str, bert: tuple[HuggingFace, Batch]
+) -> None:
+    model, batch = bert
+    gone = random_sets(batch, 5, word_mask(batch.texts["a"]).shape[1])
+    ours = removed_many(model, batch, gone, how, tokens_at_once=40)
+    for example, sets in enumerate(gone):
+        for nth, words in enumerate(sets):
+            chosen = set(words.nonzero().flatten().tolist())
+            theirs = logits_without(model, batch, example, chosen, how)
+            torch.testing.assert_close(ours[example, nth], theirs, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("family", ["GPT2", "Llama"])
+@pytest.mark.parametrize("how", list(REMOVALS))
+def test_a_text_without_special_tokens_may_lose_every_word(how: str, family: str) -> None:
+    text = hf_batch().texts["a"]
+    sizes = text.mask.sum(-1)
+    inner = (slice(None), slice(1, 1 + int(sizes.max())))
+    assert text.words is not None
+    bare = Text(text.tokens[inner], sizes, text.mask[inner], text.words[inner])
+    batch = Batch(hf_batch().ids, {"a": bare}, hf_batch().labels)
+    everything = word_mask(bare)
+    with attach(tiny_hf(family, double=True), FILLERS) as model:
+        logits = removed(model, batch, everything, how)
+        for row in range(len(batch)):
+            alone = removed(model, batch.take(torch.tensor([row])), everything[row : row + 1], how)
+            torch.testing.assert_close(alone[0], logits[row], atol=1e-8, rtol=0)
+    if how == "delete":
+        assert torch.allclose(logits, logits[:1].expand_as(logits))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_gradients_equal_captums(target: str, bert: tuple[HuggingFace, Batch]) -> None:
+    model, batch = bert
+    face, rows = from_embedded(model, batch, TARGETS[target]), torch.arange(len(batch))
+    embedded, mask = model.embed(batch)["a"].requires_grad_(), batch.texts["a"].mask
+    product = InputXGradient(face).attribute(embedded, additional_forward_args=rows)
+    slope = Saliency(face).attribute(embedded, abs=False, additional_forward_args=rows)
+    ours = gradient_input(
+        model, batch, batch.labels, TARGETS[target], through_attention=True, magnitude=False
+    )
+    torch.testing.assert_close(ours, product.detach().sum(-1) * mask, atol=1e-9, rtol=0)
+    for norm in (1, 2):
+        ours = gradient(model, batch, batch.labels, TARGETS[target], norm=norm)
+        torch.testing.assert_close(ours, slope.norm(p=norm, dim=-1) * mask, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("baseline", ["mask", "unk", "zero"])
+def test_integrated_gradients_equal_captums(baseline: str, bert: tuple[HuggingFace, Batch]) -> None:
+    model, batch = bert
+    captum = IntegratedGradients(from_embedded(model, batch, probability))
+    embedded, mask = model.embed(batch)["a"], batch.texts["a"].mask
+    table = model.module.get_input_embeddings().weight.detach()  # type: ignore[operator]
+    word = {"mask": table[MASK], "unk": table[UNKNOWN], "zero": torch.zeros_like(table[0])}
+    start = torch.where(mask[..., None], word[baseline], embedded)
+
+    theirs = captum.attribute(
+        embedded, start, n_steps=100, additional_forward_args=torch.arange(len(batch))
+    )
+    ours = integrated(model, batch, batch.labels, baseline=baseline, tolerance=1e-4)
+    torch.testing.assert_close(ours.scores, theirs.detach().sum(-1), atol=1e-4, rtol=0)
+    assert float(ours.gap.max()) < 1e-4
+
+
+def test_occlusion_equals_captums(bert: tuple[HuggingFace, Batch]) -> None:
+    model, batch = bert
+    text, rows = batch.texts["a"], torch.arange(len(batch))
+    numbers = word_numbers(text)
+    features = torch.where(numbers < 0, int(numbers.max()) + 1, numbers)
+    embedded = model.embed(batch)["a"]
+    tokens = FeatureAblation(from_tokens(model, batch, probability))
+    vectors = FeatureAblation(from_embedded(model, batch, probability))
+    theirs = {
+        name: tokens.attribute(
+            text.tokens,
+            baselines=torch.where(text.mask, token, text.tokens),
+            feature_mask=features,
+            additional_forward_args=rows,
+        )
+        for name, token in (("mask", MASK), ("unk", UNKNOWN))
+    }
+    theirs["zero"] = vectors.attribute(
+        embedded,
+        baselines=embedded.masked_fill(text.mask[..., None], 0.0),
+        feature_mask=features[..., None].expand_as(embedded),
+        additional_forward_args=rows,
+    )[..., 0]
+    for how, scores in theirs.items():
+        ours = occlusion(model, batch, batch.labels, operator=how)
+        expected = ours.gather(1, numbers.clamp_min(0))[text.mask]
+        torch.testing.assert_close(scores[text.mask].double(), expected, atol=1e-7, rtol=0)
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
+def test_batches_and_padding_change_nothing(piece: Piece, double: bool) -> None:
+    lengths = (5, 1, 8, 3)
+    near = {"atol": 1e-8, "rtol": 0} if double else {"atol": 1e-5, "rtol": 1e-4}
+    with attach(tiny_hf("Bert", double=double), FILLERS) as model:
+        batch, padded = hf_batch(lengths), hf_batch(lengths, pad=5)
+        whole = explain(piece, model, batch, batch.labels)
+        again = explain(piece, model, padded, padded.labels)
+        torch.testing.assert_close(again, whole, **near)
+        for row in range(len(lengths)):
+            one = batch.take(torch.tensor([row]))
+            alone = explain(piece, model, one, one.labels)[0]
+            torch.testing.assert_close(alone, whole[row, : len(alone)], **near)

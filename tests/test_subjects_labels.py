@@ -1,0 +1,58 @@
+"""Labels of data and model: matched by map, name or number, or refused with both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heedful.errors import HeedfulError
+from heedful.subjects.labels import mapping_warning, match_labels
+
+NAMELESS = ("LABEL_0", "LABEL_1")
+
+
+def test_labels_match_by_name_number_or_map() -> None:
+    assert match_labels(["positive", "Negative"], ["NEGATIVE", "POSITIVE"]) == (1, 0)
+    assert match_labels(["hatespeech"], ["hate speech", "normal"]) == (0,)
+    assert match_labels(["0", "2"], ["a", "b", "c"]) == (0, 2)
+    assert match_labels(["1", "0"], NAMELESS) == (1, 0)
+    assert match_labels(["1", "2"], ["2", "1"]) == (1, 0)
+    assert match_labels(["pos", "NEG"], NAMELESS, {"POS": "label_1", "neg": 0}) == (1, 0)
+
+
+def test_numbers_decide_only_where_the_data_numbers_its_own() -> None:
+    assert match_labels(["pos"], NAMELESS, numbers=("neg", "pos")) == (1,)
+    with pytest.raises(HeedfulError, match="do not match"):
+        match_labels(["pos"], NAMELESS)
+    with pytest.raises(HeedfulError, match="do not match"):
+        match_labels(["pos"], ("good", "evil"), numbers=("neg", "pos"))
+
+
+def test_a_mismatch_shows_both_sides() -> None:
+    with pytest.raises(HeedfulError, match=r"'neg', 'pos', the model has 'LABEL_0'.*label_map="):
+        match_labels(["neg", "pos"], NAMELESS)
+    with pytest.raises(HeedfulError, match="the data has '1', '2', '3'"):
+        match_labels(["1", "2", "3"], ["a", "b", "c"])
+    for given in ({"neg": "LABEL_0"}, {"neg": "LABEL_0", "pos": "LABEL_7"}, {"neg": 0, "pos": 2}):
+        with pytest.raises(HeedfulError, match="the label_map .* does not lead"):
+            match_labels(["neg", "pos"], NAMELESS, given)
+
+
+def test_swapped_labels_are_noticed() -> None:
+    labels = [0, 1] * 50
+    swapped = [1 - label for label in labels[:90]] + labels[90:]
+    warning = mapping_warning(labels, swapped, 2)
+    assert warning is not None
+    assert warning.startswith("accuracy is 10% where chance is 50%") and "has 90%" in warning
+    shifted = mapping_warning([0, 1, 2] * 20, [1, 2, 0] * 20, 3)
+    assert shifted is not None and "has 100%" in shifted
+
+
+def test_weak_models_and_small_samples_are_not_accused() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        labels, guesses = rng.integers(0, 2, (2, 60)).tolist()
+        assert mapping_warning(labels, guesses, 2) is None
+    assert mapping_warning([0, 1], [1, 0], 2) is None
+    assert mapping_warning([1] * 90 + [0] * 10, [1] * 100, 2) is None
+    assert mapping_warning([-1, -1], [0, 1], 2) is None and mapping_warning([], [], 2) is None

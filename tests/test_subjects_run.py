@@ -1,0 +1,155 @@
+"""Models of our own and modules of anybody's, with their corpus or with new texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from heedful.corpora.defaults import default_spec
+from heedful.corpora.prepare import prepare
+from heedful.corpora.prepared import Prepared
+from heedful.errors import HeedfulError
+from heedful.runner.machine import Machine
+from heedful.runner.train import load_model, trained
+from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
+from heedful.store import Run, Store
+from heedful.subjects import Adapter, open_subject, predicted
+from heedful.subjects.document import Span
+from heedful.training.predict import predict
+from tiny import tiny_model
+
+PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
+
+
+def train(store: Store, spec: CorpusSpec) -> Run:
+    corpus = prepare(spec, store)
+    return trained(store, corpus, ModelSpec(hidden=8), TrainSpec(epochs=1), 0, Machine())
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def run(store: Store) -> Run:
+    return train(store, PLANTED)
+
+
+def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:
+    corpus = store.open(run.upstream["corpus"])
+    split = Prepared(corpus).split("test")
+    wanted = predict(load_model(run, corpus, "cpu"), split, "cpu").argmax(-1)
+    for source in (run.key, run.key[:12], run, run.path, str(run.path)):
+        with open_subject(source, store=store, device="cpu") as subject:
+            assert predicted(subject).tolist() == wanted.tolist()
+    assert [document.id for document in subject.documents] == list(split.ids)
+    assert [document.label for document in subject.documents] == split.labels.tolist()
+    for index, document in enumerate(subject.documents):
+        rationale = split.rationale(index)
+        assert list(document.surface) == split.surface(index)
+        assert rationale is not None and document.rationale == tuple(rationale.tolist())
+        ours, theirs = subject.encode([index]).texts["a"], split.batch([index]).texts["a"]
+        assert ours.tokens.tolist() == theirs.tokens.tolist()
+        assert ours.mask.tolist() == theirs.mask.tolist()
+    assert subject.family == "bilstm-additive" and subject.key["run"] == run.key
+    with open_subject(run, "planted", split="dev") as dev:
+        assert len(dev) == 10 and dev.key["data"] != subject.key["data"]
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "whitespace", "spacy"])
+def test_new_texts_are_cut_as_the_corpus_was(tmp_path: Path, tokenizer: str) -> None:
+    if tokenizer == "spacy":
+        pytest.importorskip("spacy")
+    lines = [f"It's a {word} film, don't you think? 7 of 10" for word in ("good", "bad")] * 8
+    rows = "".join(f'"{line}",{i % 2}\n' for i, line in enumerate(lines))
+    (tmp_path / "x.csv").write_text("text,label\n" + rows)
+    made = PrepareSpec(tokenizer=tokenizer, dev_fraction=0.2, dimension=4)
+    store = Store(tmp_path / "store")
+    run = train(store, CorpusSpec("file", {"path": str(tmp_path / "x.csv")}, made))
+    split = Prepared(store.open(run.upstream["corpus"])).split("test")
+    texts = [{"text": split.text(i), "label": int(split.labels[i])} for i in range(len(split))]
+    with open_subject(run, texts) as subject:
+        for index in range(len(split)):
+            assert subject.rows[index].tokens.tolist() == split.tokens["a"][index].tolist()
+            assert list(subject.documents[index].surface) == split.surface(index)
+        assert [document.label for document in subject.documents] == split.labels.tolist()
+
+
+def test_unknown_words_and_cut_texts_are_noted(run: Run) -> None:
+    rows = [{"text": "zzz yyy xxx www", "label": "positive"}]
+    with open_subject(run, rows, max_length=4, dtype="float64") as subject:
+        assert subject.documents[0].label == 1 and subject.rows[0].tokens.tolist() == [2, 1, 1, 3]
+        assert subject.truncated.texts == 1 and subject.truncated.words == 2
+        assert subject.notes[0].startswith("100% of all words are unknown")
+        assert subject.model(subject.encode([0])).logits.dtype == torch.float64
+
+
+def test_what_is_no_model_of_ours_is_refused(store: Store, run: Run) -> None:
+    cases: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (run.upstream["corpus"], None, {"store": store}, "is a corpus: give one of kind model"),
+        (store.open(run.upstream["corpus"]).path, None, {}, "is a corpus"),
+        (run.key, None, {}, "looks like the key of a run: name the store"),
+        ("model-0123", None, {"store": store}, "no run 'model-0123'"),
+        (run, [{"text": "x", "label": "odd"}], {}, "data has 'odd', the model has 'negative'"),
+        (run, [{"text": "x", "b": "y"}], {"text_b_column": "b"}, "reads one text"),
+    ]
+    for model, data, options, match in cases:
+        with pytest.raises(HeedfulError, match=match), open_subject(model, data, **options):
+            pass
+
+
+class Mine:
+    """The adapter of the documentation, around a tiny model."""
+
+    label_names = ("negative", "positive")
+
+    def __init__(self) -> None:
+        self.model = tiny_model()
+
+    def tokenise(self, text: str) -> tuple[Sequence[int], Sequence[Span]]:
+        found = list(re.finditer(r"\w+|[^\w\s]", text))
+        ids = [4 + len(match.group()) for match in found]
+        return [2, *ids, 3], [(0, 0), *(match.span() for match in found), (0, 0)]
+
+
+def test_a_module_with_an_adapter() -> None:
+    rows = [{"text": "don't go", "label": "Positive"}, {"text": "so", "label": "negative"}]
+    adapter = Mine()
+    assert isinstance(adapter, Adapter)
+    with open_subject(adapter, rows) as subject:
+        assert subject.rows[0].words.tolist() == [-1, 0, 0, 0, 1, -1]
+        assert subject.rows[0].mask.tolist() == [False, True, True, True, True, False]
+        assert [document.label for document in subject.documents] == [1, 0]
+        assert subject.model(subject.encode([0, 1])).logits.shape == (2, 1)
+        assert subject.family == "OneSequence" and subject.device == "cpu"
+    with open_subject(adapter, rows, max_length=3) as subject:
+        assert len(subject.rows[0]) == 3 and subject.truncated.words == 1
+
+
+def test_a_broken_adapter_is_refused() -> None:
+    class Off(Mine):
+        def tokenise(self, text: str) -> tuple[Sequence[int], Sequence[Span]]:
+            return [2, 5, 3], [(0, 0), (0, 99), (0, 0)]
+
+    class NoModel(Mine):
+        def __init__(self) -> None:
+            self.model = torch.nn.Linear(1, 1)  # type: ignore[assignment]
+
+    class Blind(Mine):
+        def tokenise(self, text: str) -> tuple[Sequence[int], Sequence[Span]]:
+            return [2, 3], [(0, 0), (0, 0)]
+
+    rows = [{"text": "good film", "label": "positive"}]
+    for adapter, match in (
+        (Off(), "tokens of 'row-000001' do not fit its text"),
+        (NoModel(), "a Linear, must be a torch module that keeps"),
+        (Blind(), "finds no word in the list"),
+    ):
+        with pytest.raises(HeedfulError, match=match), open_subject(adapter, rows):
+            pass

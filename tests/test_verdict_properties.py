@@ -1,0 +1,262 @@
+"""Properties on tables whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heedful.verdict.decide import Decision
+from heedful.verdict.flips import compare, horizon_times, never_flipped
+from heedful.verdict.properties import PROPERTIES
+from heedful.verdict.settings import Settings
+from heedful.verdict.settle import settle
+from heedful.verdict.statement import Statement
+from heedful.verdict.table import tabulate_rows
+from verdict_tables import World, rows_of
+
+QUICK = Settings(resamples=200)
+SMALL = World(examples=120)
+
+
+def statements(rows: pd.DataFrame, chosen: Settings = QUICK) -> dict[str, Statement]:
+    table = tabulate_rows(rows)
+    settled = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
+    return {each.property: each for each in settled}
+
+
+def where(rows: pd.DataFrame, change: Callable[[float], float], **columns: str) -> pd.DataFrame:
+    """Change values where columns have these contents."""
+    hit = np.logical_and.reduce([rows[name] == text for name, text in columns.items()])
+    return rows.assign(value=rows["value"].where(~hit, rows["value"].map(change)))
+
+
+def test_each_property_finds_its_truth() -> None:
+    found = statements(rows_of(World(truth=0.8, examples=300)))
+    truth = {"necessity": 0.2, "agreement": 0.8, "sensitivity": 0.2, "ranking": 0.8}
+    for name, value in {**truth, "plausibility": 0.2}.items():
+        assert found[name].estimate == pytest.approx(value, abs=0.05)
+        assert found[name].low < found[name].estimate < found[name].high
+        assert found[name].decision is Decision.SUPPORTED
+        assert found[name].health == "usable"
+
+
+def test_position_from_a_table_by_hand() -> None:
+    """Floor 0.2, ceiling 0.6, attention 0.5: three quarters of the way."""
+    rows = rows_of(replace(SMALL, noise=0.0))
+    by_hand = {"random": 0.1, "prior": 0.2, "search": 0.6, "attention": 0.5}
+    for name, value in by_hand.items():
+        rows = where(rows, lambda _, v=value: v, measure="comprehensiveness", explanation=name)
+    chosen = replace(QUICK, metrics=("comprehensiveness",))
+    found = statements(rows, chosen)["ranking"]
+    assert found.estimate == pytest.approx(0.75)
+    assert (found.floor, found.ceiling) == pytest.approx((0.2, 0.6))
+    assert found.parts[0].floor_name == "prior"
+    assert found.share_failing == 0.0
+
+
+def test_less_is_better_where_it_is() -> None:
+    rows = rows_of(SMALL)
+    found = statements(rows, replace(QUICK, metrics=("sufficiency", "deletion_auc")))["ranking"]
+    assert found.estimate == pytest.approx(0.9, abs=0.05)
+    assert {part.floor_name for part in found.parts} == {"prior"}
+
+
+def test_operators_that_disagree_decide_nothing() -> None:
+    rows = rows_of(SMALL)
+    low = rows_of(World(truth=0.1, examples=120))
+    mixed = pd.concat([rows[rows["operator"] != "mask"], low[low["operator"] == "mask"]])
+    found = statements(mixed)["ranking"]
+    assert found.decision is Decision.INCONCLUSIVE
+    assert "disagree" in found.blocked
+    assert found.numbers["delete"] > 0.5 > found.numbers["mask"]
+
+
+def test_one_operator_is_not_enough() -> None:
+    rows = rows_of(SMALL)
+    found = statements(rows[rows["operator"] != "mask"])["ranking"]
+    assert found.decision is Decision.INCONCLUSIVE
+    assert "at least 2 removal operators" in found.blocked
+
+
+def test_never_scored_by_the_operator_that_made_it() -> None:
+    rows = rows_of(SMALL)
+    rows["explanation"] = rows["explanation"].replace("attention", "occlusion:mask")
+    found = statements(rows, replace(QUICK, on_trial="occlusion:mask"))["ranking"]
+    assert {part.operator for part in found.parts} == {"delete"}
+    assert found.decision is Decision.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "maker"),
+    [
+        ("occlusion:mask", "mask"),
+        ("occlusion:operator=unk", "unk"),
+        ("occlusion", "delete"),
+        ("leave_one_out", "delete"),
+        ("attention", ""),
+    ],
+)
+def test_who_made_it(name: str, maker: str) -> None:
+    assert Settings().maker(name) == maker
+
+
+def test_no_gap_is_unusable() -> None:
+    rows = rows_of(SMALL)
+    search = rows["explanation"] == "search"
+    floor = rows[rows["explanation"] == "prior"].assign(explanation="search")
+    found = statements(pd.concat([rows[~search], floor]))["ranking"]
+    assert found.decision is Decision.UNUSABLE
+    assert "cannot be told apart" in found.health
+
+
+def test_a_measure_blind_to_the_weights_is_unusable() -> None:
+    rows = rows_of(SMALL)
+    same = rows.assign(model="randomised")
+    found = statements(pd.concat([rows, same]))
+    for name in ("ranking", "agreement", "plausibility", "sensitivity"):
+        assert found[name].decision is Decision.UNUSABLE
+        assert "randomised" in found[name].blocked
+
+
+def test_a_measure_that_drops_is_usable() -> None:
+    rows = rows_of(SMALL)
+    random = rows_of(World(truth=0, drop=0, tvd=0, auprc=0, examples=120), "randomised")
+    floors = random.groupby(["example", "operator", "measure"])["value"].transform("mean")
+    found = statements(pd.concat([rows, random.assign(value=floors)]))
+    for name in ("ranking", "agreement", "plausibility", "sensitivity"):
+        assert found[name].decision is Decision.SUPPORTED
+
+
+def test_low_scores_need_no_randomised_model_to_be_believed() -> None:
+    """What was never high cannot drop: that is a finding, not a fault of tau."""
+    rows = rows_of(World(truth=0.1, examples=120))
+    found = statements(pd.concat([rows, rows.assign(model="randomised")]))
+    assert found["agreement"].decision is Decision.NOT_SUPPORTED
+
+
+def test_few_examples_are_always_inconclusive() -> None:
+    found = statements(rows_of(World(examples=9)))
+    for each in found.values():
+        assert each.decision in (Decision.INCONCLUSIVE, Decision.NOT_MEASURED)
+    assert "too few examples" in found["ranking"].blocked
+
+
+def test_clusters_not_examples_are_counted() -> None:
+    found = statements(rows_of(World(examples=90, per_cluster=10)))["ranking"]
+    assert (found.n, found.clusters) == (90, 9)
+    assert found.decision is Decision.INCONCLUSIVE
+
+
+def test_nothing_measured_is_said() -> None:
+    rows = rows_of(SMALL)
+    found = statements(rows[rows["measure"] == "correct"])
+    assert found["necessity"].decision is Decision.SUPPORTED
+    others = [each for name, each in found.items() if name != "necessity"]
+    assert all(each.decision is Decision.NOT_MEASURED for each in others)
+
+
+def test_agreement_needs_two_importance_measures() -> None:
+    rows = rows_of(SMALL)
+    one = rows[rows["measure"] != "tau:occlusion"]
+    assert statements(one)["agreement"].decision is Decision.NOT_MEASURED
+    named = replace(QUICK, importance=("occlusion", "integrated_gradients"))
+    found = statements(one, named)["agreement"]
+    assert "at least 2 importance measures" in found.blocked
+    assert found.decision is Decision.INCONCLUSIVE
+
+
+def test_undefined_values_are_counted_and_left_out() -> None:
+    rows = rows_of(SMALL)
+    gone = rows["example"].isin(["e0000", "e0001"]) & rows["measure"].str.startswith("tau:")
+    some = statements(rows.assign(value=rows["value"].mask(gone)))["agreement"]
+    without = statements(rows[~rows["example"].isin(["e0000", "e0001"])])["agreement"]
+    assert some.estimate == pytest.approx(without.estimate)
+    assert (some.undefined, some.n) == (4, 118)
+    nothing = statements(rows.assign(value=math.nan))
+    assert all(not each.decided for each in nothing.values())
+
+
+def test_classes_that_disagree_are_a_warning() -> None:
+    high, low = rows_of(SMALL), rows_of(World(truth=0.1, examples=120))
+    mixed = pd.concat([high[high["predicted"] == 0], low[low["predicted"] == 1]])
+    found = statements(mixed)["ranking"]
+    assert [each.group for each in found.by_class] == ["class=0", "class=1"]
+    assert any("classes disagree" in text for text in found.warnings)
+    assert found.macro == pytest.approx(0.5, abs=0.05)
+    assert found.share_failing == pytest.approx(0.5, abs=0.05)
+
+
+def test_quarters_hold_all_examples() -> None:
+    found = statements(rows_of(SMALL))["ranking"]
+    for table in (found.by_length, found.by_confidence, found.by_class):
+        assert sum(each.n for each in table) == 120
+    assert len(found.by_confidence) == 4
+
+
+def test_seeds_widen_and_are_said() -> None:
+    worlds = [World(truth=truth, examples=120, seed=i) for i, truth in enumerate((0.7, 0.9, 0.8))]
+    seeds = [rows_of(world, f"seed={i}") for i, world in enumerate(worlds)]
+    one = statements(seeds[0].assign(model="base"))["ranking"]
+    many = statements(pd.concat(seeds))["ranking"]
+    assert many.checkpoints == 3
+    assert many.seed_error == pytest.approx(0.1 / math.sqrt(3), rel=0.2)
+    assert many.high - many.low > one.high - one.low
+    assert any("conditional on this checkpoint" in note for note in one.notes)
+
+
+def test_a_model_trained_without_attention_is_shown_beside() -> None:
+    rows = rows_of(SMALL)
+    whole = rows[(rows["measure"] == "correct") & (rows["operator"] == "")]
+    found = statements(pd.concat([rows, whole.assign(operator="uniform_trained")]))["necessity"]
+    assert found.decision is Decision.SUPPORTED
+    assert found.numbers["uniform_trained"] == 0.0
+    assert any("about as well" in text for text in found.warnings)
+
+
+def test_exclusivity_and_stability_are_reported() -> None:
+    rows = rows_of(SMALL)
+    base = rows[(rows["measure"] == "tvd_permuted")]
+    names = {"jsd_same_output_ratio": 0.9, "jsd_seeds": 0.2, "tau_seeds": 0.7}
+    extra = [base.assign(measure=name, value=value) for name, value in names.items()]
+    found = statements(pd.concat([rows, *extra]))
+    assert found["exclusivity"].decision is Decision.REPORTED
+    assert found["exclusivity"].estimate == pytest.approx(0.9)
+    assert found["exclusivity"].floor == pytest.approx(0.2)
+    assert found["exclusivity"].numbers["share above 0.5 (jsd_same_output_ratio)"] == 1.0
+    assert found["stability"].estimate == pytest.approx(0.7)
+
+
+def flips() -> tuple[pd.DataFrame, pd.DataFrame]:
+    nan = math.nan
+    index = ["a", "b", "c", "d"]
+    times = {"attention": [0.2, nan, nan, 0.4], "random": [0.6, 0.8, nan, nan]}
+    cut = {"attention": [0, 1, 1, 0], "random": [0, 0, 1, 1]}
+    return pd.DataFrame(times, index=index), pd.DataFrame(cut, index=index).astype(float)
+
+
+def test_flips_by_hand() -> None:
+    times, cut = flips()
+    assert never_flipped(cut) == 0.25
+    assert horizon_times(times, cut)["attention"].tolist() == [0.2, 1.0, 0.4]
+    found = compare(times, cut, "attention", "random")
+    assert (found.mean, found.other_mean) == pytest.approx((1.6 / 3, 2.4 / 3))
+    assert (found.earlier, found.later, found.n) == (2, 1, 3)
+    assert found.p_value == pytest.approx(1.0)
+
+
+def test_never_flipped_comes_first() -> None:
+    rows = rows_of(SMALL)
+    base = rows[(rows["measure"] == "comprehensiveness") & (rows["operator"] == "delete")]
+    stuck = base["example"].isin([f"e{i:04d}" for i in range(30)])
+    times = base.assign(measure="flip_share", value=(1 - base["value"]).clip(0, 1).mask(stuck))
+    cut = base.assign(measure="flip_censored", value=stuck.astype(float))
+    found = statements(pd.concat([rows, times, cut]))["ranking"]
+    assert found.numbers["never flipped (delete)"] == 0.25
+    flip = next(part for part in found.parts if part.measure == "flip_share")
+    assert flip.n == 90
+    assert flip.estimate == pytest.approx(0.9, abs=0.07)
