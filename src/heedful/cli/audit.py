@@ -41,6 +41,10 @@ Budget = Annotated[
 Only = Annotated[
     str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
 ]
+SeedModels = Annotated[
+    list[str] | None,
+    typer.Option("--seed-model", help="The same model trained with another seed; repeatable."),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
 
 
@@ -56,6 +60,7 @@ def audit(
     budget: Budget = None,
     quick: Quick = False,
     only: Only = None,
+    seed_model: SeedModels = None,
     card: Annotated[
         Path | None, typer.Option("--card", help="Also write a section for a model card.")
     ] = None,
@@ -95,7 +100,14 @@ def audit(
     if dry_run:
         _dry_run(model, data, spec, options, as_json)
         return
+    if seed_model and budget is not None:
+        raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
     found = run_audit(model, data, spec, must, options, budget, store)
+    if seed_model:
+        from heedful.auditing.seeds import over_seeds
+
+        others = [run_audit(m, data, spec, must, options, None, store) for m in seed_model]
+        found = over_seeds([found, *others])
     _write(found, out, card)
     if as_json:
         show_json("audit", {"verdict": json.loads(found.verdict.to_json())})

@@ -9,6 +9,7 @@ import typer
 from heedful import __version__
 from heedful.cli.audit import audit
 from heedful.cli.check import check
+from heedful.cli.compare import compare
 from heedful.cli.demo import demo
 from heedful.cli.doctor import doctor
 from heedful.cli.explain import explain
@@ -32,6 +33,7 @@ app.command("demo")(demo)
 app.command("audit")(audit)
 app.command("explain")(explain)
 app.command("check")(check)
+app.command("compare")(compare)
 app.command("prepare")(prepare)
 app.command("train")(train)
 app.command("study")(study)

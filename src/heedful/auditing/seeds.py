@@ -1,0 +1,88 @@
+"""Several trainings of one model: one verdict, with seeds and texts as crossed effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau
+
+from heedful.auditing.result import Audit
+from heedful.auditing.spec import ATTENTION
+from heedful.auditing.table import COLUMNS, ordered
+from heedful.errors import HeedfulError
+from heedful.verdict.settings import Settings
+from heedful.verdict.verdict import judge
+
+
+def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audit:
+    """The first audit's maps and texts, all audits' measurements, and how alike their
+    attention is. Maps are compared on words, so tokenizers may differ."""
+    first, *others = audits
+    texts = set(first.rows["example"])
+    for each in others:
+        if set(each.rows["example"]) != texts:
+            raise HeedfulError("the audits are of different texts: audit all on the same data.")
+    renamed = [
+        each.rows.assign(model=each.rows["model"].replace({"base": f"seed={number}"}))
+        for number, each in enumerate(others, 1)
+    ]
+    kept = [rows[rows["model"] != "randomised"] for rows in renamed]
+    alike = _alike(first, others)
+    rows = ordered(pd.concat([first.rows, *kept, alike], ignore_index=True))
+    chosen = replace(settings, importance=settings.importance or _importance(first.rows))
+    facts = {**first.facts, "checkpoints": len(audits)}
+    verdict = judge(rows, first.costs, facts, chosen)
+    return replace(first, verdict=verdict, rows=rows, facts=facts)
+
+
+def _importance(rows: pd.DataFrame) -> tuple[str, ...]:
+    measures = sorted({str(name) for name in rows["measure"]})
+    return tuple(name.removeprefix("tau:") for name in measures if name.startswith("tau:"))
+
+
+def _alike(first: Audit, others: Sequence[Audit]) -> pd.DataFrame:
+    """τ-b and JSD of the first model's attention with each other's, averaged, by text."""
+    maps = [_attention(each) for each in (first, *others)]
+    facts = first.rows[first.rows["model"] == "base"].drop_duplicates("example")
+    found = [
+        (str(example), measure, value)
+        for example in facts["example"]
+        for measure, value in _text(maps, str(example))
+    ]
+    values = pd.DataFrame(found, columns=["example", "measure", "value"])
+    given = facts.drop(columns=["measure", "value", "explanation", "operator"])
+    table = given.merge(values, on="example").assign(explanation=ATTENTION, operator="")
+    return table[list(COLUMNS)]
+
+
+def _attention(audit: Audit) -> dict[str, np.ndarray]:
+    chosen = audit.maps[audit.maps["explanation"] == ATTENTION]
+    pairs = zip(chosen["example"], chosen["scores"], strict=True)
+    return {
+        str(name): np.nan_to_num(np.asarray(scores, dtype=np.float64)) for name, scores in pairs
+    }
+
+
+def _text(maps: Sequence[dict[str, np.ndarray]], example: str) -> Iterator[tuple[str, float]]:
+    here, *rest = [each[example] for each in maps]
+    width = min(len(each) for each in (here, *rest))
+    taus = [float(kendalltau(here[:width], each[:width]).statistic) for each in rest]
+    yield "tau_seeds", float(np.mean(taus))
+    yield "jsd_seeds", float(np.mean([_jsd(here[:width], each[:width]) for each in rest]))
+
+
+def _jsd(p: np.ndarray, q: np.ndarray) -> float:
+    """In nats; NaN where one of them has no weight on any word."""
+    if p.sum() <= 0 or q.sum() <= 0:
+        return float("nan")
+    p, q = p / p.sum(), q / q.sum()
+    middle = (p + q) / 2
+    return float(_kl(p, middle) + _kl(q, middle)) / 2
+
+
+def _kl(p: np.ndarray, q: np.ndarray) -> float:
+    there = p > 0
+    return float((p[there] * np.log(p[there] / q[there])).sum())

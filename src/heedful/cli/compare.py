@@ -1,0 +1,39 @@
+"""`heedful compare`: several audits side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli.options import JsonOption, SeedOption
+from heedful.cli.terminal import show, show_json
+from heedful.errors import HeedfulError
+
+
+def compare(
+    audits: Annotated[list[Path], typer.Argument(help="Folders that `heedful audit -o` wrote.")],
+    measure: Annotated[
+        str, typer.Option(help="Such as auprc, comprehensiveness or tau:occlusion.")
+    ] = "comprehensiveness",
+    operator: Annotated[
+        str | None, typer.Option(help="The removal operator, where there are several.")
+    ] = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """One measure of every explanation, with 95% intervals over texts, as a Markdown table."""
+    from heedful.auditing.compare import compare as side_by_side
+    from heedful.auditing.compare import to_markdown
+    from heedful.auditing.result import Audit
+
+    names = [path.resolve().name for path in audits]
+    if len(set(names)) < len(names):
+        raise HeedfulError("two of the folders have the same name: rename one of them.")
+    found = {name: Audit.load(path) for name, path in zip(names, audits, strict=True)}
+    table = side_by_side(found, measure, operator, seed)
+    if as_json:
+        show_json("compare", {"rows": table.to_dict("records")})
+    else:
+        show(to_markdown(table))
