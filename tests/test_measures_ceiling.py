@@ -15,6 +15,7 @@ from heedful.measures.ceiling import Ceilings, Search, ceilings
 from heedful.measures.curves import Grid, curves_of
 from heedful.measures.erasure import MEASURES, erasure, erasure_of, log_odds
 from heedful.models.output import probabilities
+from heedful.removal.memory import Memory
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords, sigmoid
@@ -132,10 +133,11 @@ def test_known_curves_save_their_passes_and_change_nothing() -> None:
     label, starts = torch.ones(2).long(), starts_for(batch)
     plain = ceilings(model, batch, label, starts, "delete")
     asked, model.rows = model.rows, 0
-    known = curves_of(model, batch, label, starts, "delete")
+    memory = Memory()
+    known = curves_of(model, batch, label, starts, "delete", memory=memory)
     made, model.rows = model.rows, 0
-    saved = ceilings(model, batch, label, starts, "delete", known=known)
-    assert model.rows == asked - made
+    saved = ceilings(model, batch, label, starts, "delete", known=known, memory=memory)
+    assert model.rows == asked - made and asked == len(memory)  # no set was asked for twice
     assert all(same(saved.values[name], plain.values[name]) for name in MEASURES)
 
 

@@ -16,6 +16,7 @@ from heedful.errors import HeedfulError
 from heedful.removal import REMOVALS
 from heedful.removal.chunks import chunked
 from heedful.removal.distinct import distinct
+from heedful.removal.memory import Memory
 from heedful.removal.removed import removed, removed_many
 from heedful.types import Batch
 from heedful.words import word_mask
@@ -119,6 +120,28 @@ def test_equal_sets_are_computed_once() -> None:
     assert counting.rows == 6
     assert torch.equal(logits[:, 1], logits[:, 2]) and torch.equal(logits[:, 0], logits[:, 4])
     assert not torch.equal(logits[:, 0], logits[:, 1])
+
+
+@pytest.mark.parametrize("how", ["delete", "mask"])
+def test_what_is_remembered_is_not_asked_again(how: str) -> None:
+    batch = grouped()
+    sets = random_sets(batch, 9, 7)
+    model = tiny_model(double=True)
+    counting, memory = Counting(model), Memory()
+    first = removed_many(counting, batch, sets[:, :6], how, memory=memory)
+    asked = counting.rows
+    assert asked == len(memory)
+    assert torch.equal(first, removed_many(counting, batch, sets[:, :6], how, memory=memory))
+    assert counting.rows == asked
+    later = removed_many(counting, batch, sets[:, 3:].flip(1), how, memory=memory)
+    assert asked < counting.rows == len(memory) == len(distinct(sets & there(batch)).example)
+    assert torch.equal(later.flip(1)[:, :3], first[:, 3:])
+    plain = removed_many(model, batch, sets[:, 3:].flip(1), how)
+    torch.testing.assert_close(later, plain, atol=1e-10, rtol=0)
+
+
+def there(batch: Batch) -> Tensor:
+    return word_mask(batch.texts["a"])[:, None]
 
 
 def test_words_that_are_not_there_are_not_removed() -> None:

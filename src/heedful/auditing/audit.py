@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,29 @@ import pandas as pd
 import torch
 
 from heedful.auditing.explained import Cost
-from heedful.auditing.measure import Measurer, Part
+from heedful.auditing.measure import Measurer, Part, health_texts
+from heedful.auditing.named import named
+from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import AuditSpec
+from heedful.auditing.stored import KIND, find_audit, store_audit
 from heedful.auditing.table import ordered
 from heedful.auditing.waves import waves
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, silent
+from heedful.removal import REMOVALS
 from heedful.saliency.prior import fit_prior
-from heedful.store import Store, run_key
+from heedful.store import Run, Store, run_key
 from heedful.subjects import Subject, open_subject
+from heedful.subjects.document import Document
 from heedful.types import Batch
 from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 1
+VERSION = 2
 LOOKS = 4
+MANY_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -64,31 +69,40 @@ def audit_subject(
     settings: Settings = Settings(),
     plan: Plan = Plan(),
 ) -> Audit:
-    """With a store, finished waves are kept, and a second start goes on after them."""
+    """With a store, finished batches are kept and a second start goes on after them; what is
+    finished altogether is a run of kind `audit`, and only judged again."""
     if not len(subject):
         raise HeedfulError("there are no texts to audit: check the data.")
+    settings = replace(settings, importance=settings.importance or spec.importance)
     trial = _Trial(subject, spec, plan)
-    start = time.monotonic()
+    known = find_audit(plan.store, trial.identity)
+    if known is not None:
+        return trial.again(known, settings)
+    found = _measured(trial, settings)
+    if plan.store is not None and found.facts["measured"] == len(subject):
+        store_audit(plan.store, trial.identity, found)
+    return found
+
+
+def _measured(trial: _Trial, settings: Settings) -> Audit:
+    """Wave by wave; with a budget until it is spent or the verdict is clear."""
+    plan, start = trial.plan, time.monotonic()
     verdict: Verdict | None = None
     parts: list[Part] = []
     done = 0
-    settings = replace(settings, importance=settings.importance or spec.importance)
-    steps = list(waves(subject, spec.seed))
+    steps = list(waves(trial.subject, trial.spec.seed))
     looks = _looks(len(steps)) if plan.budget else {}
     for number, batches in enumerate(steps, 1):
         for indices in batches:
             parts.append(trial.part(indices))
             done += len(indices)
-            plan.progress("audit", done, len(subject))
-        if number in looks:
-            verdict = trial.judge(parts, settings, looks[number])
-            if verdict.decided:
-                break
+            plan.progress("audit", done, len(trial.subject))
+        verdict = trial.judge(parts, settings, looks[number]) if number in looks else None
+        if verdict is not None and verdict.decided:
+            break
         if plan.budget and time.monotonic() - start > plan.budget:
             break
-    if verdict is None or number not in looks:
-        verdict = trial.judge(parts, settings, len(looks) or 1)
-    return trial.result(parts, verdict)
+    return trial.result(parts, verdict or trial.judge(parts, settings, LOOKS))
 
 
 def _looks(steps: int) -> dict[int, int]:
@@ -101,26 +115,38 @@ class _Trial:
     def __init__(self, subject: Subject, spec: AuditSpec, plan: Plan) -> None:
         self.subject, self.spec, self.plan = subject, spec, plan
         prior = fit_prior(batch for _, batch in subject.batches())
-        self.measure = Measurer(subject.model, spec, prior, plan.must)
-        self.key = run_key("audit", self.identity())
+        checked = health_texts([each.id for each in subject.documents], spec.seed)
+        self.measure = Measurer(subject.model, spec, prior, checked, plan.must)
+        self.key = run_key(KIND, self.identity)
         self.rationales = any(each.rationale is not None for each in subject.documents)
 
+    @property
     def identity(self) -> dict[str, Any]:
         """What names the audit: the same facts give the same rows."""
-        return {"version": VERSION, "spec": asdict(self.spec), **dict(self.subject.key)}
+        spec = self.spec
+        versions = {name: named(name).piece.version for name in spec.explanations}
+        ways = {name: REMOVALS[name].version for name in spec.operators}
+        own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
+        return {**own, **dict(self.subject.key)}
 
     def part(self, indices: np.ndarray) -> Part:
         """Measured now, or found where an earlier start left it."""
         batch = self.subject.encode(indices)
         folder = self.plan.store.scratch(self.key) if self.plan.store else None
         name = run_key("part", {"ids": list(batch.ids)})
-        found = _read(folder, name) if folder else None
+        found = read_part(folder, name, batch.ids) if folder else None
         if found is None:
             clusters = tuple(self.subject.documents[i].cluster for i in indices)
             found = self.measure(batch, clusters, self._rationale(indices, batch))
             if folder:
-                _write(folder, name, found)
+                write_part(folder, name, found)
+        self._refuse(found.skipped)
         return found
+
+    def _refuse(self, skipped: Mapping[str, str]) -> None:
+        """What was found may have left out what is now asked for by name."""
+        for name in sorted(self.plan.must & set(skipped)):
+            raise HeedfulError(skipped[name])
 
     def _rationale(self, indices: np.ndarray, batch: Batch) -> torch.Tensor | None:
         """Marked words; a text without a rationale has none, and no measure of it."""
@@ -135,36 +161,73 @@ class _Trial:
 
     def judge(self, parts: list[Part], settings: Settings, look: int) -> Verdict:
         looks = LOOKS if self.plan.budget else 1
-        rows = ordered(pd.concat([each.rows for each in parts], ignore_index=True))
         chosen = replace(settings, look=min(look, looks), looks=looks)
-        return judge(rows, _costs(parts), self.facts(parts), chosen)
+        return _judge(_rows(parts), _costs(parts), self.facts(_skipped(parts), parts), chosen)
 
-    def facts(self, parts: list[Part]) -> dict[str, Any]:
+    def facts(self, skipped: Mapping[str, str], parts: list[Part] | None = None) -> dict[str, Any]:
+        """`parts` are those measured so far, left out where all texts are."""
         subject = self.subject
-        skipped = {name: why for each in parts for name, why in each.skipped.items()}
+        total = len(subject)
+        measured = total if parts is None else sum(each.rows["example"].nunique() for each in parts)
+        early = [f"stopped early: {measured} of {total} texts were measured."]
         return {
             "model": subject.family,
             "data": subject.source,
             "classes": list(subject.label_names),
-            "texts": len(subject),
-            "truncated": subject.truncated.texts / max(1, len(subject)),
+            "texts": total,
+            "measured": measured,
+            "truncated": subject.truncated.texts / max(1, total),
             "words_lost": subject.truncated.share,
             "dropped": dict(subject.dropped),
-            "notes": list(subject.notes),
-            "skipped": skipped,
+            "notes": [*subject.notes, *(early if measured < total else ())],
+            "skipped": dict(skipped),
             "explanations": list(self.spec.explanations),
             "operators": list(self.spec.operators),
+            "spec": spec_digest(self.spec),
             "key": self.key,
             "device": subject.device,
         }
 
     def result(self, parts: list[Part], verdict: Verdict) -> Audit:
-        rows = ordered(pd.concat([each.rows for each in parts], ignore_index=True))
+        rows = _rows(parts)
         maps = pd.concat([each.maps for each in parts], ignore_index=True)
         maps = maps.sort_values(["explanation", "example"], kind="stable").reset_index(drop=True)
         seen = set(rows["example"])
-        documents = [each for each in self.subject.documents if each.id in seen]
-        return Audit(verdict, rows, maps, _costs(parts), _documents(documents), self.facts(parts))
+        documents = _documents([each for each in self.subject.documents if each.id in seen])
+        facts = self.facts(_skipped(parts), parts)
+        return Audit(verdict, rows, maps, _costs(parts), documents, facts)
+
+    def again(self, run: Run, settings: Settings) -> Audit:
+        """The measurements of a finished audit, judged by these settings. Names of classes and
+        of the data are no part of what was measured: they are today's."""
+        skipped: Mapping[str, str] = run.json("facts")["skipped"]
+        self._refuse(skipped)
+        rows, maps, costs = (run.table(name) for name in ("rows", "maps", "costs"))
+        facts = self.facts(skipped)
+        verdict = _judge(rows, costs, facts, settings)
+        return Audit(verdict, rows, maps, costs, _documents(self.subject.documents), facts)
+
+
+def spec_digest(spec: AuditSpec) -> str:
+    """The same for audits whose numbers may be compared."""
+    return run_key("spec", asdict(spec)).removeprefix("spec-")
+
+
+def _judge(
+    rows: pd.DataFrame, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
+) -> Verdict:
+    """A vocabulary as classes would make up most of a verdict; the audit's facts have it."""
+    many = len(facts["classes"]) > MANY_CLASSES
+    shown = {name: facts[name] for name in facts if not (many and name == "classes")}
+    return judge(rows, costs, shown, settings)
+
+
+def _rows(parts: list[Part]) -> pd.DataFrame:
+    return ordered(pd.concat([each.rows for each in parts], ignore_index=True))
+
+
+def _skipped(parts: list[Part]) -> dict[str, str]:
+    return {name: why for each in parts for name, why in each.skipped.items()}
 
 
 def _costs(parts: list[Part]) -> pd.DataFrame:
@@ -179,7 +242,7 @@ def _costs(parts: list[Part]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["explanation", "milliseconds_per_text", "passes_per_text"])
 
 
-def _documents(documents: list[Any]) -> pd.DataFrame:
+def _documents(documents: Sequence[Document]) -> pd.DataFrame:
     columns: Mapping[str, list[Any]] = {
         "example": [each.id for each in documents],
         "words": [list(each.surface) for each in documents],
@@ -189,38 +252,3 @@ def _documents(documents: list[Any]) -> pd.DataFrame:
         "rationale": [None if e.rationale is None else list(e.rationale) for e in documents],
     }
     return pd.DataFrame(columns)
-
-
-def _write(folder: Path, name: str, part: Part) -> None:
-    """Costs last: a part is there when they are."""
-    part.rows.to_parquet(folder / f"{name}.rows.parquet", index=False)
-    part.maps.to_parquet(folder / f"{name}.maps.parquet", index=False)
-    costs = pd.DataFrame(
-        [(n, c.seconds, c.passes, c.texts, "") for n, c in part.costs.items()]
-        + [(n, 0.0, 0, 0, why) for n, why in part.skipped.items()],
-        columns=["explanation", "seconds", "passes", "texts", "skipped"],
-    )
-    building = folder / f"{name}.costs.writing"
-    costs.to_parquet(building, index=False)
-    building.rename(folder / f"{name}.costs.parquet")
-
-
-def _read(folder: Path, name: str) -> Part | None:
-    if not (folder / f"{name}.costs.parquet").is_file():
-        return None
-    rows, maps, costs = (
-        pd.read_parquet(folder / f"{name}.{kind}.parquet") for kind in ("rows", "maps", "costs")
-    )
-    done = costs[costs["skipped"] == ""]
-    skipped = costs[costs["skipped"] != ""]
-    return Part(
-        rows,
-        maps,
-        {
-            str(name): Cost(float(seconds), int(passes), int(texts))
-            for name, seconds, passes, texts in zip(
-                *(done[c] for c in ("explanation", "seconds", "passes", "texts")), strict=True
-            )
-        },
-        dict(zip(skipped["explanation"], skipped["skipped"], strict=True)),
-    )

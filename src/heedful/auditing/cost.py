@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful.auditing.measure import Measurer
+from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.measures.randomised import torch_module
 from heedful.saliency.prior import fit_prior
@@ -36,7 +36,9 @@ def estimate(model: Any, data: Any, spec: AuditSpec, **options: Any) -> Estimate
         timed = min(TIMED, len(order))
         places = [int((i + 0.5) * len(order) / timed) for i in range(timed)]
         batch = subject.encode(order[places])
-        measure = Measurer(subject.model, spec, fit_prior([batch]))
+        measure = Measurer(
+            subject.model, spec, fit_prior([batch]), health_texts(batch.ids, spec.seed)
+        )
         counted = [0]
 
         def count(module: torch.nn.Module, inputs: object, output: Any) -> None:

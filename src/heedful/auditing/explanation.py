@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from heedful.auditing.named import named
+from heedful.auditing.measure import check_finite
+from heedful.auditing.named import fitted, named, names_in
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.output import TARGETS, probabilities
 from heedful.saliency.explain import explain as scores_of
@@ -63,8 +64,8 @@ def explain(
     """`of` is the class to explain by name; the predicted one if it is left out."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))
-    names = explanations.split(",") if isinstance(explanations, str) else explanations
-    wanted = [named(name.strip()) for name in names]
+    names = names_in(explanations) if isinstance(explanations, str) else explanations
+    wanted = [named(name) for name in names]
     pair = {} if text_b is None else {"text_b": text_b}
     options = {**options, "label_column": None, "n": None}
     if text_b is not None:
@@ -73,14 +74,15 @@ def explain(
         batch = subject.encode([0])
         with torch.no_grad():
             p = probabilities(subject.model(batch).logits)
+        check_finite(p, batch.ids)
         predicted = p.argmax(-1)
         label = torch.full_like(predicted, _class(subject.label_names, of, int(predicted[0])))
         prior = fit_prior([batch])
         there = word_mask(batch.texts["a"])[0]
         found = {}
-        for each in wanted:
-            piece = prior.piece if each.piece.name == "prior" else each.piece
-            words = scores_of(piece, subject.model, batch, label, TARGETS[target], **each.params)[0]
+        for each in (fitted(one, prior) for one in wanted):
+            work = (each.piece, subject.model, batch, label, TARGETS[target])
+            words = scores_of(*work, **each.params)[0]
             shown = words.masked_fill(~there, torch.nan).tolist()
             found[each.name] = tuple(_padded(shown, len(subject.documents[0].surface)))
         return Explanation(

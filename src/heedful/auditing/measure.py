@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,10 @@ from torch import Tensor
 
 from heedful.auditing.exclusive import exclusive
 from heedful.auditing.explained import Cost, Explained, explained, floors
-from heedful.auditing.named import Named, named
+from heedful.auditing.named import Named, fitted, named
 from heedful.auditing.spec import ATTENTION, CEILING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
+from heedful.errors import HeedfulError, unknown_name
 from heedful.measures.agreement import agreement
 from heedful.measures.ceiling import Search, ceilings
 from heedful.measures.curves import Grid, curves_of
@@ -26,6 +27,8 @@ from heedful.measures.replaced import base_trace
 from heedful.measures.sensitivity import erasure as erased_items
 from heedful.measures.sensitivity import tvd_permuted
 from heedful.models.output import TARGETS, probabilities
+from heedful.randomness import stable_hash
+from heedful.removal.memory import Memory
 from heedful.saliency.attention import mass_outside
 from heedful.saliency.prior import Prior
 from heedful.types import Batch, Model, Trace
@@ -49,10 +52,21 @@ class Measurer:
     """Measures batches of one model, one after the other."""
 
     def __init__(
-        self, model: Model, spec: AuditSpec, prior: Prior, must: frozenset[str] = frozenset()
+        self,
+        model: Model,
+        spec: AuditSpec,
+        prior: Prior,
+        checked: frozenset[str],
+        must: frozenset[str] = frozenset(),
     ) -> None:
+        """`checked` are the texts whose measures are held against a randomised model's."""
+        if spec.target not in TARGETS:
+            raise unknown_name("target", spec.target, list(TARGETS))
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
-        self.wanted = [named(name) for name in spec.explanations if name not in FLOORS]
+        self.checked = checked
+        self.wanted = [
+            fitted(named(name), prior) for name in spec.explanations if name not in FLOORS
+        ]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.skipped: dict[str, str] = {}
 
@@ -61,6 +75,7 @@ class Measurer:
     ) -> Part:
         trace = base_trace(self.model, batch)
         p = probabilities(trace.logits)
+        check_finite(p, batch.ids)
         label = p.argmax(-1)
         mask = word_mask(batch.texts["a"])
         table = Table(_facts(batch, clusters, p, mask))
@@ -136,12 +151,15 @@ class Measurer:
     ) -> None:
         target = TARGETS[self.spec.target]
         for operator in self.spec.operators:
-            found = curves_of(model, batch, label, maps, operator, target, GRID)
+            memory = Memory()
+            found = curves_of(model, batch, label, maps, operator, target, GRID, memory)
             for name, each in found.items():
                 table.add(erasure(each), name, operator, role)
             if self.spec.ceiling:
                 search = Search(width=2, budget=self.spec.ceiling)
-                best = ceilings(model, batch, label, maps, operator, target, GRID, search, found)
+                best = ceilings(
+                    model, batch, label, maps, operator, target, GRID, search, found, memory
+                )
                 table.add(best.values, CEILING, operator, role)
 
     def _plausibility(
@@ -158,16 +176,35 @@ class Measurer:
 
     def _health(self, table: Table, batch: Batch) -> None:
         """Do the measures fall where there is nothing to explain: weights in random order?"""
-        rows = torch.arange(0, len(batch), HEALTH_SHARE, device=batch.labels.device)
+        chosen = [row for row, name in enumerate(batch.ids) if name in self.checked]
+        if not chosen:
+            return
+        rows = torch.tensor(chosen, device=batch.labels.device)
         some = batch.take(rows)
-        part = Table(table.facts.take(rows.tolist()))
+        part = Table(table.facts.take(chosen))
+        on_trial = [each for each in self.wanted if each.name == ATTENTION]
         with randomised(self.model, self.spec.seed) as model:
             with torch.no_grad():
                 label = probabilities(model(some).logits).argmax(-1)
-            attention = explained(model, some, label, self.wanted[:1], self.spec.target, {})
+            attention = explained(model, some, label, on_trial, self.spec.target, {})
             maps = {**attention.maps, **floors(model, some, label, self.prior, self.random)}
             self._erasure(part, model, some, label, maps, "randomised")
         table.extend(part)
+
+
+def health_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
+    """One text in four, at least one, by a hash of its id: batches do not change the choice."""
+    order = sorted(ids, key=lambda name: stable_hash(seed, "health", name))
+    return frozenset(order[: -(-len(order) // HEALTH_SHARE)])
+
+
+def check_finite(p: Tensor, ids: tuple[str, ...]) -> None:
+    bad = (~p.isfinite()).any(-1).nonzero().flatten().tolist()
+    if bad:
+        raise HeedfulError(
+            f"the model's output for text {ids[bad[0]]!r} is not a number: check its weights, or "
+            f"leave the text out."
+        )
 
 
 WEIGHTS = frozenset({"attention", "rollout", "effective_attention", "value_norm"})

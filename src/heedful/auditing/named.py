@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
+import math
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.saliency import SALIENCIES
+from heedful.saliency.prior import Prior
 
-GIVEN = ("model", "batch", "label", "target", "trace")
+GIVEN = ("model", "batch", "label", "target", "trace", "counts", "texts")
 
 
 @dataclass(frozen=True)
@@ -24,15 +27,32 @@ class Named:
 
 
 def named(text: str) -> Named:
-    base, _, rest = text.partition(":")
+    base, colon, rest = text.partition(":")
     piece = SALIENCIES[base.strip()]
-    params = dict(_pair(text, part) for part in rest.split(",")) if rest else {}
-    known = [name for name in inspect.signature(piece.make).parameters if name not in GIVEN]
-    for name in params:
+    params = dict(_pair(text, part) for part in rest.split(",")) if colon else {}
+    made = inspect.signature(piece.make).parameters
+    known = {name: each.default for name, each in made.items() if name not in GIVEN}
+    for name, value in params.items():
         if name not in known:
             listed = ", ".join(known) or "none"
             raise HeedfulError(f"{base!r} has no parameter {name!r}: its parameters are {listed}.")
+        params[name] = _of_kind(base, name, value, known[name])
     return Named(text, piece, params)
+
+
+def names_in(text: str) -> list[str]:
+    """Names separated by commas; a comma before `x=` belongs to the name before it."""
+    parts = [part.strip() for part in re.split(r",(?!\s*[a-z_]+=)", text)]
+    if not all(parts):
+        raise HeedfulError(f"an explanation has no name in {text!r}: separate names by one comma.")
+    return parts
+
+
+def fitted(each: Named, prior: Prior) -> Named:
+    """The prior counts words in all texts, not in the batch it happens to see."""
+    if each.piece.name != "prior" or each.params.get("kind", "type") != "type":
+        return each
+    return replace(each, piece=prior.piece, params={})
 
 
 def _pair(text: str, part: str) -> tuple[str, Any]:
@@ -46,5 +66,22 @@ def _value(text: str) -> Any:
     """Numbers, True, False and None as in Python; anything else is a word."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
+
+
+def _of_kind(base: str, name: str, value: Any, default: Any) -> Any:
+    """A value like the default; what is left out by default (a head) is a number."""
+    if value is None and default is None:
+        return None
+    like = 0 if default is None else default
+    wanted = (int, float) if isinstance(like, float) else (type(like),)
+    wrong = not isinstance(value, wanted) or isinstance(value, bool) != isinstance(like, bool)
+    if not wrong and isinstance(like, float):  # a size, a share or a tolerance
+        value = float(value)
+        wrong = value < 0 or not math.isfinite(value)
+    if wrong:
+        raise HeedfulError(
+            f"the parameter {name!r} of {base!r} is {value!r}: give a value like {like!r}."
+        )
+    return value

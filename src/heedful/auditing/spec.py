@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heedful.errors import HeedfulError, unknown_name
+
 ATTENTION = "attention"
 IMPORTANCE = ("occlusion", "integrated_gradients")
 FLOORS = ("random", "prior")
@@ -46,3 +48,10 @@ class AuditSpec:
     search_steps: int = 60
     seed: int = 0
     only: tuple[str, ...] = GROUPS
+
+    def __post_init__(self) -> None:
+        for name in self.only:
+            if name not in GROUPS:
+                raise unknown_name("group of measures", name, list(GROUPS))
+        if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
+            raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,6 +91,7 @@ def audit(
     """Put a model on trial. Started again after a kill, it goes on where it was."""
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise HeedfulError(f"{out} is there already: give a new folder with -o.")
+    check_writable(folder=out, files=(card,))
     options = on.SubjectOptions(
         split, text_column, text_b_column, label_column, rationale_column, id_column, n, seed,
         label, label_words, label_map, template, max_length, dtype, device, data_dir, store,
@@ -114,6 +117,8 @@ def audit(
         return
     for line in found.verdict.lines():
         show(line)
+    for note in found.facts["notes"]:
+        show(f"Note: {note}")
     for name, why in found.facts["skipped"].items():
         show(f"Left out: {name}: {why}")
     if out is not None:
@@ -125,13 +130,13 @@ def audit_spec(
     explanations: str | None, also: str | None, operators: str, quick: bool, seed: int
 ) -> tuple[AuditSpec, frozenset[str]]:
     """The spec, and the explanations that were asked for by name."""
-    from heedful.auditing.named import named
+    from heedful.auditing.named import named, names_in
     from heedful.auditing.spec import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
     from heedful.errors import unknown_name
     from heedful.removal import REMOVALS
 
-    asked = _split(explanations) if explanations is not None else []
-    extra = _split(also) if also is not None else []
+    asked = names_in(explanations) if explanations is not None else []
+    extra = names_in(also) if also is not None else []
     chosen = (*asked, *extra) if asked else (*EXPLANATIONS, *extra)
     chosen = tuple(dict.fromkeys([ATTENTION, *chosen, *(IMPORTANCE if asked else ())]))
     for name in chosen:
@@ -159,21 +164,27 @@ def _smaller(spec: AuditSpec) -> AuditSpec:
     return replace(spec, ceiling=60, search_steps=20, permutations=10)
 
 
-def _split(text: str) -> list[str]:
-    """Names separated by commas; a comma before `x=` belongs to the name before it."""
-    parts = [part.strip() for part in re.split(r",(?![a-z_]+=)", text)]
-    if not all(parts):
-        raise HeedfulError(f"an explanation has no name in {text!r}: separate names by one comma.")
-    return parts
-
-
 def set_threads(threads: int | None) -> None:
-    if threads is not None:
-        import torch
+    """And full precision: almost equal outputs are to be told apart."""
+    from heedful.runner.machine import machine
 
-        if threads < 1:
-            raise HeedfulError(f"--threads is {threads}: give at least 1.")
-        torch.set_num_threads(threads)
+    machine("auto", threads)
+
+
+def check_writable(folder: Path | None = None, files: Sequence[Path | None] = ()) -> None:
+    """Before hours are spent on what then cannot be written."""
+    for path in filter(None, files):
+        if path.is_dir() or not path.parent.is_dir():
+            raise HeedfulError(f"{path} cannot be written: give a file in a folder that is there.")
+    places = [path.parent for path in filter(None, files)]
+    if folder is not None:
+        places.append(next(each for each in (folder, *folder.absolute().parents) if each.exists()))
+    for place in places:
+        try:
+            tempfile.TemporaryFile(dir=place).close()
+        except OSError as error:
+            reason = error.strerror or "no"
+            raise HeedfulError(f"nothing can be written in {place}: {reason.lower()}.") from error
 
 
 def run_audit(

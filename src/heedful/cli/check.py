@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import audit_spec, run_audit, set_threads
+from heedful.cli.audit import audit_spec, check_writable, run_audit, set_threads
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -19,7 +20,11 @@ from heedful.cli.options import (
     ThreadsOption,
 )
 from heedful.cli.terminal import show, show_json
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
+
+if TYPE_CHECKING:
+    from heedful.auditing.spec import AuditSpec
+    from heedful.verdict.verdict import Verdict
 
 
 def check(
@@ -55,19 +60,15 @@ def check(
     from heedful.verdict.check import check as compare
     from heedful.verdict.check import failures
     from heedful.verdict.check import junit as as_junit
-    from heedful.verdict.verdict import Verdict
 
     thresholds = _thresholds(at_least or [])
-    old = None
-    if baseline is not None:
-        if not baseline.is_file():
-            raise HeedfulError(f"there is no baseline {baseline}: make one with --write-baseline.")
-        old = Verdict.from_json(baseline.read_text(encoding="utf8"))
+    check_writable(files=(junit, write_baseline))
     options = on.SubjectOptions(
         split, text_column, text_b_column, label_column, None, None, n, seed, None, None,
         label_map, "{text}", max_length, None, device, data_dir, store, tuple(param or ()),
     )  # fmt: skip
     spec, must = audit_spec(None, None, "delete,mask", quick, seed)
+    old = _baseline(baseline, spec) if baseline is not None else None
     set_threads(threads)
     found = run_audit(model, data, spec, must, options, None, store).verdict
     outcomes = compare(found, thresholds, old)
@@ -84,14 +85,37 @@ def check(
         raise typer.Exit(1)
 
 
+def _baseline(path: Path, spec: AuditSpec) -> Verdict:
+    """Refused before anything is measured where its numbers were measured otherwise."""
+    from heedful.auditing.audit import spec_digest
+    from heedful.verdict.verdict import Verdict
+
+    if not path.is_file():
+        raise HeedfulError(f"there is no baseline {path}: make one with --write-baseline.")
+    try:
+        old = Verdict.from_json(path.read_text(encoding="utf8"))
+    except UnicodeDecodeError as error:
+        raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
+    if old.facts.get("spec", "") != spec_digest(spec):
+        raise HeedfulError(
+            f"the baseline {path} was made with other settings (--quick, --seed or explanations): "
+            f"make it again with these."
+        )
+    return old
+
+
 def _thresholds(texts: list[str]) -> dict[str, float]:
+    from heedful.verdict.properties import PROPERTIES
+
     found = {}
     for text in texts:
-        name, sign, value = text.partition("=")
+        name, _, value = (part.strip() for part in text.partition("="))
         try:
-            found[name.strip()] = float(value) if sign else float("nan")
+            found[name] = float(value)
         except ValueError as error:
             raise HeedfulError(f"--at-least is {text!r}: write property=number.") from error
-        if not sign:
-            raise HeedfulError(f"--at-least is {text!r}: write property=number.")
+        if not math.isfinite(found[name]):
+            raise HeedfulError(f"--at-least is {text!r}: give a finite number.")
+        if name not in PROPERTIES:
+            raise unknown_name("property", name, list(PROPERTIES))
     return found

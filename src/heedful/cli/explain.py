@@ -58,7 +58,8 @@ def explain(
     if as_json:
         show_json("explain", found.to_dict())
         return
-    show(f"{found.predicted} ({found.probability:.3f}), explained: {target} of {found.explained}")
+    show(f"predicted: {found.predicted}")
+    show(f"explained: {target} of {found.explained} (probability {found.probability:.3f})")
     for name, scores in found.scores.items():
         show("")
         show(name)

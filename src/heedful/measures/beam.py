@@ -6,7 +6,7 @@ has won so far. Equal sets reached by different ways are one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_bits
+from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.removal.removed import removed_many
 from heedful.types import Batch, Model, Target
@@ -32,12 +33,13 @@ class Hunt:
     keep: bool
     target: Target = probability
     seed: int = 0
+    memory: Memory = field(default_factory=Memory)
 
     def gains(self, chosen: Bool[Tensor, "b m w"]) -> Float[Tensor, "b m"]:
         """The quantity of the changed texts, turned so that more is better."""
         mask = word_mask(self.batch.texts["a"])[:, None]
         gone = mask & ~chosen if self.keep else mask & chosen
-        logits = removed_many(self.model, self.batch, gone, self.operator)
+        logits = removed_many(self.model, self.batch, gone, self.operator, memory=self.memory)
         labels = self.label.repeat_interleave(chosen.shape[1])
         values = self.target(logits.flatten(0, 1), labels).reshape(chosen.shape[:2]).double()
         return values if self.keep else -values

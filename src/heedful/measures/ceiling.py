@@ -22,6 +22,7 @@ from heedful.measures.curves import Curves, Grid, counts_of, curves_of, ranking
 from heedful.measures.erasure import MEASURES, erasure
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
+from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
@@ -59,20 +60,23 @@ def ceilings(
     grid: Grid = Grid(),
     search: Search = Search(),
     known: Mapping[str, Curves] | None = None,
+    memory: Memory | None = None,
 ) -> Ceilings:
     """The ceiling of every erasure measure. `known` are the starts' own curves, made with the
-    same operator, target and grid; they save making them again."""
+    same operator, target and grid; they save making them again, and so does the `memory` they
+    were made with."""
+    memory = Memory() if memory is None else memory
     mask = word_mask(batch.texts["a"])
     starts = {name: scores.to(mask.device) for name, scores in starts.items()}
     if starts and known is None:
-        known = curves_of(model, batch, label, starts, operator, target, grid)
+        known = curves_of(model, batch, label, starts, operator, target, grid, memory)
     rivals = {name: erasure((known or {})[name]) for name in starts}
     sizes = _pool_sizes(mask.sum(-1), max(grid.shares), search)
     found: dict[str, Scores] = {}
     for keep, aim in ((False, "comprehensiveness"), (True, "sufficiency")):
-        hunt = Hunt(model, batch, label, operator, keep, target, grid.seed)
+        hunt = Hunt(model, batch, label, operator, keep, target, grid.seed, memory)
         found |= _hunted(hunt, aim, starts, rivals, sizes, grid, search.width)
-    hunted = curves_of(model, batch, label, found, operator, target, grid)
+    hunted = curves_of(model, batch, label, found, operator, target, grid, memory)
     rivals |= {name: erasure(each) for name, each in hunted.items()}
     return _winners({**starts, **found}, rivals, sizes < mask.sum(-1))
 

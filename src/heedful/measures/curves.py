@@ -17,6 +17,7 @@ from torch import Tensor
 from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.models.output import class_logits, probability
 from heedful.randomness import example_keys, keyed_uniform
+from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.removal.removed import removed_many
 from heedful.types import Batch, Model, Target
@@ -86,8 +87,10 @@ def curves_of(
     operator: str | Operator,
     target: Target = probability,
     grid: Grid = Grid(),
+    memory: Memory | None = None,
 ) -> dict[str, Curves]:
-    """The curves of several explanations: one pass for each set of words that any of them names."""
+    """The curves of several explanations: one pass for each set of words that any of them
+    names, and none for those in the `memory`."""
     mask = word_mask(batch.texts["a"])
     if not explanations:
         return {}
@@ -95,7 +98,7 @@ def curves_of(
     places = [ranking(each, mask, batch.ids, grid.seed) for each in explanations.values()]
     sets = [_sets(place, mask, counts) for place in places]
     gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
-    logits = removed_many(model, batch, gone, operator)
+    logits = removed_many(model, batch, gone, operator, memory=memory)
     whole, rest = logits[:, :1], logits[:, 1:].reshape(len(batch), len(sets), -1, logits.shape[-1])
     values, first = _targets(rest, label, target), _targets(whole, label, target)[:, 0]
     flipped = _decision(rest) != _decision(whole)[..., None]

@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.removal import REMOVALS
 from heedful.removal.chunks import TOKENS_AT_ONCE, chunked
 from heedful.removal.distinct import Distinct, distinct
+from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.types import Batch, Model
 from heedful.words import to_tokens, to_words, word_mask
@@ -37,11 +38,13 @@ def removed_many(
     gone: Bool[Tensor, "b m w"],
     operator: str | Operator = "delete",
     tokens_at_once: int = TOKENS_AT_ONCE,
+    memory: Memory | None = None,
 ) -> Float[Tensor, "b m c"]:
     """Logits, float64, for `m` sets of words that are `gone` from each text.
 
     Equal sets of one text are computed once. Texts of like length go together, at most
-    `tokens_at_once` padded tokens, and fewer where memory is short.
+    `tokens_at_once` padded tokens, and fewer where the machine's memory is short. A `memory`
+    of the same model, batch and operator has what was computed before.
     """
     operator, parts = as_operator(operator), distinct(_existing(gone, batch))
     if not len(parts.example):
@@ -50,9 +53,15 @@ def removed_many(
     def work(rows: Tensor) -> Tensor:
         return removed(model, batch.take(parts.example[rows]), parts.gone[rows], operator)
 
-    found = list(chunked(work, _lengths(batch, parts, operator), tokens_at_once))
-    rows, logits = torch.cat([rows for rows, _ in found]), torch.cat([part for _, part in found])
-    return logits[rows.argsort()][parts.inverse]
+    lengths = _lengths(batch, parts, operator)
+
+    def ask(rows: Tensor) -> Tensor:
+        rows = rows.to(lengths.device)
+        found = list(chunked(lambda some: work(rows[some]), lengths[rows], tokens_at_once))
+        order = torch.cat([some for some, _ in found]).argsort()
+        return torch.cat([logits for _, logits in found])[order]
+
+    return (Memory() if memory is None else memory).recall(parts.keys, ask)[parts.inverse]
 
 
 def as_operator(operator: str | Operator) -> Operator:

@@ -72,6 +72,18 @@ def _text(value: Any, column: str, where: str) -> str:
             f"{where} has a {type(value).__name__} in the text column {column!r}: "
             f"name the column that holds the text."
         )
+    return _whole(value, column, where)
+
+
+def _whole(value: str, column: str, where: str) -> str:
+    """Half of a surrogate pair, which JSON can hold, is no text to anybody else."""
+    try:
+        value.encode("utf8")
+    except UnicodeEncodeError as error:
+        raise HeedfulError(
+            f"{where} has half of a character at {error.start} in the column {column!r}: write "
+            f"the file again as UTF-8."
+        ) from error
     return value
 
 
@@ -107,7 +119,7 @@ def _name(row: Mapping[str, Any], column: str | None, where: str) -> str | None:
     value = plain(row.get(column))
     if is_missing(value) or not str(value).strip():
         raise HeedfulError(f"{where} has nothing in the column {column!r}: fill it in.")
-    return str(value)
+    return _whole(str(value), column, where)
 
 
 def _rationales(

@@ -7,7 +7,7 @@ from typing import Any
 from heedful.errors import HeedfulError
 from heedful.subjects.hf_load import Loaded
 
-LONGEST = 1024  # attention of longer texts does not fit into memory, whatever the model allows
+LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 _AFTER_PADDING = (
     "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
     "longformer", "data2vec-text", "xmod", "ibert", "esm",

@@ -26,6 +26,7 @@ from heedful.store import Run, Store
 from heedful.subjects.digest import weights_digest
 from heedful.subjects.document import Document, Span
 from heedful.subjects.documents import Documents, documents_of, find_records
+from heedful.subjects.limits import LONGEST
 from heedful.subjects.loading import Loading
 from heedful.subjects.named import prepared_records
 from heedful.subjects.reading import Reading
@@ -34,7 +35,7 @@ from heedful.subjects.settle import settle
 from heedful.subjects.subject import Subject
 
 MANY_UNKNOWN = 0.1
-_KEY = r"(model|corpus|probe|study)-[0-9a-f]{1,16}"
+_KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
 
 
 def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
@@ -63,7 +64,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     documents = _documents(prepared, data, reading)
     model = _load(run, prepared, loading)
     vocabulary = _vocabulary(prepared)
-    limit = loading.max_length
+    limit = LONGEST if loading.max_length is None else loading.max_length
     rows = [_row(document, vocabulary, limit) for document in documents]
     cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
     key = {
@@ -119,10 +120,9 @@ def _vocabulary(prepared: Prepared) -> Vocabulary:
     return Vocabulary(words, (0,) * len(words), ids)
 
 
-def _row(document: Document, vocabulary: Vocabulary, limit: int | None) -> Row:
+def _row(document: Document, vocabulary: Vocabulary, limit: int) -> Row:
     """Start, the words, end; every word is one token."""
-    room = document.length if limit is None else limit - 2
-    kept = [normalise(word) for word in document.surface[:room]]
+    kept = [normalise(word) for word in document.surface[: limit - 2]]
     tokens = vocabulary.encode(kept).astype(np.int64)
     words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
     words[-1] = -1

@@ -11,8 +11,9 @@ from heedful.errors import HeedfulError
 from heedful.models.hf.heads import Head, default_head
 from heedful.models.hf.inputs import Form
 from heedful.models.hf.interface import register
+from heedful.models.hf.layers import Layers, layers_of
 from heedful.models.hf.model import HuggingFace
-from heedful.models.hf.probe import find_positions, find_sites, form_of
+from heedful.models.hf.probe import can_repeat, find_positions, find_sites, form_of
 from heedful.models.hf.restore import borrowed
 
 
@@ -37,11 +38,13 @@ def attach(
         sites, output = find_sites(module, form)
         head = default_head(module, output) if head is None else head
 
-        def model(form: Form) -> HuggingFace:
-            return HuggingFace(module, sites, form, head, fillers)
+        def model(form: Form, layers: Layers = ()) -> HuggingFace:
+            return HuggingFace(module, sites, form, head, fillers, layers)
 
         form = replace(form, left=padding == "left")
-        yield model(find_positions(module, form, lambda form, batch: model(form).logits(batch)))
+        form = find_positions(module, form, lambda form, batch: model(form).logits(batch))
+        layered = model(form, layers_of(module, sites))
+        yield layered if can_repeat(module, form, layered) else model(form)
 
 
 def _check(module: Any, padding: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.models.hf.heads import Head
 from heedful.models.hf.inputs import Form, Inputs, inputs_of
 from heedful.models.hf.interface import listening
+from heedful.models.hf.layers import Layers, Notes, layered
 from heedful.models.hf.readers import readers
 from heedful.models.hf.record import Recorder, Site
 from heedful.models.hf.without import without_each
@@ -29,9 +31,11 @@ class HuggingFace(nn.Module):
         form: Form,
         head: Head,
         fillers: Mapping[str, int],
+        layers: Layers = (),
     ) -> None:
         super().__init__()
         self.module = module
+        self._layers = tuple(layers)
         self._sites, self._form, self._head, self._fillers = sites, form, head, dict(fillers)
         self._by_call = {(site.module, site.nth): site for site in sites}
 
@@ -57,12 +61,38 @@ class HuggingFace(nn.Module):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        _known(edits or {}, self.sites)
         if embeddings is None and keep.embeddings:
             embeddings = self._leaves(batch)
+        notes = Notes(embeddings) if keep.states and self._layers else None
+        return self._pass(batch, edits or {}, keep, notes, embeddings)
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        """From the layer of the first edited site on, where the trace kept its states and the
+        module has layers; else from the start."""
+        notes = trace.encoding
+        if not isinstance(notes, Notes):
+            return self.forward(batch, edits)
+        first = next(
+            (i for i, site in enumerate(self.sites) if site.name in edits), len(self.sites)
+        )
+        after = self._pass(batch, edits, Keep(), notes, notes.embeddings, first)
+        weights, masks = {**trace.weights, **after.weights}, {**trace.masks, **after.masks}
+        return replace(after, weights=weights, masks=masks)
+
+    def _pass(
+        self,
+        batch: Batch,
+        edits: Edits,
+        keep: Keep,
+        notes: Notes | None,
+        embeddings: Embeddings | None,
+        first: int = 0,
+    ) -> Trace:
+        """Notes of an earlier pass are repeated up to the site number `first`."""
+        _known(edits, self.sites)
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
-        recorder = Recorder(self._by_call, edits or {}, keep, inputs.sides, batch.ids)
-        with torch.set_grad_enabled(graph):
+        recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
+        with torch.set_grad_enabled(graph), layered(self._layers, recorder, notes, first):
             logits = self._logits(inputs, recorder, embeddings)
             read = self._readers(logits, recorder)
         return Trace(
@@ -70,13 +100,10 @@ class HuggingFace(nn.Module):
             weights=recorder.weights,
             masks=recorder.masks,
             embeddings=dict(embeddings) if keep.embeddings and embeddings else {},
+            encoding=notes,
             values=recorder.values,
             readers=read,
         )
-
-    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        """From the start: what follows a site in one layer comes before the sites of the next."""
-        return self.forward(batch, edits)
 
     def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         return without_each(self.logits, batch)

@@ -16,7 +16,7 @@ from heedful.models.hf.inputs import Form, inputs_of
 from heedful.models.hf.interface import Call, Output, listening
 from heedful.models.hf.record import Site
 from heedful.models.hf.restore import still
-from heedful.types import Batch, SiteSpec, Text
+from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
 
 _LENGTHS, _TARGET = (6, 4), 3
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
@@ -103,6 +103,23 @@ def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tens
                 "attach it with padding='right'."
             )
     return form
+
+
+def can_repeat(module: Any, form: Form, model: Model) -> bool:
+    """Does the module say the same, bit for bit, where all layers but the last repeat what they
+    gave? Not if layers hand on something else than their outputs, or change those later."""
+    batch, edits = tiny_batch(module, form), {model.sites[-1].name: _same}
+    try:
+        with still(module):
+            trace = model(batch, keep=Keep(states=True))
+            again = [model.resume(batch, trace, edits).logits for _ in range(2)]
+    except (ValueError, RuntimeError, LookupError, TypeError, AttributeError, HeedfulError):
+        return False
+    return all(torch.equal(each, trace.logits) for each in again)
+
+
+def _same(call: SiteCall) -> Tensor:
+    return call.weights
 
 
 def _named(module: Any, heard: list[Heard], form: Form) -> tuple[Site, ...]:

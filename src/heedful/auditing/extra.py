@@ -1,0 +1,79 @@
+"""Measured beside the verdict: layers, heads, null spaces, and sanity checks of the maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from heedful.auditing.named import Named
+from heedful.auditing.spec import ATTENTION
+from heedful.auditing.table import Table
+from heedful.measures.heads import head_statistics
+from heedful.measures.interventions import MODES, Intervention, effect
+from heedful.measures.null_space import null_space
+from heedful.measures.sanity import WordMap, moved_by_shift, tau_with_randomised
+from heedful.models.output import TARGETS
+from heedful.saliency.attention import text_sites
+from heedful.saliency.explain import explain
+from heedful.types import Batch, Model, Trace
+
+
+def layers(table: Table, model: Model, batch: Batch, trace: Trace, seed: int) -> None:
+    """Each layer by itself made even or shuffled, later ones recomputed or held."""
+    sites = text_sites(model)
+    if len(sites) < 2:
+        return
+    for number, site in enumerate(sites):
+        for mode in MODES:
+            for edit in ("uniform", "permute"):
+                done = Intervention(edit, site.name, mode, seed=seed)
+                moved = effect(model, batch, done, trace).tvd
+                table.add({"tvd_layer": moved}, f"{ATTENTION}:layer={number}", f"{edit} {mode}")
+
+
+def heads(table: Table, model: Model, batch: Batch) -> None:
+    """Cheap statistics of every head, from its weights alone."""
+    found = head_statistics(model, [batch])
+    for (layer, head, statistic), part in found.groupby(["layer", "head", "statistic"]):
+        values = part.set_index("example")["value"].loc[list(batch.ids)].to_numpy()
+        name = f"{ATTENTION}:layer={layer},head={head}"
+        table.add({f"head_{statistic}": torch.from_numpy(values)}, name)
+
+
+def freedom(table: Table, model: Model, batch: Batch) -> None:
+    """How far weights can move in the null space of a head's values, at the main site."""
+    found: pd.DataFrame = null_space(model, batch)
+    for head, part in found.groupby("head"):
+        one = part.set_index("example").loc[list(batch.ids)]
+        numbers = {
+            f"null_space_{name}": torch.tensor(one[name].to_numpy(dtype="float64"))
+            for name in ("freedom", "jsd", "tvd")
+        }
+        table.add(numbers, f"{ATTENTION}:head={head}")
+
+
+def sanity(
+    table: Table, model: Model, batch: Batch, label: Tensor, wanted: Sequence[Named], target: str
+) -> None:
+    """τ of each map with that of the model with random weights (should be near 0), and how far
+    it moves when the input's origin does (should be 0)."""
+    maps: dict[str, WordMap] = {
+        each.name: partial(_map, each=each, label=label, target=target) for each in wanted
+    }
+    for name, values in tau_with_randomised(model, batch, maps).items():
+        table.add({"tau_randomised": values}, name)
+    for name, values in moved_by_shift(model, batch, _shiftable(maps)).items():
+        table.add({"moved_by_shift": values}, name)
+
+
+def _map(model: Model, batch: Batch, each: Named, label: Tensor, target: str) -> Tensor:
+    return explain(each.piece, model, batch, label, TARGETS[target], **each.params)
+
+
+def _shiftable(maps: dict[str, WordMap]) -> dict[str, WordMap]:
+    """LRP rewrites the model's own layers and knows nothing of a wrapper around it."""
+    return {name: make for name, make in maps.items() if not name.startswith("lrp")}

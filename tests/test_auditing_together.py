@@ -1,0 +1,107 @@
+"""Several audits: of other seeds of a model, and side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import jensenshannon
+
+from heedful.auditing.compare import compare, to_markdown
+from heedful.auditing.result import Audit
+from heedful.auditing.seeds import over_seeds
+from heedful.errors import HeedfulError
+from heedful.verdict.verdict import judge
+
+TEXTS = 24
+
+
+def audit(seed: int, shift: float = 0.0) -> Audit:
+    """An audit of made-up numbers: comprehensiveness of attention 0.5 + shift, random 0.1."""
+    random = np.random.default_rng(seed)
+    ids = [f"text-{i}" for i in range(TEXTS)]
+    facts = {"cluster": ids, "label": 1, "predicted": 1, "confidence": 0.9, "length": 4}
+    rows = [
+        pd.DataFrame(
+            {
+                "model": "base",
+                "example": ids,
+                **facts,
+                "explanation": name,
+                "operator": operator,
+                "measure": "comprehensiveness",
+                "value": level + 0.05 * random.standard_normal(TEXTS),
+            }
+        )
+        for name, level in (("attention", 0.5 + shift), ("random", 0.1), ("search", 0.9))
+        for operator in ("delete", "mask")
+    ]
+    maps = [random.dirichlet(np.ones(4)) for _ in ids]
+    table = pd.concat(rows, ignore_index=True)
+    return Audit(
+        judge(table),
+        table,
+        pd.DataFrame({"example": ids, "explanation": "attention", "scores": maps}),
+        pd.DataFrame(columns=["explanation", "milliseconds_per_text", "passes_per_text"]),
+        pd.DataFrame({"example": ids}),
+        {"model": "made up"},
+    )
+
+
+def test_seeds_are_crossed_with_texts() -> None:
+    audits = [audit(seed, shift) for seed, shift in ((0, 0.0), (1, 0.05), (2, -0.05))]
+    found = over_seeds(audits)
+    assert set(found.rows["model"]) == {"base", "seed=1", "seed=2"}
+    assert found.facts["checkpoints"] == 3
+    assert found.verdict["ranking"].checkpoints == 3
+    assert found.verdict["ranking"].seed_error > 0
+
+
+def test_the_distance_between_seeds_is_that_of_scipy() -> None:
+    audits = [audit(seed) for seed in (0, 1, 2)]
+    rows = over_seeds(audits).rows
+    found = rows[rows["measure"] == "jsd_seeds"].set_index("example")["value"]
+    for place, example in enumerate(audits[0].maps["example"]):
+        here, *others = (np.asarray(each.maps["scores"][place]) for each in audits)
+        wanted = np.mean([jensenshannon(here, other) ** 2 for other in others])
+        assert found[example] == pytest.approx(wanted)
+
+
+def test_one_training_twice_is_perfectly_stable() -> None:
+    found = over_seeds([audit(0), audit(0)])
+    assert found.verdict["stability"].estimate == pytest.approx(1.0)
+    assert found.verdict["stability"].numbers["jsd_seeds"] == pytest.approx(0.0)
+
+
+def test_other_texts_are_refused() -> None:
+    other = audit(1)
+    rows = other.rows[other.rows["example"] != "text-3"]
+    with pytest.raises(HeedfulError, match="same data"):
+        over_seeds([audit(0), Audit(other.verdict, rows, *_rest(other))])
+
+
+def _rest(each: Audit) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    return each.maps, each.costs, each.documents, {}
+
+
+def test_comparing_gives_means_over_clusters_with_intervals() -> None:
+    one, two = audit(0), audit(1, 0.2)
+    one.rows.loc[one.rows["example"] == "text-1", "cluster"] = "text-0"
+    table = compare({"one": one, "two": two}, "comprehensiveness", "delete")
+    row = table[(table["audit"] == "one") & (table["explanation"] == "attention")].iloc[0]
+    values = one.rows.query("explanation == 'attention' and operator == 'delete'")
+    by_cluster = values.groupby("cluster")["value"].mean()
+    assert row["mean"] == pytest.approx(by_cluster.mean()) and row["n"] == TEXTS - 1
+    assert row["low"] < row["mean"] < row["high"]
+    text = to_markdown(table)
+    assert text.splitlines()[0] == "| explanation | one | two |"
+    assert text.splitlines()[2].startswith("| search |")
+
+
+def test_a_measure_that_is_not_there_lists_those_that_are() -> None:
+    with pytest.raises(HeedfulError, match="comprehensiveness"):
+        compare({"one": audit(0)}, "auprc")
+    with pytest.raises(HeedfulError, match="delete, mask: choose one"):
+        compare({"one": audit(0)}, "comprehensiveness")
+    with pytest.raises(HeedfulError, match="unknown operator 'unk'"):
+        compare({"one": audit(0)}, "comprehensiveness", "unk")

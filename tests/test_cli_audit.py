@@ -1,0 +1,414 @@
+"""`heedful audit`, `explain` and `check`: what they say, and that bad input is one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+import torch
+
+from heedful.auditing import audit as auditing
+from heedful.auditing.measure import Measurer
+from heedful.auditing.result import Audit
+from heedful.cli import audit as audit_verb
+from heedful.cli.main import main
+from heedful.store import Store
+
+pytest.importorskip("transformers")
+
+from tiny_hf import tiny_hf
+from tiny_tokenizers import byte_pairs, saved, word_pieces
+
+WORDS = [
+    "good", "bad", "film", "the", "a", "is", "very", "not", "unlike", "story", "plot", "it", "was",
+    "great", "dull",
+]  # fmt: skip
+FAST = ["--quick", "--explanations", "attention"]
+LEAST = [*FAST, "--only", "interventions"]
+# Known: a search that finds nothing above the floor divides by nothing in verdict/assess.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in .*:RuntimeWarning")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def table(rows: int = 6, **columns: Callable[[int], Any]) -> pd.DataFrame:
+    given = {"text": lambda i: " ".join(WORDS[i % 9 : i % 9 + 4]), "label": lambda i: i % 2}
+    made = {**given, **columns}
+    return pd.DataFrame({name: [make(i) for i in range(rows)] for name, make in made.items()})
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models and data, good and bad, that no test changes."""
+    here = tmp_path_factory.mktemp("world")
+    saved(here / "bert")
+    saved(here / "gpt2", byte_pairs(), name="GPT2", task="language", vocab_size=300)
+    _bad_models(here)
+    _data(here)
+    return here
+
+
+def _bad_models(here: Path) -> None:
+    model = tiny_hf()
+    with torch.no_grad():
+        model.bert.encoder.layer[0].output.dense.weight[0, 0] = torch.nan
+    model.save_pretrained(here / "nan")
+    word_pieces().save_pretrained(here / "nan")
+    saved(here / "own", name="DebertaV2")
+    shutil.copytree(here / "bert", here / "pickle")
+    (here / "pickle" / "model.safetensors").rename(here / "pickle" / "pytorch_model.bin")
+    shutil.copytree(here / "bert", here / "remote")
+    config = json.loads((here / "bert" / "config.json").read_text())
+    remote = {**config, "model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
+    (here / "remote" / "config.json").write_text(json.dumps(remote))
+    (here / "remote" / "mine.py").write_text("raise SystemExit('code of a model was run')\n")
+    (here / "nothing").mkdir()
+
+
+def _data(here: Path) -> None:
+    table().to_csv(here / "good.csv", index=False)
+    table(label=lambda i: ["pos", "neg"][i % 2]).to_csv(here / "named.csv", index=False)
+    table(text=lambda i: " ").to_csv(here / "blank.csv", index=False)
+    table(id=lambda i: i // 2).to_csv(here / "twice.csv", index=False)
+    table(why=lambda i: "[[0, 999]]").to_csv(here / "spans.csv", index=False)
+    table(label=lambda i: None).to_csv(here / "unlabelled.csv", index=False)
+    table().to_csv(here / "unknown.xyz", index=False)
+    (here / "noise.csv").write_bytes(bytes(range(256)) * 20)
+    (here / "noise.parquet").write_bytes(bytes(range(256)) * 20)
+    (here / "half.jsonl").write_text('{"text": "good \\ud83d film", "label": 1}\n')
+    (here / "numbers.jsonl").write_text('{"text": 5, "label": 1}\n')
+    (here / "empty.csv").write_text("")
+    (here / "verdict.json").write_text("{}")
+    (here / "latin.json").write_bytes(b"caf\xe9")
+    (here / "full").mkdir()
+    (here / "full" / "x").write_text("x")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    monkeypatch.delenv("HEEDFUL_STORE", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def test_an_audit_from_the_command_line(
+    capsys: pytest.CaptureFixture[str], world: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("jinja2")
+    given = ["audit", world / "bert", world / "good.csv", *FAST, "--card", "card.md"]
+    code, out, err = run(capsys, *given, "-o", "out")
+    assert code == 0, err
+    assert re.match(r"(INCONCLUSIVE|NOT SUPPORTED|NOT NEEDED|SUPPORTED): ", out)
+    assert "Recommendation: " in out and "Careful: too few examples: 6" in out
+    assert err == f"page: {Path('out') / 'page.html'}\n"
+    found = Audit.load(tmp_path / "out")
+    assert out.splitlines()[0] == f"{found.verdict.decision}: {found.verdict.headline}"
+    assert (tmp_path / "out" / "page.html").read_text(encoding="utf8").startswith("<!doctype")
+    assert (tmp_path / "card.md").read_text(encoding="utf8").startswith("#")
+    (key,) = Store(tmp_path / "heedful-store").keys()
+    assert key == found.facts["key"] and key.startswith("audit-")
+    assert not list((tmp_path / "heedful-store" / "scratch").iterdir())
+    assert run(capsys, "store", "ls")[0] == run(capsys, "store", "verify")[0] == 0
+    code, _, err = run(capsys, *given, "-o", "out")
+    assert code == 2 and "out is there already" in err
+    code, out, _ = run(capsys, *given, "--json")
+    assert code == 0 and json.loads(out)["verdict"]["digest"] == found.verdict.digest
+    code, _, err = run(capsys, "explain", key, "good film")
+    assert code == 2 and f"run {key} is a audit: give one of kind model" in err
+
+
+def test_plausibility_alone_and_no_labels(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    table(why=lambda i: "[[0, 2]]").to_csv("why.csv", index=False)
+    options = [*FAST, "--only", "plausibility", "--rationale-column", "why"]
+    code, out, _ = run(capsys, "audit", world / "bert", "why.csv", *options, "--json")
+    said = {each["property"]: each for each in json.loads(out)["verdict"]["statements"]}
+    assert code == 0 and said["plausibility"]["estimate"] is not None
+    assert said["ranking"]["decision"] == said["agreement"]["decision"] == "NOT MEASURED"
+    given = ["audit", world / "bert", world / "good.csv", *LEAST, "--label-column", "none"]
+    code, out, _ = run(capsys, *given)
+    assert code == 0 and "Careful: no labels" in out
+
+
+def test_label_words_pairs_and_markup(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    asked = ["--label-words", "1= good,0= bad", "--template", "{text} is"]
+    code, _, err = run(capsys, "audit", world / "gpt2", world / "good.csv", *LEAST, *asked)
+    assert code == 0, err
+    names = {0: "[bold]no[/bold]", 1: "<b>yes</b>"}
+    saved(Path("marked"), id2label=names, label2id={v: k for k, v in names.items()})
+    table(label=lambda i: names[i % 2], b=lambda i: "a good plot").to_csv("b.csv", index=False)
+    code, out, err = run(capsys, "audit", "marked", "b.csv", *LEAST, "--text-b-column", "b")
+    assert code == 0, err
+    code, out, _ = run(capsys, "explain", "marked", "a film", "--of", "[bold]no[/bold]")
+    assert code == 0 and "explained: probability of [bold]no[/bold] (probability " in out
+
+
+def test_a_dry_run_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], world: Path, tmp_path: Path
+) -> None:
+    given = ["audit", world / "bert", world / "good.csv", *LEAST, "--dry-run"]
+    code, out, _ = run(capsys, *given)
+    assert code == 0 and out.startswith("6 texts, 3 explanations, 2 removal operators\n")
+    code, out, _ = run(capsys, *given, "--json")
+    found = json.loads(out)
+    assert found["dry_run"] and found["texts"] == 6 and found["seconds"] > 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_budget_says_how_many_texts(
+    capsys: pytest.CaptureFixture[str], world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from functools import partial
+
+    from heedful.auditing.waves import waves
+
+    monkeypatch.setattr(auditing, "waves", partial(waves, wave=2))
+    monkeypatch.setattr(audit_verb, "seconds", lambda text: 1e-9 if text else None)
+    code, out, _ = run(
+        capsys, "audit", world / "bert", world / "good.csv", *LEAST, "--budget", "1s"
+    )
+    assert code == 0 and "Note: stopped early: 2 of 6 texts were measured." in out
+    assert not Store("heedful-store").keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("90s", 90), ("5min", 300), ("1.5h", 5400), (" 2 s ", 2), (None, None)]
+)
+def test_budgets(text: str | None, wanted: float | None) -> None:
+    assert audit_verb.seconds(text) == wanted
+
+
+def test_a_killed_command_goes_on(
+    capsys: pytest.CaptureFixture[str], world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["audit", world / "bert", world / "good.csv", *LEAST, "-o", "out"]
+    whole = Measurer.__call__
+
+    def killed(self: Measurer, *rest: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Measurer, "__call__", killed)
+    code, _, err = run(capsys, *given)
+    assert code == 130 and "Traceback" not in err and not Path("out").exists()
+    monkeypatch.setattr(Measurer, "__call__", whole)
+    assert run(capsys, *given)[0] == 0 and Path("out", "verdict.json").is_file()
+
+
+# --- explain
+
+
+def test_explain_scores_every_word(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    given = ["explain", world / "bert", "a very good film", "--explanations"]
+    code, out, _ = run(capsys, *given, "attention:layer=0,head=1,occlusion")
+    assert code == 0
+    assert out.splitlines()[0] in ("predicted: LABEL_0", "predicted: LABEL_1")
+    names = [line for line in out.splitlines() if line.startswith(("attention", "occlusion"))]
+    assert names == ["attention:layer=0,head=1", "occlusion"]
+    assert [line.split()[0] for line in out.splitlines()[4:8]] == ["a", "very", "good", "film"]
+    code, out, _ = run(capsys, *given, "attention,prior,random", "--json")
+    found = json.loads(out)
+    assert found["words"] == ["a", "very", "good", "film"]
+    assert {len(scores) for scores in found["scores"].values()} == {4}
+    code, out, _ = run(
+        capsys, "explain", world / "bert", "good film", "--text-b", "a plot", "--json"
+    )
+    assert json.loads(out)["words"] == ["good", "film", "a", "plot"]
+
+
+def test_explain_a_class_by_name(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    given = ["explain", world / "bert", "a very good film", "--explanations", "gradient_input"]
+    both = [run(capsys, *given, "--of", f"LABEL_{i}", "--json")[1] for i in (0, 1)]
+    first, second = (json.loads(out) for out in both)
+    assert first["probability"] + second["probability"] == pytest.approx(1)
+    assert first["predicted"] == second["predicted"]
+    one, other = (each["scores"]["gradient_input"] for each in (first, second))
+    assert one == pytest.approx([-score for score in other], abs=1e-6)
+    code, out, err = run(capsys, *given, "--of", "positive")
+    assert (code, out) == (2, "")
+    assert "no class 'positive': choose one of LABEL_0, LABEL_1" in err
+
+
+def test_words_that_were_cut_off_say_so(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    given = ["explain", world / "bert", "a very good film", "--max-length", "4"]
+    code, out, _ = run(capsys, *given, "--explanations", "attention")
+    assert code == 0 and out.count("(cut off)") == 2
+    assert json.loads(run(capsys, *given, "--json")[1])["scores"]["attention"][2:] == [None] * 2
+
+
+# --- check
+
+
+def test_check_passes_fails_and_refuses(
+    capsys: pytest.CaptureFixture[str], world: Path, tmp_path: Path
+) -> None:
+    given = ["check", world / "bert", world / "good.csv", "--quick", "--n", "3"]
+    code, out, err = run(capsys, *given, "--write-baseline", "base.json", "--junit", "junit.xml")
+    assert code == 0 and out.startswith("ok      overall"), err
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert suite.get("failures") == "0" and len(suite) == int(suite.get("tests", "0")) == 1
+    code, out, _ = run(capsys, *given, "--at-least", "necessity=2", "--junit", "junit.xml")
+    assert code == 1 and "FAILED  necessity at least 2" in out
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert suite.get("failures") == "1" and suite.find(".//failure") is not None
+    code, out, _ = run(capsys, *given, "--baseline", "base.json", "--json")
+    names = [each["name"] for each in json.loads(out)["outcomes"]]
+    assert code == 0 and "ranking no worse than the baseline" in names
+    for other in (["--seed", "1"], []):
+        changed = [*given, *other] if other else [each for each in given if each != "--quick"]
+        code, out, err = run(capsys, *changed, "--baseline", "base.json")
+        assert (code, out) == (2, "") and "was made with other settings" in err
+    kept = json.loads(Path("base.json").read_text(encoding="utf8"))
+    Path("base.json").write_text(json.dumps({**kept, "digest": "0" * 16}), encoding="utf8")
+    code, out, err = run(capsys, *given, "--baseline", "base.json")
+    assert (code, out) == (2, "") and "was made with other settings" in err
+
+
+# --- bad input
+
+
+AUDIT = ["audit", "WORLD/bert", "WORLD/good.csv"]
+CHECK = ["check", "WORLD/bert", "WORLD/good.csv", "--quick"]
+EXPLAIN = ["explain", "WORLD/bert", "good film"]
+BAD: dict[str, tuple[list[str], str]] = {
+    "no data": (["audit", "WORLD/bert"], "there are no texts"),
+    "label column missing": ([*AUDIT, "--label-column", "stars"], "its columns are text, label"),
+    "text column missing": ([*AUDIT, "--text-column", "review"], "its columns are text, label"),
+    "text column of numbers": (
+        ["audit", "WORLD/bert", "WORLD/numbers.jsonl"],
+        "row 1 of numbers.jsonl has a int in the text column",
+    ),
+    "pair column missing": ([*AUDIT, "--text-b-column", "b"], "no column 'b'"),
+    "id column missing": ([*AUDIT, "--id-column", "b"], "no column 'b'"),
+    "other labels": (
+        ["audit", "WORLD/bert", "WORLD/named.csv"],
+        "the data has 'neg', 'pos', the model has 'LABEL_0', 'LABEL_1'",
+    ),
+    "a map that leads nowhere": (
+        ["audit", "WORLD/bert", "WORLD/named.csv", "--label-map", "pos=YES,neg=NO"],
+        "does not lead from the data's labels",
+    ),
+    "a map that is none": ([*AUDIT, "--label-map", "pos"], "write name=value,name=value"),
+    "no labels in rows": (["audit", "WORLD/bert", "WORLD/unlabelled.csv"], "has no label"),
+    "own attention": (["audit", "WORLD/own", "WORLD/good.csv", *LEAST], ""),
+    "not a number": (["audit", "WORLD/nan", "WORLD/good.csv"], "is not a number"),
+    "explain not a number": (["explain", "WORLD/nan", "good film"], "is not a number"),
+    "pickle": (["audit", "WORLD/pickle", "WORLD/good.csv"], "pickle file"),
+    "a pickle by name": (["audit", "WORLD/x.pt", "WORLD/good.csv"], "pickle file"),
+    "remote code": (["audit", "WORLD/remote", "WORLD/good.csv"], "trust_remote_code"),
+    "unreachable": (["audit", "nobody/nothing", "WORLD/good.csv"], "could not be had"),
+    "no such folder": (["audit", "./none", "WORLD/good.csv"], "there is no folder"),
+    "an empty folder": (["audit", "WORLD/nothing", "WORLD/good.csv"], "no config.json"),
+    "a file for a model": (["audit", "WORLD/good.csv", "WORLD/good.csv"], "is a file"),
+    "no such run": (["audit", "model-0123456789abcdef"], "name the store"),
+    "all texts blank": (["audit", "WORLD/bert", "WORLD/blank.csv"], "check the text column"),
+    "data a folder": (["audit", "WORLD/bert", "WORLD/full"], ""),
+    "data missing": (["audit", "WORLD/bert", "WORLD/none.csv"], "none.csv"),
+    "data of unknown kind": (["audit", "WORLD/bert", "WORLD/unknown.xyz"], "unknown.xyz"),
+    "binary data": (["audit", "WORLD/bert", "WORLD/noise.csv"], "noise.csv"),
+    "binary parquet": (["audit", "WORLD/bert", "WORLD/noise.parquet"], "noise.parquet"),
+    "empty data": (["audit", "WORLD/bert", "WORLD/empty.csv"], "empty"),
+    "half a character": (["audit", "WORLD/bert", "WORLD/half.jsonl"], "line 1 of"),
+    "explain half a character": (["explain", "WORLD/bert", "good \ud83d"], "half of a"),
+    "unknown corpus": (["audit", "WORLD/bert", "imbd"], "unknown corpus 'imbd'"),
+    "ids twice": (["audit", "WORLD/bert", "WORLD/twice.csv", "--id-column", "id"], "ids occur"),
+    "span outside": (
+        ["audit", "WORLD/bert", "WORLD/spans.csv", "--rationale-column", "why"],
+        "[0, 999)",
+    ),
+    "no texts": ([*AUDIT, "--n", "0"], "--n"),
+    "unknown explanation": ([*AUDIT, "--explanations", "magic"], "choose one of attention"),
+    "unknown parameter": (
+        [*AUDIT, "--explanations", "attention:depth=1"],
+        "its parameters are layer, head",
+    ),
+    "parameter in words": ([*AUDIT, "--also", "attention:layer=top"], "give a value like -1"),
+    "unknown layer": ([*AUDIT, *LEAST[:-3], "attention:layer=9"], "choose one from 0 to 1"),
+    "unknown head": ([*AUDIT, *LEAST[:-3], "attention:head=99"], "choose one from 0 to 1"),
+    "empty name": ([*AUDIT, "--also", "lime,,lrp"], "separate names by one comma"),
+    "unknown operator": ([*AUDIT, "--operators", "burn,delete"], "choose one of"),
+    "operator twice": ([*AUDIT, "--operators", "delete,delete"], "twice"),
+    "unknown inner operator": ([*AUDIT, "--also", "occlusion:operator=burn"], "unknown"),
+    "unknown group": ([*AUDIT, "--only", "magic"], "choose one of agreement"),
+    "out is full": ([*AUDIT, "-o", "WORLD/full"], "is there already"),
+    "out is a file": ([*AUDIT, "-o", "WORLD/good.csv"], "is there already"),
+    "out below a file": ([*AUDIT, "-o", "WORLD/good.csv/out"], "can"),
+    "out where nothing can be": ([*AUDIT, "-o", "/proc/heedful/out"], "nothing can be written"),
+    "card where nothing is": ([*AUDIT, "--card", "none/card.md"], "a folder that is there"),
+    "card is a folder": ([*AUDIT, "--card", "WORLD/full"], "cannot be written"),
+    "store is a file": ([*AUDIT, "--store", "WORLD/good.csv"], "is a file"),
+    "long label words": (
+        ["audit", "WORLD/gpt2", "WORLD/good.csv", "--label-words", "1= wonderful,0= bad"],
+        "tokens",
+    ),
+    "one label word": (
+        ["audit", "WORLD/gpt2", "WORLD/good.csv", "--label-words", "1= good"],
+        "at least two",
+    ),
+    "label words of a classifier": ([*AUDIT, "--label-words", "1= a,0= b"], "leave them out"),
+    "template without text": ([*AUDIT, "--template", "It was"], "must hold {text} once"),
+    "template of a classifier": ([*AUDIT, "--template", "{text}!"], "leave it out"),
+    "a label of none": ([*AUDIT, "--label", "x"], "leave label out"),
+    "no threads": ([*AUDIT, "--threads", "0"], "--threads is 0"),
+    "too many threads": ([*AUDIT, "--threads", "99999"], "--threads is 99999"),
+    "soon": ([*AUDIT, "--budget", "soon"], "90s, 5min or 2h"),
+    "no time": ([*AUDIT, "--budget", "0s"], "90s, 5min or 2h"),
+    "unknown device": ([*AUDIT, "--device", "tpu"], "unknown device"),
+    "unknown dtype": ([*AUDIT, "--dtype", "int8"], "unknown dtype"),
+    "too short": ([*AUDIT, "--max-length", "2"], "at least 3"),
+    "negative seed": ([*AUDIT, "--seed", "-1"], "--seed"),
+    "data dir missing": ([*AUDIT, "--data-dir", "none"], "--data-dir"),
+    "a parameter of no corpus": (["audit", "WORLD/bert", "planted", "--param", "x=1"], "'x'"),
+    "no such split": (["audit", "WORLD/bert", "planted", "--split", "best"], "unknown split"),
+    "explain nothing": (["explain", "WORLD/bert", "  "], "the text is empty"),
+    "explain no word": (["explain", "WORLD/bert", "\u200b"], "has a word in it"),
+    "explain the unknown": ([*EXPLAIN, "--explanations", "magic"], "choose one of attention"),
+    "explain no target": ([*EXPLAIN, "--target", "odds"], "unknown target"),
+    "explain no layer": ([*EXPLAIN, "--explanations", "attention:layer=9"], "from 0 to 1"),
+    "explain an empty name": ([*EXPLAIN, "--explanations", "attention,,lrp"], "one comma"),
+    "explain, no threads": ([*EXPLAIN, "--threads", "0"], "--threads is 0"),
+    "check no number": ([*CHECK, "--at-least", "ranking"], "write property=number"),
+    "check in words": ([*CHECK, "--at-least", "ranking=high"], "write property=number"),
+    "check nan": ([*CHECK, "--at-least", "ranking=nan"], "finite"),
+    "check the unknown": ([*CHECK, "--at-least", "beauty=1"], "choose one of agreement"),
+    "no baseline": ([*CHECK, "--baseline", "none.json"], "there is no baseline"),
+    "no verdict": ([*CHECK, "--baseline", "WORLD/verdict.json"], "this verdict has schema"),
+    "a csv for a verdict": ([*CHECK, "--baseline", "WORLD/good.csv"], "this is no verdict"),
+    "bytes for a verdict": ([*CHECK, "--baseline", "WORLD/latin.json"], "is no verdict"),
+    "junit nowhere": ([*CHECK, "--junit", "none/junit.xml"], "a folder that is there"),
+    "baseline nowhere": ([*CHECK, "--write-baseline", "none/x.json"], "a folder that is there"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(
+    name: str, capsys: pytest.CaptureFixture[str], world: Path, tmp_path: Path
+) -> None:
+    """Exit code 2, one sentence on standard error, nothing on standard output, nothing left."""
+    arguments, match = BAD[name]
+    before = sorted(world.rglob("*"))
+    code, out, err = run(capsys, *(each.replace("WORLD", str(world)) for each in arguments))
+    assert (code, out) == (2, ""), err
+    assert err.startswith("error: ") and err.count("\n") == 1 and "Traceback" not in err
+    assert match in err
+    assert err.rstrip().endswith((".", "…"))
+    assert sorted(world.rglob("*")) == before
+    assert not list(tmp_path.glob("**/verdict.json")) + list(tmp_path.glob("**/*.writing"))
+    assert {path.name for path in tmp_path.iterdir()} <= {"heedful-store"}
+    assert not Store(tmp_path / "heedful-store").keys()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_no_gpu(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    code, _, err = run(capsys, "audit", world / "bert", world / "good.csv", "--device", "cuda")
+    assert code == 2 and "use the device cpu" in err
