@@ -58,7 +58,6 @@ ERASURE = {
 }  # fmt: skip
 PLAUSIBLE = {"auprc", "token_f1", "iou_f1", "mass_inside"}
 # Known: a search that finds nothing above the floor divides by nothing in verdict/assess.py.
-NO_GAP = pytest.mark.filterwarnings("ignore:.*encountered in .*:RuntimeWarning")
 FEW = Settings(resamples=100)
 
 
@@ -353,7 +352,6 @@ STRANGE = {
 }  # fmt: skip
 
 
-@NO_GAP
 @pytest.mark.parametrize("which", STRANGE)
 def test_strange_texts(which: str) -> None:
     found = audit(bert(), STRANGE[which], SMALL)
@@ -668,7 +666,6 @@ def test_the_last_look_is_the_last(steps: int) -> None:
     assert min(looks) >= 1 and max(looks) == steps and min(looks.values()) >= 1
 
 
-@NO_GAP
 def test_only_some_groups() -> None:
     rows = [{**row, "why": [[0, 2]]} for row in texts(4)]
     groups = {

@@ -33,7 +33,6 @@ WORDS = [
 FAST = ["--quick", "--explanations", "attention"]
 LEAST = [*FAST, "--only", "interventions"]
 # Known: a search that finds nothing above the floor divides by nothing in verdict/assess.py.
-pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in .*:RuntimeWarning")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

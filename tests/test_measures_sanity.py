@@ -30,6 +30,7 @@ from heedful.saliency.leave_one_out import leave_one_out
 from heedful.saliency.lrp import lrp
 from heedful.types import Batch, Keep, Model
 from heedful.words import to_words, word_mask
+from probing import Bent
 from tiny import pick, rows_of, tiny_batch, tiny_model
 from word_batches import grouped
 
@@ -85,23 +86,21 @@ def test_a_shuffle_is_the_seeds_own() -> None:
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
-class Wrapped:
+class Wrapped(Bent):
     """A model that holds its torch module, as other families do."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
-        self.module = module
+    @property
+    def module(self) -> torch.nn.Module:
+        return self.model
 
 
 def test_a_wrapped_module_is_found_and_nothing_else() -> None:
-    module = torch.nn.Linear(4, 4)
-    before = module.weight.detach().clone()
-    with randomised(Wrapped(module)):  # type: ignore[type-var]
-        assert not torch.equal(module.weight, before)
-    assert torch.equal(module.weight, before)
-    with (
-        pytest.raises(HeedfulError, match="no parameters to randomise"),
-        randomised(bag_of_words()),
-    ):
+    model = tiny_model()
+    before = model.decoder.weight.detach().clone()
+    with randomised(Wrapped(model)):
+        assert not torch.equal(model.decoder.weight, before)
+    assert torch.equal(model.decoder.weight, before)
+    with pytest.raises(HeedfulError, match="no parameters to randomise"), randomised(Bent(model)):
         pass
 
 
@@ -155,7 +154,7 @@ def test_gradients_and_removals_stay_where_they_are_and_products_move(ragged: Ba
 def test_products_move_by_the_gradients_share() -> None:
     """e → e + s adds s · ∂f/∂e to each token's product, and nothing else."""
     model, batch = tiny_model(double=True), tiny_batch((5,))
-    signed = words_of(partial(gradient_input, target=logit, magnitude=False))
+    signed = words_of(partial(gradient_input, target=logit, through_attention=False))
     trace = differentiable(model, batch, through_attention=False)
     slope, _ = embedding_gradient(trace, logit, batch.labels)
     shift = torch.linspace(-1, 3, 5).double()

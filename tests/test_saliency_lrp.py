@@ -91,7 +91,7 @@ def test_the_logits_are_the_models_own(encoder: str, ragged: Batch) -> None:
 def test_a_linear_model_is_explained_by_gradient_times_input(ragged: Batch) -> None:
     """ReLU is all the `cnn` has besides sums, and its slope is its share."""
     model = tiny_model("cnn", double=True)
-    expected = gradient_input(model, ragged, ragged.labels, logit, magnitude=False)
+    expected = gradient_input(model, ragged, ragged.labels, logit, through_attention=False)
     torch.testing.assert_close(lrp(model, ragged, ragged.labels, epsilon=0.0), expected)
     assert not torch.allclose(lrp(model, ragged, ragged.labels, epsilon=0.5), expected)
 

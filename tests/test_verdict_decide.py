@@ -137,3 +137,16 @@ def test_a_single_cluster_decides_nothing() -> None:
     found = weigh(one_cell(triples(5), per_cluster=5), position, 0.5, 0.05, 200, 0)
     assert (found.p_above, found.p_below) == (1.0, 1.0)
     assert math.isnan(found.low)
+
+
+@pytest.mark.parametrize("different", [0, 1, 2, 4])
+def test_a_few_texts_that_differ_do_not_end_all_certainty(different: int) -> None:
+    """Nearly perfect: resamples that miss the texts that differ have no error of their own."""
+    values = np.ones((96, 3))
+    values[:, 1] = 0.0
+    values[:different, 0] = 0.9
+    names = tuple(f"text-{i}" for i in range(96))
+    cell = Cell("m", "", ("a", "floor", "ceiling"), names, values, 0)
+    found = weigh(sample([[cell]], {name: name for name in names}), position, 0.5, 0.05, 999, 0)
+    assert found.p_above < 0.01
+    assert 0.9 < found.low <= found.estimate

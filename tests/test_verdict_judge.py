@@ -55,13 +55,15 @@ def test_where_attention_is_not_needed_the_rest_says_so() -> None:
     ("necessity", "agreement", "ranking", "sensitivity", "expected"),
     [
         (YES, YES, YES, YES, YES),
-        (OPEN, YES, YES, OPEN, YES),
+        (OPEN, YES, YES, YES, YES),
+        (YES, YES, YES, OPEN, YES),
         (YES, YES, YES, NO, OPEN),
         (YES, YES, OPEN, YES, OPEN),
         (YES, YES, Decision.UNUSABLE, YES, OPEN),
         (YES, NO, YES, YES, NO),
         (YES, OPEN, NO, YES, NO),
         (NO, YES, YES, YES, Decision.NOT_NEEDED),
+        (OPEN, YES, YES, OPEN, OPEN),
     ],
 )
 def test_the_rule(

@@ -41,7 +41,7 @@ def heads(table: Table, model: Model, batch: Batch) -> None:
     for (layer, head, statistic), part in found.groupby(["layer", "head", "statistic"]):
         values = part.set_index("example")["value"].loc[list(batch.ids)].to_numpy()
         name = f"{ATTENTION}:layer={layer},head={head}"
-        table.add({f"head_{statistic}": torch.from_numpy(values)}, name)
+        table.add({f"head_{statistic}": torch.tensor(values)}, name)
 
 
 def freedom(table: Table, model: Model, batch: Batch) -> None:
@@ -66,14 +66,9 @@ def sanity(
     }
     for name, values in tau_with_randomised(model, batch, maps).items():
         table.add({"tau_randomised": values}, name)
-    for name, values in moved_by_shift(model, batch, _shiftable(maps)).items():
+    for name, values in moved_by_shift(model, batch, maps).items():
         table.add({"moved_by_shift": values}, name)
 
 
 def _map(model: Model, batch: Batch, each: Named, label: Tensor, target: str) -> Tensor:
     return explain(each.piece, model, batch, label, TARGETS[target], **each.params)
-
-
-def _shiftable(maps: dict[str, WordMap]) -> dict[str, WordMap]:
-    """LRP rewrites the model's own layers and knows nothing of a wrapper around it."""
-    return {name: make for name, make in maps.items() if not name.startswith("lrp")}

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from heedful.auditing import extra
 from heedful.auditing.exclusive import exclusive
 from heedful.auditing.explained import Cost, Explained, explained, floors
 from heedful.auditing.named import Named, fitted, named
@@ -95,7 +96,21 @@ class Measurer:
             exclusive(table, self.model, batch, trace, self.spec)
         if "erasure" in only and "health" in only:
             self._health(table, batch)
+        self._beside(table, batch, trace, label)
         return Part(table.rows(), _maps(batch, maps, mask), found.costs, dict(self.skipped))
+
+    def _beside(self, table: Table, batch: Batch, trace: Trace, label: Tensor) -> None:
+        """What is shown and decides nothing."""
+        only, model = self.spec.only, self.model
+        if "layers" in only:
+            extra.layers(table, model, batch, trace, self.spec.seed)
+        if "heads" in only:
+            extra.heads(table, model, batch)
+        if "null_space" in only:
+            extra.freedom(table, model, batch)
+        if "sanity" in only:
+            given = [each for each in self.wanted if each.name not in self.skipped]
+            extra.sanity(table, model, batch, label, given, self.spec.target)
 
     def _explain(self, batch: Batch, label: Tensor) -> Explained:
         spec = self.spec

@@ -28,8 +28,19 @@ EXPLANATIONS = (
 as much."""
 
 
-GROUPS = ("interventions", "agreement", "erasure", "plausibility", "exclusivity", "health")
-"""What can be measured; `only` some of it costs less, and the rest is "not measured"."""
+GROUPS = (
+    "interventions",
+    "agreement",
+    "erasure",
+    "plausibility",
+    "exclusivity",
+    "health",
+    "layers",
+    "heads",
+)
+"""What is measured; `only` some of it costs less, and the rest is "not measured"."""
+EXTRA = ("sanity", "null_space")
+"""What is measured on request: every map of a randomised model, linear programmes per head."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class AuditSpec:
 
     def __post_init__(self) -> None:
         for name in self.only:
-            if name not in GROUPS:
-                raise unknown_name("group of measures", name, list(GROUPS))
+            if name not in (*GROUPS, *EXTRA):
+                raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
             raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")

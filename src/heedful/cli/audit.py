@@ -26,7 +26,7 @@ from heedful.cli.options import (
     open_store,
 )
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
     from heedful.auditing.result import Audit
@@ -47,6 +47,9 @@ SeedModels = Annotated[
     list[str] | None,
     typer.Option("--seed-model", help="The same model trained with another seed; repeatable."),
 ]
+Extra = Annotated[
+    str | None, typer.Option(help="Measure also sanity (of the maps) or null_space (of heads).")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
 
 
@@ -62,6 +65,7 @@ def audit(
     budget: Budget = None,
     quick: Quick = False,
     only: Only = None,
+    extra: Extra = None,
     seed_model: SeedModels = None,
     card: Annotated[
         Path | None, typer.Option("--card", help="Also write a section for a model card.")
@@ -98,7 +102,7 @@ def audit(
         tuple(param or ()),
     )  # fmt: skip
     spec, must = audit_spec(explanations, also, operators, quick, seed)
-    spec = replace(spec, only=_groups(only)) if only is not None else spec
+    spec = replace(spec, only=_groups(only, extra))
     set_threads(threads)
     if dry_run:
         _dry_run(model, data, spec, options, as_json)
@@ -132,7 +136,6 @@ def audit_spec(
     """The spec, and the explanations that were asked for by name."""
     from heedful.auditing.named import named, names_in
     from heedful.auditing.spec import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
-    from heedful.errors import unknown_name
     from heedful.removal import REMOVALS
 
     asked = names_in(explanations) if explanations is not None else []
@@ -149,15 +152,14 @@ def audit_spec(
     return (_smaller(spec) if quick else spec), frozenset([*asked, *extra])
 
 
-def _groups(text: str) -> tuple[str, ...]:
-    from heedful.auditing.spec import GROUPS
-    from heedful.errors import unknown_name
+def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
+    from heedful.auditing.spec import EXTRA, GROUPS
 
-    chosen = names(text, "--only")
-    for name in chosen:
-        if name not in GROUPS:
-            raise unknown_name("group of measures", name, list(GROUPS))
-    return tuple(chosen)
+    asked = tuple(names(extra, "--extra")) if extra is not None else ()
+    for name in asked:
+        if name not in EXTRA:
+            raise unknown_name("extra group", name, list(EXTRA))
+    return (*(names(only, "--only") if only is not None else GROUPS), *asked)
 
 
 def _smaller(spec: AuditSpec) -> AuditSpec:

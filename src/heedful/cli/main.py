@@ -19,6 +19,7 @@ from heedful.cli.report import report
 from heedful.cli.store import store
 from heedful.cli.study import study
 from heedful.cli.train import train
+from heedful.cli.zoo import zoo
 from heedful.errors import HeedfulError
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.command("audit")(audit)
 app.command("explain")(explain)
 app.command("check")(check)
 app.command("compare")(compare)
+app.command("zoo")(zoo)
 app.command("prepare")(prepare)
 app.command("train")(train)
 app.command("study")(study)

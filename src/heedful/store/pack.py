@@ -14,7 +14,7 @@ from pathlib import Path
 from heedful.errors import HeedfulError
 from heedful.store.store import Store
 
-ROW_KINDS = ("probe", "study")
+ROW_KINDS = ("probe", "study", "audit")
 _CHUNK = 1 << 20
 
 

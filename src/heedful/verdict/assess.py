@@ -217,7 +217,7 @@ def _margins(cell: Cell, question: Question) -> np.ndarray:
         return question.formula(cell.values).value - question.threshold
     value, floor, ceiling = cell.values.T
     gap = ceiling - floor
-    margin = (value - floor - question.threshold * gap) / gap.mean()
+    margin = (value - floor - question.threshold * gap) / (gap.mean() or 1.0)
     return np.where((gap == 0) & (value == floor), np.nan, margin)
 
 

@@ -14,12 +14,13 @@ def overall(statements: Sequence[Statement]) -> Decision:
     1. NOT NEEDED, if necessity is NOT SUPPORTED: attention is not needed here, so these data
        cannot say whether it explains anything.
     2. NOT SUPPORTED, if agreement or ranking is NOT SUPPORTED: the claim needs both.
-    3. SUPPORTED, if agreement and ranking are both SUPPORTED and sensitivity is not
-       NOT SUPPORTED.
+    3. SUPPORTED, if agreement and ranking are both SUPPORTED, sensitivity is not
+       NOT SUPPORTED, and the model was shown to use its attention at all: necessity or
+       sensitivity is SUPPORTED. Weights that mark the right words while nothing reads them
+       explain nothing.
     4. INCONCLUSIVE otherwise; in particular where agreement or ranking was not measured or
        is unusable, or where sensitivity contradicts the two.
 
-    Necessity that is inconclusive or was not measured (no labels) blocks nothing, but is said.
     Exclusivity and stability are reported and never decide; plausibility is another question.
     """
     decision = {each.property: each.decision for each in statements}
@@ -29,7 +30,8 @@ def overall(statements: Sequence[Statement]) -> Decision:
     if Decision.NOT_SUPPORTED in pair:
         return Decision.NOT_SUPPORTED
     both = all(each is Decision.SUPPORTED for each in pair)
-    if both and decision.get("sensitivity") is not Decision.NOT_SUPPORTED:
+    used = [decision.get(name) for name in ("necessity", "sensitivity")]
+    if both and used[1] is not Decision.NOT_SUPPORTED and Decision.SUPPORTED in used:
         return Decision.SUPPORTED
     return Decision.INCONCLUSIVE
 
@@ -57,7 +59,7 @@ def _open(by_name: Mapping[str, Statement]) -> str:
     names = ("agreement", "ranking")
     missing = [n for n in names if not _is(by_name, n, Decision.SUPPORTED)]
     if not missing:
-        return "it orders words well, but moving it hardly moves the output"
+        return "it orders words well, but that the model uses it was not shown"
     said = {n: by_name[n].decision.lower() if n in by_name else "not measured" for n in missing}
     return ", ".join(f"{n} {text}" for n, text in said.items())
 

@@ -67,7 +67,9 @@ def _studentised(
     found: Estimates, again: Estimates, threshold: float, alpha: float, clusters: int
 ) -> Weighed:
     value, error = float(found.value[0]), float(found.error[0])
-    t = _ratio(again.value - value, again.error)
+    # a resample that misses the few texts that differ has no error of its own: its distance
+    # would be infinitely many errors, and one text among a hundred would end all certainty
+    t = _ratio(again.value - value, np.maximum(again.error, _LEAST_ERROR * error))
     t = np.sort(t[~np.isnan(t)])
     observed = float(_ratio(np.array([value - threshold]), np.array([error]))[0])
     if len(t) == 0 or math.isnan(observed):
@@ -132,6 +134,10 @@ def _nothing(sample: Sample, formula: Formula) -> Weighed:
     nan = math.nan
     seeds = len(sample.checkpoints)
     return Weighed(value, nan, nan, 1.0, 1.0, nan, 0.0, sample.clusters, seeds)
+
+
+_LEAST_ERROR = 0.25
+"""A resample's error counts at least this share of the sample's own."""
 
 
 def _ratio(
