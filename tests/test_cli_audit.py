@@ -238,6 +238,20 @@ def test_explain_a_class_by_name(capsys: pytest.CaptureFixture[str], world: Path
     assert "no class 'positive': choose one of LABEL_0, LABEL_1" in err
 
 
+def test_pairs_of_words_are_what_four_removals_give(
+    capsys: pytest.CaptureFixture[str], world: Path
+) -> None:
+    given = ["explain", world / "bert", "a very good film", "--explanations", "occlusion"]
+    code, out, _ = run(capsys, *given, "--pairs", "3", "--json")
+    found = json.loads(out)["interactions"]
+    assert code == 0 and len(found) == 3
+    sizes = [abs(value) for _, _, value in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(one != other for one, other, _ in found)
+    assert "together" in run(capsys, *given, "--pairs", "3")[1]
+    assert "together" not in run(capsys, *given)[1]
+
+
 def test_words_that_were_cut_off_say_so(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     given = ["explain", world / "bert", "a very good film", "--max-length", "4"]
     code, out, _ = run(capsys, *given, "--explanations", "attention")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -12,22 +13,26 @@ import torch
 from heedful.auditing.measure import check_finite
 from heedful.auditing.named import fitted, named, names_in
 from heedful.errors import HeedfulError, unknown_name
+from heedful.measures.interactions import interactions
 from heedful.models.output import TARGETS, probabilities
 from heedful.saliency.explain import explain as scores_of
 from heedful.saliency.prior import fit_prior
-from heedful.subjects import open_subject
+from heedful.subjects import Subject, open_subject
+from heedful.types import Batch
 from heedful.words import word_mask
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Scores are NaN for words that were cut off."""
+    """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
+    with what they do together beyond what each does alone (leave-two-out)."""
 
     words: tuple[str, ...]
     predicted: str
     explained: str
     probability: float
     scores: Mapping[str, tuple[float, ...]]
+    interactions: tuple[tuple[str, str, float], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -36,6 +41,7 @@ class Explanation:
             "explained": self.explained,
             "probability": self.probability,
             "scores": {name: list(values) for name, values in self.scores.items()},
+            "interactions": [list(each) for each in self.interactions],
         }
 
     def _repr_html_(self) -> str:
@@ -59,9 +65,11 @@ def explain(
     explanations: str | tuple[str, ...] = ("attention", "integrated_gradients"),
     target: str = "probability",
     of: str | None = None,
+    pairs: int = 0,
     **options: Any,
 ) -> Explanation:
-    """`of` is the class to explain by name; the predicted one if it is left out."""
+    """`of` is the class to explain by name; the predicted one if it is left out. `pairs` of
+    the top words of the first explanation are taken out together, to see them interact."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))
     names = names_in(explanations) if isinstance(explanations, str) else explanations
@@ -79,11 +87,13 @@ def explain(
         label = torch.full_like(predicted, _class(subject.label_names, of, int(predicted[0])))
         prior = fit_prior([batch])
         there = word_mask(batch.texts["a"])[0]
-        found = {}
+        found: dict[str, tuple[float, ...]] = {}
+        first: torch.Tensor | None = None
         for each in (fitted(one, prior) for one in wanted):
             work = (each.piece, subject.model, batch, label, TARGETS[target])
-            words = scores_of(*work, **each.params)[0]
-            shown = words.masked_fill(~there, torch.nan).tolist()
+            scores = scores_of(*work, **each.params)
+            first = scores if first is None else first
+            shown = scores[0].masked_fill(~there, torch.nan).tolist()
             found[each.name] = tuple(_padded(shown, len(subject.documents[0].surface)))
         return Explanation(
             subject.documents[0].surface,
@@ -91,7 +101,29 @@ def explain(
             _name(subject.label_names, int(label[0])),
             float(p[0, int(label[0])]),
             found,
+            _together(subject, batch, label, first, target, pairs),
         )
+
+
+def _together(
+    subject: Subject,
+    batch: Batch,
+    label: torch.Tensor,
+    scores: torch.Tensor | None,
+    target: str,
+    top: int,
+) -> tuple[tuple[str, str, float], ...]:
+    """The strongest first."""
+    if top < 2 or scores is None:
+        return ()
+    found = interactions(subject.model, batch, label, scores.abs(), TARGETS[target], top)
+    words, surface = found.words[0].tolist(), subject.documents[0].surface
+    pairs = [
+        (surface[words[i]], surface[words[j]], float(found.values[0, i, j]))
+        for i, j in combinations(range(len(words)), 2)
+        if words[i] >= 0 and words[j] >= 0
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -abs(pair[2])))
 
 
 def _class(names: tuple[str, ...], of: str | None, predicted: int) -> int:

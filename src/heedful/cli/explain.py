@@ -33,6 +33,9 @@ def explain(
     of: Annotated[
         str | None, typer.Option("--of", help="The class to explain; else the predicted one.")
     ] = None,
+    pairs: Annotated[
+        int, typer.Option(min=0, max=20, help="Also how so many top words interact, in pairs.")
+    ] = 0,
     label: on.Label = None,
     label_words: on.LabelWords = None,
     template: on.Template = "{text}",
@@ -54,7 +57,7 @@ def explain(
         seed=seed, label=label, label_words=label_words, template=template,
         max_length=max_length, dtype=dtype, device=device, store=store,
     )  # fmt: skip
-    found = run(model, text, text_b, explanations, target, of, **options.given())
+    found = run(model, text, text_b, explanations, target, of, pairs, **options.given())
     if as_json:
         show_json("explain", found.to_dict())
         return
@@ -65,6 +68,11 @@ def explain(
         show(name)
         for word, score in zip(found.words, scores, strict=True):
             show(_line(word, score, scores))
+    if found.interactions:
+        show("")
+        show("together, beyond what each does alone")
+        for one, other, value in found.interactions:
+            show(f"  {one} + {other}  {value:+.4f}")
 
 
 def _line(word: str, score: float, scores: Any) -> str:
