@@ -355,3 +355,12 @@ def test_a_real_model() -> None:
         assert sorted(set(row.words[row.mask])) == list(range(subject.documents[0].length))
         assert (np.diff(row.words[row.mask]) >= 0).all()
     refused(folder, r"\(BertModel\) neither classifies")
+
+
+def test_a_model_in_training_is_asked_without_dropout_and_left_in_training() -> None:
+    model, tokenizer = pair(hidden_dropout_prob=0.5)
+    model.train()
+    with open_subject((model, tokenizer), ROWS) as subject:
+        batch = subject.encode([0, 1, 2])
+        assert torch.equal(subject.model(batch).logits, subject.model(batch).logits)
+    assert model.training and all(each.training for each in model.modules())

@@ -215,12 +215,12 @@ def test_nothing_above_the_floor_is_not_recommended() -> None:
 
 
 def test_an_explanation_made_by_an_operator_is_ranked_by_the_other() -> None:
-    rows = rows_of(World(truth=0.3, others={"occlusion:mask": 0.6, "lrp": 0.5}))
-    cheat = (rows["explanation"] == "occlusion:mask") & (rows["operator"] == "mask")
+    rows = rows_of(World(truth=0.3, others={"occlusion:operator=mask": 0.6, "lrp": 0.5}))
+    cheat = (rows["explanation"] == "occlusion:operator=mask") & (rows["operator"] == "mask")
     better = rows["value"] + np.where(rows["measure"].isin(["comprehensiveness"]), 5.0, 0.0)
     found = judge(rows.assign(value=rows["value"].mask(cheat, better)), settings=QUICK)
     ranked = {each.explanation: each.position for each in found.recommendation.ranked}
-    assert ranked["occlusion:mask"] == pytest.approx(0.6, abs=0.06)
+    assert ranked["occlusion:operator=mask"] == pytest.approx(0.6, abs=0.06)
 
 
 def test_halves_are_even_and_whole() -> None:
@@ -278,3 +278,25 @@ def test_a_verdict_needs_no_torch() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("explanation", "operator"),
+    [
+        ("occlusion", "delete"),
+        ("occlusion:operator=mask", "mask"),
+        ("occlusion:magnitude=True", "delete"),
+        ("occlusion:operator=mask,magnitude=True", "mask"),
+        ("lime", "mask"),
+        ("kernel_shap:samples=20,operator=delete", "delete"),
+        ("attention", ""),
+    ],
+)
+def test_who_made_an_explanation(explanation: str, operator: str) -> None:
+    assert Settings().maker(explanation) == operator
+
+
+def test_the_digest_does_not_know_when_it_was_looked() -> None:
+    first = Settings(importance=("a", "b")).digest()
+    assert Settings(importance=("b", "a"), look=2, looks=4).digest() == first
+    assert Settings(alpha=0.01).digest() != first

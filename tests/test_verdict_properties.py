@@ -85,24 +85,10 @@ def test_one_operator_is_not_enough() -> None:
 
 def test_never_scored_by_the_operator_that_made_it() -> None:
     rows = rows_of(SMALL)
-    rows["explanation"] = rows["explanation"].replace("attention", "occlusion:mask")
-    found = statements(rows, replace(QUICK, on_trial="occlusion:mask"))["ranking"]
+    rows["explanation"] = rows["explanation"].replace("attention", "occlusion:operator=mask")
+    found = statements(rows, replace(QUICK, on_trial="occlusion:operator=mask"))["ranking"]
     assert {part.operator for part in found.parts} == {"delete"}
     assert found.decision is Decision.INCONCLUSIVE
-
-
-@pytest.mark.parametrize(
-    ("name", "maker"),
-    [
-        ("occlusion:mask", "mask"),
-        ("occlusion:operator=unk", "unk"),
-        ("occlusion", "delete"),
-        ("leave_one_out", "delete"),
-        ("attention", ""),
-    ],
-)
-def test_who_made_it(name: str, maker: str) -> None:
-    assert Settings().maker(name) == maker
 
 
 def test_no_gap_is_unusable() -> None:

@@ -97,9 +97,9 @@ def _numbers(
     yield from _agreement(world, effect, random)
     yield "attention", "", "tvd_permuted", np.clip(random.normal(world.tvd, 0.05, n), 0, 1)
     spread = random.uniform(0.8, 1.2, n)
-    yield "attention", "", "js_top", (0.05 + world.tvd) ** 2 / 2 * spread
-    yield "attention", "", "js_random", 0.05**2 / 2 * spread
-    yield "attention", "", "js_best", (0.1 + world.tvd) ** 2 / 2 * spread
+    yield "attention", "", "tvd_top", (0.05 + world.tvd) * spread
+    yield "attention", "", "tvd_random", 0.05 * spread
+    yield "attention", "", "tvd_best", (0.1 + world.tvd) * spread
     yield from _erasure(world, effect, random)
     for name, mean in {"random": 0.2, "prior": 0.25, "attention": 0.25 + world.auprc}.items():
         yield name, "", "auprc", mean + effect + random.normal(0, 0.05, n)

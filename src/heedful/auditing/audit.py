@@ -223,7 +223,10 @@ def _judge(
 
 
 def _rows(parts: list[Part]) -> pd.DataFrame:
-    return ordered(pd.concat([each.rows for each in parts], ignore_index=True))
+    """Without those of explanations that were skipped on some texts: an explanation is
+    measured on all texts or on none."""
+    rows = pd.concat([each.rows for each in parts], ignore_index=True)
+    return ordered(rows[~rows["explanation"].isin(list(_skipped(parts)))])
 
 
 def _skipped(parts: list[Part]) -> dict[str, str]:

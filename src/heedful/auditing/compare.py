@@ -10,7 +10,9 @@ import pandas as pd
 from heedful.auditing.result import Audit
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.bootstrap import bootstrap_means
+from heedful.verdict.card import escape
 
+LOWER_IS_BETTER = frozenset({"sufficiency", "deletion_auc", "flip_share", "flip_censored"})
 COLUMNS = ["audit", "explanation", "measure", "operator", "mean", "low", "high", "n"]
 
 
@@ -34,9 +36,13 @@ def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: in
     if operator is not None and rows.size and operator not in operators:
         raise unknown_name("operator", operator, operators)
     if operator is None and len(operators) > 1:
-        raise HeedfulError(f"{measure} was measured with {', '.join(operators)}: choose one.")
+        raise HeedfulError(
+            f"{measure} was measured with {', '.join(operators)}: choose one with --operator."
+        )
     if operator is not None:
         rows = rows[rows["operator"] == operator]
+    if measure == "flip_share":
+        rows = _never_is_all(rows, audit.rows)
     wide = rows.pivot_table(
         index="cluster", columns="explanation", values="value", aggfunc="mean", dropna=False
     )
@@ -56,11 +62,20 @@ def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: in
             "n": np.isfinite(values).sum(axis=0),
         }
     )
-    return table.sort_values("mean", ascending=False, kind="stable").reset_index(drop=True)
+    up = measure in LOWER_IS_BETTER
+    return table.sort_values("mean", ascending=up, kind="stable").reset_index(drop=True)
+
+
+def _never_is_all(rows: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
+    """A decision that never flips counts as all words: censored, not dropped."""
+    place = ["example", "explanation", "operator"]
+    censored = every[(every["model"] == "base") & (every["measure"] == "flip_censored")]
+    never = rows.merge(censored[[*place, "value"]], on=place, how="left", suffixes=("", "_never"))
+    return never.assign(value=never["value"].mask(never["value_never"] == 1.0, 1.0))
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    """Explanations down, audits across: mean [low, high]."""
+    """Explanations down, the best first; audits across: mean [low, high]."""
     audits = list(dict.fromkeys(table["audit"]))
     cell = {
         (
@@ -69,12 +84,15 @@ def to_markdown(table: pd.DataFrame) -> str:
         ): f"{row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
         for row in table.to_dict("records")
     }
-    order = table.groupby("explanation")["mean"].mean().sort_values(ascending=False).index
+    up = bool(set(table["measure"]) & LOWER_IS_BETTER)
+    order = table.groupby("explanation")["mean"].mean().sort_values(ascending=up).index
     lines = [
-        "| explanation | " + " | ".join(audits) + " |",
+        "| explanation | " + " | ".join(escape(each) for each in audits) + " |",
         "|---|" + "---|" * len(audits),
         *(
-            f"| {name} | " + " | ".join(cell.get((each, name), "–") for each in audits) + " |"
+            f"| {escape(str(name))} | "
+            + " | ".join(cell.get((each, name), "–") for each in audits)
+            + " |"
             for name in order
         ),
     ]

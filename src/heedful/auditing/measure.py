@@ -16,7 +16,7 @@ from heedful.auditing.explained import Cost, Explained, explained, floors
 from heedful.auditing.named import Named, fitted, named
 from heedful.auditing.spec import ATTENTION, CEILING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
 from heedful.measures.agreement import agreement
 from heedful.measures.ceiling import Search, ceilings
 from heedful.measures.curves import Grid, curves_of
@@ -25,8 +25,7 @@ from heedful.measures.interventions import Intervention, effect
 from heedful.measures.plausibility import plausibility_of
 from heedful.measures.randomised import randomised
 from heedful.measures.replaced import base_trace
-from heedful.measures.sensitivity import erasure as erased_items
-from heedful.measures.sensitivity import tvd_permuted
+from heedful.measures.sensitivity import erasures, tvd_permuted
 from heedful.models.output import TARGETS, probabilities
 from heedful.randomness import stable_hash
 from heedful.removal.memory import Memory
@@ -61,8 +60,6 @@ class Measurer:
         must: frozenset[str] = frozenset(),
     ) -> None:
         """`checked` are the texts whose measures are held against a randomised model's."""
-        if spec.target not in TARGETS:
-            raise unknown_name("target", spec.target, list(TARGETS))
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked = checked
         self.wanted = [
@@ -137,9 +134,11 @@ class Measurer:
             if labelled:
                 table.add({"correct": after.predicted == batch.labels}, operator=name)
         moved = tvd_permuted(self.model, batch, self.spec.permutations, self.spec.seed, trace)
-        items = erased_items(self.model, batch, self.spec.seed, trace)
-        table.add({"tvd_permuted": moved, "js_top": items.top}, ATTENTION)
-        table.add({"js_random": items.random, "js_best": items.best}, ATTENTION)
+        table.add({"tvd_permuted": moved}, ATTENTION)
+        items = erasures(self.model, batch, self.spec.seed, trace)
+        for name, each in zip(("js", "tvd"), items, strict=True):
+            found = {"top": each.top, "random": each.random, "best": each.best}
+            table.add({f"{name}_{item}": value for item, value in found.items()}, ATTENTION)
 
     def _agreement(self, table: Table, maps: Mapping[str, Tensor], mask: Tensor) -> None:
         """τ of every map with each importance measure; magnitudes, as attention has no sign."""
@@ -222,7 +221,7 @@ def check_finite(p: Tensor, ids: tuple[str, ...]) -> None:
         )
 
 
-WEIGHTS = frozenset({"attention", "rollout", "effective_attention", "value_norm"})
+WEIGHTS = frozenset({"attention", "rollout", "value_norm"})
 
 
 def _facts(batch: Batch, clusters: tuple[str, ...], p: Tensor, mask: Tensor) -> Facts:

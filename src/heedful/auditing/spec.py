@@ -64,5 +64,9 @@ class AuditSpec:
         for name in self.only:
             if name not in (*GROUPS, *EXTRA):
                 raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
+        if self.target not in ("probability", "logit"):
+            raise unknown_name("target of an audit", self.target, ["probability", "logit"])
+        if not self.importance or not 0 <= self.epsilon < 1:
+            raise HeedfulError("give at least one importance measure, and an epsilon below 1.")
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
             raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")

@@ -145,6 +145,8 @@ def audit_spec(
     for name in chosen:
         named(name)
     ways = tuple(names(operators, "--operators"))
+    if len(ways) < 2:
+        raise HeedfulError(f"--operators is {operators!r}: give at least two, such as delete,mask.")
     for way in ways:
         if way not in REMOVALS:
             raise unknown_name("removal operator", way, list(REMOVALS))

@@ -20,12 +20,17 @@ SCHEMA_VERSION = 1
 
 def say(line: str) -> None:
     """For people: to standard error, so that --json stays clean."""
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{_harmless(line)}\n")
     sys.stderr.flush()
 
 
 def show(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"{_harmless(line)}\n")
+
+
+def _harmless(line: str) -> str:
+    """Names from data and models may hold control characters, which a terminal would obey."""
+    return "".join(c if c in "\n\t" or c.isprintable() or ord(c) > 0x9F else "\ufffd" for c in line)
 
 
 def show_json(verb: str, value: dict[str, Any]) -> None:

@@ -119,7 +119,7 @@ def ranking(
     if not mask.shape[1]:
         return mask.long()
     scores = scores.to(mask.device)
-    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32], own_scale=True)
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
     chance = keyed_uniform(example_keys(seed, ids, "order").to(mask.device), (mask.shape[1],))
     return (ranks + chance).argsort(dim=-1, descending=True).argsort(dim=-1)
 

@@ -45,7 +45,7 @@ def plausibility(
     rationale = rationale & mask
     size = rationale.sum(-1)
     top = (ranking(scores, mask, ids, seed) < size[:, None]) & mask
-    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32], own_scale=True)
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
     values = {
         "auprc": auprc(ranks, rationale, mask),
         "token_f1": token_f1(top, rationale, mask),

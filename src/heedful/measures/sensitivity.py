@@ -6,6 +6,7 @@ Distances between outputs are JSD in nats for erasures (serrano2019), TVD for pe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -36,7 +37,8 @@ from heedful.words import to_words
 
 @dataclass(frozen=True)
 class Erasure:
-    """JSD of the output when one word is erased from attention and the rest renormalised.
+    """How far the output moves when one word is erased from attention and the rest
+    renormalised: JSD (serrano2019), or TVD.
 
     `top` has most attention, `random` is any other (NaN in a text of one word), `best` moves
     the output most; `each` has them all, zero where there is no word."""
@@ -48,17 +50,29 @@ class Erasure:
 
 
 def erasure(model: Model, batch: Batch, seed: int = 0, trace: Trace | None = None) -> Erasure:
-    """Each word in turn: a product for linear sites, else one resumed pass per word."""
+    """By JSD."""
+    return erasures(model, batch, seed, trace)[0]
+
+
+def erasures(
+    model: Model, batch: Batch, seed: int = 0, trace: Trace | None = None
+) -> tuple[Erasure, Erasure]:
+    """By JSD and by TVD. Each word in turn: a product for linear sites, else one resumed pass
+    per word."""
     trace = trace or base_trace(model, batch)
     site = main_site(model)
     there, tokens = words_of(batch)
     weights, rows = trace.weights[site.name].double(), reading(trace, site)
     tries = (without_word(weights, rows, gone) for gone in tokens.unbind(1))
-    moved = jsd(outputs(model, batch, trace, tries), original(trace, site)[:, None])
-    each = moved.masked_fill(~there, 0.0)
+    after, before = outputs(model, batch, trace, tries), original(trace, site)[:, None]
     top = top_word(trace, site, batch)
     other = _other_word(there, top, batch, seed)
-    return Erasure(_pick(each, top), _pick(each, other), each.amax(-1), each)
+
+    def by(distance: Callable[[Tensor, Tensor], Tensor]) -> Erasure:
+        each = distance(after, before).masked_fill(~there, 0.0)
+        return Erasure(_pick(each, top), _pick(each, other), each.amax(-1), each)
+
+    return by(jsd), by(tvd)
 
 
 def top_word(trace: Trace, site: SiteSpec, batch: Batch) -> Int[Tensor, " b"]:

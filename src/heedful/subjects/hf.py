@@ -12,6 +12,7 @@ from heedful.models.hf.heads import classes, label_words, next_token
 from heedful.subjects.digest import tokenizer_digest, weights_digest
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import encode_documents
+from heedful.subjects.evaluating import evaluating
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.limits import fillers, longest
 from heedful.subjects.loading import Loading
@@ -43,7 +44,10 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         _key(loaded, task, loading, limit),
         documents.dropped,
     )
-    with _asked(loaded, task, draft, documents, loading) as subject:
+    with (
+        evaluating(loaded.module),
+        _asked(loaded, task, draft, documents, loading) as subject,
+    ):
         yield subject
 
 

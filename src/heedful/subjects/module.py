@@ -14,6 +14,7 @@ from heedful.subjects.digest import tokens_digest, weights_digest
 from heedful.subjects.document import Document, Span
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import words_of
+from heedful.subjects.evaluating import evaluating
 from heedful.subjects.loading import Loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row, truncation
@@ -73,7 +74,8 @@ def open_module(
         row.cut(loading.max_length) if short and loading.max_length else row
         for row, short in zip(rows, cut, strict=True)
     ]
-    yield _subject(adapter, model, documents, rows, cut, loading)
+    with evaluating(model):
+        yield _subject(adapter, model, documents, rows, cut, loading)
 
 
 def _subject(

@@ -90,7 +90,8 @@ def _ranked(best: str, part: Contenders, cluster_of: Clusters, chosen: Settings)
     for name in names:
         value, low, high = closed(sample([part[name]], cluster_of), position, chosen.alpha)
         gap = behind[name][0] if name != best else 0.0
-        found.append(Ranked(name, value, low, high, gap, name not in apart))
+        tied = name == best or (name not in apart and not np.isnan(gap))
+        found.append(Ranked(name, value, low, high, gap, tied))
     return sorted(found, key=lambda each: (each.explanation != best, -each.position))
 
 

@@ -32,8 +32,13 @@ plausibility: 0.05 of AUPRC above the better floor, about what separates neighbo
     published tables of rationales.
 """
 
-MADE_BY: Mapping[str, str] = {"leave_one_out": "delete", "occlusion": "delete"}
-"""Explanations made by taking words away, and how. `occlusion:mask` says it itself."""
+MADE_BY: Mapping[str, str] = {
+    "leave_one_out": "delete",
+    "occlusion": "delete",
+    "lime": "mask",
+    "kernel_shap": "mask",
+}
+"""Explanations made by taking words away, and how where `:operator=…` does not say it."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +87,20 @@ class Settings:
 
     def maker(self, explanation: str) -> str:
         """The operator that made an explanation, which must not be the one that scores it."""
-        name, _, operator = explanation.partition(":")
-        if name == "occlusion" and operator:
-            return operator.removeprefix("operator=")
-        return self.made_by.get(explanation, "")
+        name, _, given = explanation.partition(":")
+        if name not in self.made_by:
+            return ""
+        told = [part.partition("=")[2] for part in given.split(",") if part[:9] == "operator="]
+        return told[-1] if told else self.made_by[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with every smallest effect spelled out."""
         return json.loads(json.dumps({**asdict(self), "effects": {**EFFECTS, **self.effects}}))  # type: ignore[no-any-return]
 
     def digest(self) -> str:
-        """16 hexadecimal digits: the same for the same settings, however they were spelled."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        """16 hexadecimal digits: the same for the same settings, however they were spelled and
+        whenever it was looked."""
+        kept = {name: value for name, value in self.to_dict().items() if name[:4] != "look"}
+        kept["importance"] = sorted(kept["importance"])
+        text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

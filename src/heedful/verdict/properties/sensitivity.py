@@ -28,7 +28,7 @@ def sensitivity(table: Table, chosen: Settings) -> Statement:
         what="ways to move attention",
     )
     found = assess(question, table, lambda model: tuple(_cells(table, model, chosen)), chosen)
-    best = [_as_tvd(_column(table, model, "js_best", chosen)) for model in table.checkpoints]
+    best = [_column(table, model, "tvd_best", chosen) for model in table.checkpoints]
     known = [float(each.mean()) for each in best if each.notna().any()]
     return replace(found, ceiling=float(np.mean(known))) if known else found
 
@@ -40,9 +40,9 @@ def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
     if not permuted.empty:
         nothing = pd.Series(0.0, index=permuted.index)
         yield cell("permuted", "", [(chosen.on_trial, permuted), ("uniform weights", nothing)])
-    top, other = (_column(table, model, name, chosen) for name in ("js_top", "js_random"))
+    top, other = (_column(table, model, name, chosen) for name in ("tvd_top", "tvd_random"))
     if not (top.empty or other.empty):
-        columns = [("heaviest item", _as_tvd(top)), ("random item", _as_tvd(other))]
+        columns = [("heaviest item", top), ("random item", other)]
         yield cell("heaviest item erased", "", columns)
 
 
@@ -51,9 +51,3 @@ def _column(table: Table, model: str, measure: str, chosen: Settings) -> pd.Seri
     if chosen.on_trial in wide.columns:
         return wide[chosen.on_trial]
     return pd.Series(dtype="float64")
-
-
-def _as_tvd(js: pd.Series) -> pd.Series:
-    """√(2·JS): the largest TVD a Jensen–Shannon divergence (in nats) allows, by Pinsker's
-    inequality on both halves. It puts both ways to move weights on one scale."""
-    return (2 * js.clip(lower=0.0)).pow(0.5)
