@@ -12,6 +12,7 @@ steps as bring every text within Heedful's default tolerance.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,11 @@ def captum_rows(quick: bool) -> list[Row]:
     theirs = plain(module)
     with attach(module, FILLERS) as model:
         batch = _labelled(model, texts(size, module.config.vocab_size), size)
-        return list(_rows(Trial(model, theirs, batch, size, name, quick)))
+        found = []
+        for row in _rows(Trial(model, theirs, batch, size, name, quick)):
+            print(f"{row.part}: {row.ratio:.2f}×", file=sys.stderr, flush=True)
+            found.append(row)
+        return found
 
 
 @dataclass(frozen=True)
