@@ -602,6 +602,7 @@ def test_what_was_left_out_is_refused_once_it_is_asked_for(tmp_path: Path) -> No
     given: dict[str, Any] = {"model": bert(), "data": texts(4), "spec": spec}
     found = audit(**given, plan=Plan(Store(tmp_path)))
     assert "choose one from 0 to 1" in found.facts["skipped"]["attention:layer=9"]
+    assert "attention:layer=9" not in set(found.rows["explanation"])
     must = frozenset({"attention:layer=9"})
     for store in (Store(tmp_path), None):
         with pytest.raises(HeedfulError, match="no layer 9: choose one from 0 to 1"):

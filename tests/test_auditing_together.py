@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 
+from heedful.auditing.audit import _rows
 from heedful.auditing.compare import compare, to_markdown
+from heedful.auditing.measure import Part
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
 from heedful.errors import HeedfulError
@@ -36,7 +38,7 @@ def audit(seed: int, shift: float = 0.0) -> Audit:
         for name, level in (("attention", 0.5 + shift), ("random", 0.1), ("search", 0.9))
         for operator in ("delete", "mask")
     ]
-    maps = [random.dirichlet(np.ones(4)) for _ in ids]
+    maps = [0.3 * random.dirichlet(np.ones(4)) for _ in ids]  # the rest is on special tokens
     table = pd.concat(rows, ignore_index=True)
     return Audit(
         judge(table),
@@ -44,7 +46,7 @@ def audit(seed: int, shift: float = 0.0) -> Audit:
         pd.DataFrame({"example": ids, "explanation": "attention", "scores": maps}),
         pd.DataFrame(columns=["explanation", "milliseconds_per_text", "passes_per_text"]),
         pd.DataFrame({"example": ids}),
-        {"model": "made up"},
+        {"model": "made up", "classes": ["no", "yes"]},
     )
 
 
@@ -105,3 +107,39 @@ def test_a_measure_that_is_not_there_lists_those_that_are() -> None:
         compare({"one": audit(0)}, "comprehensiveness")
     with pytest.raises(HeedfulError, match="unknown operator 'unk'"):
         compare({"one": audit(0)}, "comprehensiveness", "unk")
+
+
+def test_an_explanation_is_measured_on_all_texts_or_on_none() -> None:
+    whole = audit(0)
+    half = whole.rows["example"] < "text-2"
+    parts = [
+        Part(whole.rows[half], whole.maps, {}, {}),
+        Part(whole.rows[~half], whole.maps, {}, {"random": "failed on one text."}),
+    ]
+    assert set(_rows(parts)["explanation"]) == {"attention", "search"}
+    assert set(_rows(parts[:1])["explanation"]) == {"attention", "random", "search"}
+
+
+def test_lower_is_better_for_some_measures() -> None:
+    one = audit(0)
+    rows = one.rows.assign(measure="sufficiency")
+    table = compare({"one": Audit(one.verdict, rows, *_rest(one))}, "sufficiency", "delete")
+    assert list(table["explanation"]) == ["random", "attention", "search"]
+    assert to_markdown(table).splitlines()[2].startswith("| random |")
+
+
+def test_a_decision_that_never_flips_counts_as_all_words() -> None:
+    one = audit(0)
+    shares = one.rows.assign(measure="flip_share", value=0.5)
+    never = shares["example"] == "text-0"
+    shares.loc[never, "value"] = np.nan
+    censored = shares.assign(measure="flip_censored", value=never.astype(float))
+    rows = pd.concat([shares, censored], ignore_index=True)
+    table = compare({"one": Audit(one.verdict, rows, *_rest(one))}, "flip_share", "delete")
+    assert table["n"].tolist() == [TEXTS] * 3
+    assert table["mean"].tolist() == pytest.approx([(0.5 * (TEXTS - 1) + 1) / TEXTS] * 3)
+
+
+def test_names_do_not_break_the_table() -> None:
+    text = to_markdown(compare({"a|b": audit(0)}, "comprehensiveness", "mask"))
+    assert text.splitlines()[0] == r"| explanation | a\|b |"

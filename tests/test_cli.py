@@ -253,3 +253,13 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys)
     assert code == 0
     assert "study" in out
+
+
+def test_what_data_says_a_terminal_does_not_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    from heedful.cli.terminal import say, show
+
+    show("a\x1b[31mred\x07 \u200e naïve\tτ 猫")
+    say("\x9b1m done")
+    captured = capsys.readouterr()
+    assert captured.out == "a\ufffd[31mred\ufffd \u200e naïve\tτ 猫\n"
+    assert captured.err == "\ufffd1m done\n"

@@ -350,6 +350,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown head": ([*AUDIT, *LEAST[:-3], "attention:head=99"], "choose one from 0 to 1"),
     "empty name": ([*AUDIT, "--also", "lime,,lrp"], "separate names by one comma"),
     "unknown operator": ([*AUDIT, "--operators", "burn,delete"], "choose one of"),
+    "one operator": ([*AUDIT, "--operators", "delete"], "at least two"),
     "operator twice": ([*AUDIT, "--operators", "delete,delete"], "twice"),
     "unknown inner operator": ([*AUDIT, "--also", "occlusion:operator=burn"], "unknown"),
     "unknown group": ([*AUDIT, "--only", "magic"], "choose one of agreement"),

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from heedful.edits.custom import custom
 from heedful.edits.detach import detach
+from heedful.edits.held import held
 from heedful.edits.permute import permute
 from heedful.edits.uniform import uniform
 from heedful.errors import HeedfulError
 from heedful.models.hf.attach import attach
-from heedful.models.hf.held import held
 from heedful.types import Edit, Keep, SiteCall
 from test_hf_forward import batch_for
 from tiny import tiny_batch, tiny_model

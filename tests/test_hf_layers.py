@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from heedful.edits.custom import custom
+from heedful.edits.held import held
 from heedful.edits.permute import permute
 from heedful.edits.uniform import uniform
 from heedful.models.hf.attach import attach
-from heedful.models.hf.held import held
 from heedful.models.hf.layers import Notes, layers_of
 from heedful.models.hf.model import HuggingFace
 from heedful.types import Keep

@@ -149,7 +149,7 @@ class Trace:
     embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
     encoding: Any = None
-    """The family's own; what `without_each` goes on from."""
+    """The family's own; what `without_each` and `resume` go on from."""
     values: Mapping[str, Float[Tensor, "b h _k _d"]] = field(default_factory=dict)
     readers: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
 

@@ -32,7 +32,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 2
+VERSION = 3
 LOOKS = 4
 MANY_CLASSES = 1000
 
@@ -162,7 +162,7 @@ class _Trial:
     def judge(self, parts: list[Part], settings: Settings, look: int) -> Verdict:
         looks = LOOKS if self.plan.budget else 1
         chosen = replace(settings, look=min(look, looks), looks=looks)
-        return _judge(_rows(parts), _costs(parts), self.facts(_skipped(parts), parts), chosen)
+        return judge_rows(_rows(parts), _costs(parts), self.facts(_skipped(parts), parts), chosen)
 
     def facts(self, skipped: Mapping[str, str], parts: list[Part] | None = None) -> dict[str, Any]:
         """`parts` are those measured so far, left out where all texts are."""
@@ -204,7 +204,7 @@ class _Trial:
         self._refuse(skipped)
         rows, maps, costs = (run.table(name) for name in ("rows", "maps", "costs"))
         facts = self.facts(skipped)
-        verdict = _judge(rows, costs, facts, settings)
+        verdict = judge_rows(rows, costs, facts, settings)
         return Audit(verdict, rows, maps, costs, _documents(self.subject.documents), facts)
 
 
@@ -213,7 +213,7 @@ def spec_digest(spec: AuditSpec) -> str:
     return run_key("spec", asdict(spec)).removeprefix("spec-")
 
 
-def _judge(
+def judge_rows(
     rows: pd.DataFrame, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
 ) -> Verdict:
     """A vocabulary as classes would make up most of a verdict; the audit's facts have it."""

@@ -8,6 +8,7 @@ from torch import Tensor
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
 from heedful.measures.exclusivity import ExclusivityParams, exclusivity
+from heedful.measures.reachable import reachable
 from heedful.probes.furthest import band, furthest
 from heedful.saliency.attention import main_site
 from heedful.types import Batch, Model, Trace
@@ -17,7 +18,8 @@ def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: Audi
     """Reported, never required. What is searched is a lower bound, and named so."""
     linear = main_site(model).linear and trace.logits.shape[-1] <= 2
     if linear:
-        table.add(_exact(model, trace, spec.epsilon), ATTENTION)
+        exact = _exact(model, trace, spec.epsilon)
+        table.add({**exact, "reachable": reachable(model, batch, trace)}, ATTENTION)
     else:
         params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
         found = exclusivity(model, batch, params, trace)
@@ -29,8 +31,7 @@ def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: Audi
 
 
 def _exact(model: Model, trace: Trace, epsilon: float) -> dict[str, Tensor]:
-    """For one logit after a linear site, or the difference of two; and whether any attention
-    could change the decision at all."""
+    """For one logit after a linear site, or the difference of two."""
     name = main_site(model).name
     z, bias = _one_logit(trace, name)
     weights = trace.weights[name][:, 0, 0].double()
@@ -40,12 +41,9 @@ def _exact(model: Model, trace: Trace, epsilon: float) -> dict[str, Tensor]:
     best = furthest(z, mask, low, high, weights[:, None]).value
     free = torch.full_like(low, torch.inf)
     most = furthest(z, mask, -free, free, weights[:, None]).value
-    lowest = z.masked_fill(~mask, torch.inf).amin(-1) + bias
-    highest = z.masked_fill(~mask, -torch.inf).amax(-1) + bias
     return {
         "jsd_same_output": best,
         "jsd_same_output_ratio": torch.where(most > 0, best / most, torch.nan),
-        "reachable": torch.where(logit > 0, lowest <= 0, highest > 0).double(),
     }
 
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.stats import kendalltau
 
+from heedful.auditing.audit import judge_rows
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
+from heedful.metrics.jsd import jsd
 from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import judge
 
 
 def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audit:
@@ -34,7 +36,7 @@ def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audi
     rows = ordered(pd.concat([first.rows, *kept, alike], ignore_index=True))
     chosen = replace(settings, importance=settings.importance or _importance(first.rows))
     facts = {**first.facts, "checkpoints": len(audits)}
-    verdict = judge(rows, first.costs, facts, chosen)
+    verdict = judge_rows(rows, first.costs, facts, chosen)
     return replace(first, verdict=verdict, rows=rows, facts=facts)
 
 
@@ -75,14 +77,7 @@ def _text(maps: Sequence[dict[str, np.ndarray]], example: str) -> Iterator[tuple
 
 
 def _jsd(p: np.ndarray, q: np.ndarray) -> float:
-    """In nats; NaN where one of them has no weight on any word."""
+    """NaN where one of them has no weight on any word."""
     if p.sum() <= 0 or q.sum() <= 0:
         return float("nan")
-    p, q = p / p.sum(), q / q.sum()
-    middle = (p + q) / 2
-    return float(_kl(p, middle) + _kl(q, middle)) / 2
-
-
-def _kl(p: np.ndarray, q: np.ndarray) -> float:
-    there = p > 0
-    return float((p[there] * np.log(p[there] / q[there])).sum())
+    return float(jsd(torch.from_numpy(p / p.sum()), torch.from_numpy(q / q.sum())))

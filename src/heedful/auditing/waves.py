@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.randomness import stable_hash
-from heedful.subjects.subject import Subject
+from heedful.subjects.subject import Subject, groups
 
 WAVE = 32
 TOKENS_AT_ONCE = 4096
@@ -23,13 +23,7 @@ def waves(subject: Subject, seed: int, wave: int = WAVE) -> Iterator[list[NDArra
 
 
 def _batches(subject: Subject, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Shortest first, as many as fit."""
-    lengths = np.array([len(subject.rows[i]) for i in indices])
-    order = indices[np.argsort(lengths, kind="stable")]
-    lengths = np.sort(lengths, kind="stable")
-    start = 0
-    for end in range(1, len(order) + 1):
-        full = end == len(order) or (end - start + 1) * lengths[end] > TOKENS_AT_ONCE
-        if full:
-            yield order[start:end]
-            start = end
+    """Texts of like length, as many as fit."""
+    lengths = [len(subject.rows[i]) for i in indices]
+    for part in groups(lengths, TOKENS_AT_ONCE, len(lengths)):
+        yield indices[part]

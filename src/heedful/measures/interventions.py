@@ -8,22 +8,23 @@ later sites are `recomputed`, or `held` at their original weights. Neither is su
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from heedful.edits.held import held
 from heedful.edits.permute import permute
 from heedful.edits.uniform import uniform
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import unknown_name
 from heedful.measures.replaced import base_trace
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.randomness import stable_hash
 from heedful.saliency.attention import main_site, text_sites
-from heedful.types import Batch, Edit, Edits, Model, SiteCall, Trace
+from heedful.types import Batch, Edit, Edits, Model, Trace
 
 EDITS = ("uniform", "permute")
 MODES = ("recomputed", "held")
@@ -87,17 +88,14 @@ def plan(
 
 
 def edits_of(model: Model, trace: Trace, intervention: Intervention) -> Edits:
-    """The edits that make an intervention. Under `held`, edited sites start from their
-    original weights too, and only sites after the first edited one need holding."""
+    """The edits that make an intervention."""
     if intervention.mode not in MODES:
         raise unknown_name("mode", intervention.mode, list(MODES))
     names = [site.name for site in model.sites]
     chosen = _chosen(model, names, intervention.place)
     edit = _edit(intervention)
-    if intervention.mode == "recomputed":
-        return dict.fromkeys(chosen, edit)
-    later = names[min(names.index(name) for name in chosen) :]
-    return {name: _held(trace, name, edit if name in chosen else None) for name in later}
+    edits = dict.fromkeys(chosen, edit)
+    return edits if intervention.mode == "recomputed" else held(model, trace, edits)
 
 
 def _chosen(model: Model, names: list[str], place: str) -> list[str]:
@@ -116,18 +114,6 @@ def _edit(intervention: Intervention) -> Edit:
     if intervention.edit == "permute":
         return permute(stable_hash(intervention.seed, "intervention", intervention.draw))
     raise unknown_name("edit", intervention.edit, list(EDITS))
-
-
-def _held(trace: Trace, name: str, edit: Edit | None) -> Edit:
-    """The original weights of a site, or an edit of those."""
-
-    def held(call: SiteCall) -> Tensor:
-        weights = trace.weights[name]
-        if weights.shape != call.weights.shape:
-            raise HeedfulError(f"site {name!r} changed its shape: its weights cannot be held.")
-        return edit(replace(call, weights=weights)) if edit else weights
-
-    return held
 
 
 def _frame(batch: Batch, done: Intervention, found: Effect) -> pd.DataFrame:

@@ -76,6 +76,7 @@ PIECE = Piece(
     description="Shapley values of words by a weighted regression; exact where all subsets fit",
     make=kernel_shap,
     signed=True,
+    paper="Lundberg & Lee 2017",
     level="words",
     citation="Lundberg & Lee 2017",
 )

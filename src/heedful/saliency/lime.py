@@ -96,8 +96,8 @@ PIECE = Piece(
     name="lime",
     description="weights of a linear model of the output over words on and off, near the text",
     make=lime,
-    paper="",
     signed=True,
+    paper="Ribeiro et al. 2016",
     level="words",
     citation="Ribeiro et al. 2016",
 )

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from heedful.models.evaluating import evaluating
 from heedful.models.hf.attach import attach
 from heedful.models.hf.heads import classes, label_words, next_token
 from heedful.subjects.digest import tokenizer_digest, weights_digest
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import encode_documents
-from heedful.subjects.evaluating import evaluating
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.limits import fillers, longest
 from heedful.subjects.loading import Loading

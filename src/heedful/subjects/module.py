@@ -10,11 +10,11 @@ import numpy as np
 from torch import nn
 
 from heedful.errors import HeedfulError
+from heedful.models.evaluating import evaluating
 from heedful.subjects.digest import tokens_digest, weights_digest
 from heedful.subjects.document import Document, Span
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import words_of
-from heedful.subjects.evaluating import evaluating
 from heedful.subjects.loading import Loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row, truncation

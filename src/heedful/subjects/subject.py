@@ -64,7 +64,7 @@ class Subject:
         `batch_size` of them and `tokens_at_once` padded tokens, but at least one."""
         if batch_size < 1 or tokens_at_once < 1:
             raise HeedfulError("batch_size and tokens_at_once must be at least 1.")
-        for indices in _groups([len(row) for row in self.rows], tokens_at_once, batch_size):
+        for indices in groups([len(row) for row in self.rows], tokens_at_once, batch_size):
             yield indices, self.encode(indices)
 
 
@@ -77,7 +77,7 @@ def predicted(subject: Subject) -> NDArray[np.int64]:
     return out
 
 
-def _groups(lengths: Sequence[int], tokens: int, size: int) -> Iterator[NDArray[np.int64]]:
+def groups(lengths: Sequence[int], tokens: int, size: int) -> Iterator[NDArray[np.int64]]:
     widths = np.array(lengths, dtype=np.int64)
     order = np.argsort(widths, kind="stable")
     start = 0

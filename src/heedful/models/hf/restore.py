@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from heedful.models.evaluating import evaluating
 from heedful.models.hf.interface import NAME
 
 
@@ -44,14 +45,8 @@ def borrowed(module: nn.Module) -> Iterator[None]:
 @contextmanager
 def still(module: nn.Module) -> Iterator[None]:
     """No dropout and no gradients; the training mode comes back."""
-    modes = {each: each.training for each in module.modules()}
-    try:
-        module.eval()
-        with torch.no_grad():
-            yield
-    finally:
-        for each, mode in modes.items():
-            each.training = mode
+    with evaluating(module), torch.no_grad():
+        yield
 
 
 def _configs(module: nn.Module) -> list[Any]:
