@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.models.encoders.encoder import Encoding
-from heedful.models.encoders.recurrent import Recurrent, run_packed
+from heedful.models.encoders.packed import run_packed
+from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.one_sequence import OneSequence
 
 

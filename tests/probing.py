@@ -15,6 +15,9 @@ from heedful.probes.evidence import Evidence, Findings
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
+OTHERS = {"generation", "alignment", "several sites", "rationales"}
+# What applies to a model of one sequence and one linear site, on classes without rationales.
+FITTING = [name for name in PROBES if not OTHERS & set(PROBES[name].needs)]
 
 
 def evidence(model: Model, split: Split, batch_size: int = 64, seed: int = 5) -> Evidence:

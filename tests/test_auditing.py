@@ -3,9 +3,11 @@ that it goes on after a kill, and that finished work is never done twice."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 import torch
 
 from heedful.auditing import audit as auditing
+from heedful.auditing import measure as measuring
 from heedful.auditing import waves as wave_settings
 from heedful.auditing.audit import LOOKS, Plan
 from heedful.auditing.explanation import explain
@@ -164,10 +167,40 @@ def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) ->
     assert set(random_rows["example"]) == health_texts(ids, 0) and len(health_texts(ids, 0)) == 3
     assert set(cells(of_bert.rows, "randomised")) == {
         (name, way)
-        for name in ("attention", "random", "prior", "search")
+        for name in (*EXPLANATIONS, "random", "prior", "search")
         for way in ("delete", "mask")
     }
     assert health_texts(["only"], 0) == {"only"}
+
+
+def test_health_compares_like_with_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing may differ but the weights: where they stay as they are, all is the same."""
+    monkeypatch.setattr(measuring, "randomised", lambda model, seed: nullcontext(model))
+    spec = replace(SMALL, only=("erasure", "health"), ceiling=40)
+    found = values(audit(bert(), texts(8), spec, dtype="float64"))
+    again = found["randomised"]
+    base = found["base"].reindex(again.index)
+    assert set(again.index.get_level_values("example")) == health_texts(_ids(found), 0)
+    assert np.allclose(again, base, rtol=0, atol=1e-9, equal_nan=True)
+
+
+def _ids(found: pd.Series) -> list[str]:
+    return sorted(set(found.index.get_level_values("example")))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3])
+def test_a_model_to_which_no_word_matters_cannot_be_ranked(size: float) -> None:
+    """A search finds something above the floor in the last digits too."""
+    model, tokenizer = tiny_hf(), word_pieces()
+    with torch.no_grad():
+        model.classifier.weight.mul_(size)
+    spec = replace(SMALL, only=("erasure", "health"))
+    found = audit((model, tokenizer), texts(24), spec).verdict
+    assert found["ranking"].decision == "UNUSABLE"
+    reasons = {p.measure: p.reason for p in found["ranking"].parts if p.measure != "flip_share"}
+    assert len(reasons) == 4
+    assert all("cannot be told apart by more than 0.02" in each for each in reasons.values())
+    assert found.recommendation.best == ""
 
 
 def test_the_search_is_no_worse_than_what_it_started_from(of_bert: Audit) -> None:
@@ -609,6 +642,17 @@ def test_what_was_left_out_is_refused_once_it_is_asked_for(tmp_path: Path) -> No
             audit(**given, plan=Plan(store, must=must))
 
 
+def test_what_was_left_out_is_said_everywhere(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    spec = replace(LEAST, explanations=("attention", *ONE, "attention:layer=9"))
+    found = audit(bert(), texts(4), spec)
+    told = json.loads(found.verdict.to_json())["facts"]["skipped"]
+    assert set(told) == {"attention:layer=9"} and told == found.facts["skipped"]
+    page = found.to_html(tmp_path / "page.html").read_text(encoding="utf8")
+    left_out = page[page.index("Left out, and why") :]
+    assert "attention:layer=9" in left_out and "choose one from 0 to 1" in left_out
+
+
 def test_a_damaged_run_is_said_to_be_so(tmp_path: Path) -> None:
     store = Store(tmp_path)
     given: dict[str, Any] = {"model": bert(), "data": texts(4), "spec": LEAST}
@@ -663,16 +707,37 @@ def test_looks_spend_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.facts["measured"] == 12 and not found.facts["notes"]
     once = audit(bert(), texts(12), MOVED).verdict
     wide, narrow = found.verdict["sensitivity"], once["sensitivity"]
-    assert wide.estimate == narrow.estimate
+    assert wide.estimate == pytest.approx(narrow.estimate, abs=1e-6)  # other batches
     assert wide.low < narrow.low and wide.high > narrow.high
     assert found.verdict.digest == once.digest  # when it was looked is no setting
 
 
 @pytest.mark.parametrize("steps", [*range(1, 12), 100])
 def test_the_last_look_is_the_last(steps: int) -> None:
-    looks = auditing._looks(steps)
+    looks = auditing._looks([32] * steps)
     assert looks[steps] == LOOKS and list(looks.values()) == sorted(set(looks.values()))
     assert min(looks) >= 1 and max(looks) == steps and min(looks.values()) >= 1
+
+
+def test_two_names_of_one_operator_count_once(run: Run) -> None:
+    """A model without a mask token is shown its unknown word by both."""
+    erased = replace(SMALL, only=("erasure",))
+    found = audit(run, spec=replace(erased, operators=("mask", "unk")))
+    assert found.facts["operators"] == ["mask"]
+    assert set(found.rows["operator"]) == {"", "mask"}
+    assert any("mask and unk are the same" in note for note in found.facts["notes"])
+    assert "at least 2 removal operators" in found.verdict["ranking"].blocked
+    renamed = audit(run, spec=replace(erased, operators=("unk", "delete")))
+    assert renamed.facts["operators"] == ["mask", "delete"]
+    usual = audit(run, spec=erased)
+    assert not any("mask" in note for note in usual.facts["notes"])
+    pd.testing.assert_frame_equal(renamed.rows, usual.rows)
+
+
+def test_a_mask_of_its_own_is_another_operator() -> None:
+    spec = replace(SMALL, only=("erasure",), operators=("mask", "unk", "mask"))
+    found = audit(bert(), texts(3), spec)
+    assert found.facts["operators"] == ["mask", "unk"] and not found.facts["notes"]
 
 
 def test_only_some_groups() -> None:

@@ -69,6 +69,28 @@ def test_the_distance_between_seeds_is_that_of_scipy() -> None:
         assert found[example] == pytest.approx(wanted)
 
 
+def test_the_distance_between_seeds_is_a_share_of_the_furthest() -> None:
+    """Nothing is further than all weight on one word; a word without a token cannot have it."""
+    audits = [audit(seed) for seed in (0, 1)]
+    for each in audits:
+        each.maps.at[0, "scores"] = np.append(each.maps["scores"][0], np.nan)
+    rows = over_seeds(audits).rows
+    found = rows[rows["measure"] == "jsd_seeds_ratio"].set_index("example")["value"]
+    for place, example in enumerate(audits[0].maps["example"]):
+        here, other = (np.asarray(each.maps["scores"][place])[:4] for each in audits)
+        furthest = max(jensenshannon(here, one) ** 2 for one in np.eye(4))
+        assert found[example] == pytest.approx(jensenshannon(here, other) ** 2 / furthest)
+
+
+def test_one_word_is_no_distance() -> None:
+    audits = [audit(seed) for seed in (0, 1)]
+    for each in audits:
+        each.maps["scores"] = [np.array([0.3, np.nan]), *each.maps["scores"][1:]]
+    rows = over_seeds(audits).rows
+    found = rows[rows["measure"] == "jsd_seeds_ratio"].set_index("example")["value"]
+    assert np.isnan(found["text-0"]) and found.notna().sum() == TEXTS - 1
+
+
 def test_one_training_twice_is_perfectly_stable() -> None:
     found = over_seeds([audit(0), audit(0)])
     assert found.verdict["stability"].estimate == pytest.approx(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
@@ -18,6 +19,7 @@ from heedful.auditing import audit as auditing
 from heedful.auditing.measure import Measurer
 from heedful.auditing.result import Audit
 from heedful.cli import audit as audit_verb
+from heedful.cli import check as check_verb
 from heedful.cli.main import main
 from heedful.store import Store
 
@@ -153,6 +155,23 @@ def test_label_words_pairs_and_markup(capsys: pytest.CaptureFixture[str], world:
     assert code == 0 and "explained: probability of [bold]no[/bold] (probability " in out
 
 
+def test_what_decides_can_be_declared(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    table(who=lambda i: f"author {i % 3}").to_csv("who.csv", index=False)
+    given = ["audit", world / "bert", "who.csv", *LEAST, "--json"]
+    asked = ["--alpha", "0.01", "--smallest", "ranking=0.4", "--smallest", "agreement=0.3"]
+    code, out, err = run(capsys, *given, *asked, "--cluster-column", "who", "-o", "out")
+    assert code == 0, err
+    settings = json.loads(out)["verdict"]["settings"]
+    assert settings["alpha"] == 0.01 and settings["effects"]["sensitivity"] == 0.02
+    assert (settings["effects"]["ranking"], settings["effects"]["agreement"]) == (0.4, 0.3)
+    assert set(Audit.load("out").rows["cluster"]) == {"author 0", "author 1", "author 2"}
+    plain = json.loads(run(capsys, *given)[1])["verdict"]
+    assert (
+        plain["settings"]["alpha"] == 0.05
+        and plain["digest"] != json.loads(out)["verdict"]["digest"]
+    )
+
+
 def test_a_dry_run_leaves_nothing(
     capsys: pytest.CaptureFixture[str], world: Path, tmp_path: Path
 ) -> None:
@@ -199,7 +218,8 @@ def test_a_killed_command_goes_on(
 
     monkeypatch.setattr(Measurer, "__call__", killed)
     code, _, err = run(capsys, *given)
-    assert code == 130 and "Traceback" not in err and not Path("out").exists()
+    assert code == 130 and "the same command goes on after it" in err
+    assert err.strip().count("\n") == 0 and not Path("out").exists()
     monkeypatch.setattr(Measurer, "__call__", whole)
     assert run(capsys, *given)[0] == 0 and Path("out", "verdict.json").is_file()
 
@@ -287,6 +307,21 @@ def test_check_passes_fails_and_refuses(
     assert (code, out) == (2, "") and "was made with other settings" in err
 
 
+def test_check_takes_what_an_audit_takes(capsys: pytest.CaptureFixture[str], world: Path) -> None:
+    both = [inspect.signature(each).parameters for each in (audit_verb.audit, check_verb.check)]
+    ours = {"out", "card", "budget", "seed_model", "dry_run"}
+    assert set(both[0]) - set(both[1]) == ours
+    assert {"label", "label_words", "template", "dtype", "rationale_column"} < set(both[1])
+    table(why=lambda i: "[[0, 2]]").to_csv("why.csv", index=False)
+    asked = ["--label-words", "1= good,0= bad", "--template", "{text} is", "--dtype", "float64"]
+    given = ["check", world / "gpt2", "why.csv", *FAST, "--only", "plausibility,interventions"]
+    wanted = ["--rationale-column", "why", "--at-least", "plausibility=-1", "--alpha", "0.1"]
+    code, out, err = run(capsys, *given, *asked, *wanted, "--write-baseline", "base.json")
+    assert code == 0 and "ok      plausibility at least -1" in out, err
+    code, out, err = run(capsys, *given, *asked, *wanted[:-1], "0.2", "--baseline", "base.json")
+    assert (code, out) == (2, "") and "was made with other settings" in err
+
+
 # --- bad input
 
 
@@ -354,6 +389,16 @@ BAD: dict[str, tuple[list[str], str]] = {
     "operator twice": ([*AUDIT, "--operators", "delete,delete"], "twice"),
     "unknown inner operator": ([*AUDIT, "--also", "occlusion:operator=burn"], "unknown"),
     "unknown group": ([*AUDIT, "--only", "magic"], "choose one of agreement"),
+    "alpha too large": ([*AUDIT, "--alpha", "0.7"], "above 0 and below 0.5"),
+    "alpha in words": ([*AUDIT, "--alpha", "small"], "--alpha"),
+    "smallest unknown": ([*AUDIT, "--smallest", "beauty=1"], "choose one of agreement, necessity"),
+    "smallest of what is reported": ([*AUDIT, "--smallest", "stability=1"], "choose one of"),
+    "smallest no number": ([*AUDIT, "--smallest", "ranking"], "write property=number"),
+    "smallest nan": ([*AUDIT, "--smallest", "ranking=nan"], "finite"),
+    "smallest nothing": ([*AUDIT, "--smallest", "ranking=0", "--dry-run"], "above 0"),
+    "cluster column missing": ([*AUDIT, "--cluster-column", "who"], "no column 'who'"),
+    "check, alpha too large": ([*CHECK, "--alpha", "0.5"], "above 0 and below 0.5"),
+    "check, a label of none": ([*CHECK, "--label", "x"], "leave label out"),
     "out is full": ([*AUDIT, "-o", "WORLD/full"], "is there already"),
     "out is a file": ([*AUDIT, "-o", "WORLD/good.csv"], "is there already"),
     "out below a file": ([*AUDIT, "-o", "WORLD/good.csv/out"], "can"),

@@ -320,7 +320,7 @@ def test_the_head_of_another_task_makes_way(made: tuple[Store, Run]) -> None:
         ({"precision": "int4"}, "bf16, float32, tf32"),
         ({"precision": "bf16"}, "needs a GPU"),
         ({"epochs": 0}, "at least 1"),
-        ({"select": "loss"}, "accuracy or f1"),
+        ({"select": "loss"}, "accuracy, auto, f1"),
     ],
 )
 def test_a_wrong_spec_is_named(work: Task, tmp_path: Path, change: Any, message: str) -> None:

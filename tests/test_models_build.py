@@ -61,7 +61,7 @@ def test_dot_attention_starts_from_a_standard_normal_query() -> None:
 @pytest.mark.parametrize(
     ("spec", "classes", "message"),
     [
-        (ModelSpec(encoder="transformer"), 2, "average, bilstm, cnn, lstm"),
+        (ModelSpec(encoder="transformer"), 2, "average, bigru, bilstm, cnn, conv, lstm, none"),
         (ModelSpec(attention="sparse"), 2, "additive, dot"),
         (ModelSpec(layers=0), 2, "choose 1, 2 or 3"),
         (ModelSpec(layers=4), 2, "choose 1, 2 or 3"),

@@ -84,7 +84,7 @@ def test_what_stands_in_the_padding_changes_nothing(
     )
 
 
-@pytest.mark.parametrize(("encoder", "attention"), FAMILIES)
+@pytest.mark.parametrize(("encoder", "attention"), [f for f in FAMILIES if f[1] != "gate"])
 def test_weights_are_a_distribution_over_real_tokens(
     encoder: str, attention: str, ragged: Batch
 ) -> None:

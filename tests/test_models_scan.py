@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.models.encoders.recurrent import run_packed
+from heedful.models.encoders.packed import run_packed
 from heedful.models.encoders.scan import scan_layer
 
 LENGTHS = torch.tensor([5, 1, 3, 5])

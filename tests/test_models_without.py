@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.models import one_sequence
+from heedful.models import ENCODERS, one_sequence
 from heedful.models.one_sequence import OneSequence
 from heedful.types import Batch
 from reference.deletion import delete_each
@@ -37,7 +37,7 @@ def test_equals_deletion(
 
 @settings(max_examples=10)
 @given(st.lists(st.integers(1, 16), min_size=1, max_size=4), st.integers(0, 5), st.integers(0, 99))
-@pytest.mark.parametrize("encoder", ["bilstm", "lstm", "cnn", "average"])
+@pytest.mark.parametrize("encoder", list(ENCODERS))
 def test_equals_deletion_on_any_batch(
     encoder: str, lengths: list[int], pad: int, seed: int
 ) -> None:
@@ -57,7 +57,7 @@ def test_small_chunks_change_nothing(
         torch.testing.assert_close(model.without_each(ragged).less, whole, equal_nan=True)
 
 
-@pytest.mark.parametrize("encoder", ["bilstm", "lstm", "cnn", "average"])
+@pytest.mark.parametrize("encoder", list(ENCODERS))
 def test_the_only_token_leaves_the_bias(encoder: str) -> None:
     model = tiny_model(encoder, classes=3)
     with torch.no_grad():
@@ -75,7 +75,7 @@ def test_a_token_that_has_all_the_attention_loses_none_of_the_rest() -> None:
         check(model, batch, 1e-9)
 
 
-@pytest.mark.parametrize("encoder", ["bilstm", "lstm", "cnn", "average"])
+@pytest.mark.parametrize("encoder", list(ENCODERS))
 def test_also_where_gradients_are_on(encoder: str, ragged: Batch) -> None:
     model = tiny_model(encoder, layers=2)
     with torch.no_grad():

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.probes import PROBES
-from probing import LENGTHS, find, table
+from probing import FITTING, LENGTHS, find, table
 from tiny import tiny_model, tiny_split
 
 PARAMS: dict[str, dict[str, Any]] = {
     "adversarial": {"search_steps": 25, "search_candidates": 2, "k": 2},
+    "substitution": {"resamples": 20},
     "score": {"resamples": 20},
 }
 # What may jump where two tokens or two corners of the polytope are as good as tied.
@@ -30,7 +30,7 @@ def run(name: str, double: bool, classes: int, batch_size: int, encoder: str) ->
 
 @pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", list(PROBES))
+@pytest.mark.parametrize("name", FITTING)
 def test_in_double_precision_every_number_is_the_same(
     name: str, classes: int, encoder: str
 ) -> None:
@@ -40,7 +40,7 @@ def test_in_double_precision_every_number_is_the_same(
 
 @pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", list(PROBES))
+@pytest.mark.parametrize("name", FITTING)
 def test_in_single_precision_only_ties_may_break(name: str, classes: int, encoder: str) -> None:
     one, many = (run(name, False, classes, size, encoder) for size in (1, 64))
     assert list(one) == list(many)
@@ -53,7 +53,7 @@ def test_in_single_precision_only_ties_may_break(name: str, classes: int, encode
             assert not (apart > 1e-4).any(), measure
 
 
-@pytest.mark.parametrize("name", list(PROBES))
+@pytest.mark.parametrize("name", FITTING)
 def test_the_order_of_the_data_changes_no_example(name: str) -> None:
     split = tiny_split(LENGTHS)
     order = [3, 0, 7, 5, 1, 6, 2, 4]
@@ -65,7 +65,7 @@ def test_the_order_of_the_data_changes_no_example(name: str) -> None:
     np.testing.assert_allclose(table(shuffled, split), straight, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("name", list(PROBES))
+@pytest.mark.parametrize("name", FITTING)
 def test_a_text_without_tokens_takes_nothing_from_the_others(name: str) -> None:
     """It has no row, and every other row is keyed by its own text."""
     split = tiny_split((4, 0, 6, 3))

@@ -16,7 +16,7 @@ from heedful.models.output import probabilities
 from heedful.probes import PROBES
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.leave_one_out import leave_one_out
-from probing import LENGTHS, evidence, find, map_of, table
+from probing import FITTING, LENGTHS, evidence, find, map_of, table
 from tiny import FAMILIES, tiny_model, tiny_split
 
 
@@ -140,7 +140,7 @@ def test_scores_are_scikit_learns(classes: int) -> None:
     np.testing.assert_allclose(rows["probability"], top, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", list(PROBES))
+@pytest.mark.parametrize("name", FITTING)
 def test_rows_follow_the_data_and_state_their_facts(name: str) -> None:
     model, split = tiny_model(double=True), tiny_split(LENGTHS)
     rows = find(name, model, split, batch_size=3).rows

@@ -13,12 +13,14 @@ from torch import Tensor
 
 from counting import Counting
 from heedful.errors import HeedfulError
+from heedful.models.output import class_logits, logit, probability
 from heedful.removal import REMOVALS
+from heedful.removal.answers import answers
 from heedful.removal.chunks import chunked
 from heedful.removal.distinct import distinct
 from heedful.removal.memory import Memory
 from heedful.removal.removed import removed, removed_many
-from heedful.types import Batch
+from heedful.types import Batch, Target
 from heedful.words import word_mask
 from reference.removal import logits_without
 from tiny import tiny_batch, tiny_model
@@ -138,6 +140,48 @@ def test_what_is_remembered_is_not_asked_again(how: str) -> None:
     assert torch.equal(later.flip(1)[:, :3], first[:, 3:])
     plain = removed_many(model, batch, sets[:, 3:].flip(1), how)
     torch.testing.assert_close(later, plain, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 40])
+@pytest.mark.parametrize("target", [probability, logit])
+def test_answers_are_read_from_the_logits(target: Target, classes: int) -> None:
+    """Rows go through the model in another order than they were asked for."""
+    model, batch = tiny_model(double=True, classes=classes), grouped((9, 2, 5, 7))
+    label = torch.tensor([1, 0, classes - 1, 1])
+    gone = random_sets(batch, 6, word_mask(batch.texts["a"]).shape[1])
+    found = answers(model, batch, (target, label), gone, "delete")
+    logits = removed_many(model, batch, gone, "delete")
+    assert torch.equal(found.decision, class_logits(logits).argmax(-1))
+    for m in range(6):
+        wanted = target(logits[:, m], label)
+        torch.testing.assert_close(found.value[:, m], wanted, atol=1e-10, rtol=0)
+
+
+def test_a_memory_does_not_grow_with_the_classes() -> None:
+    """A language model has as many as it knows words."""
+    batch, label = grouped(), torch.zeros(len(grouped())).long()
+    gone = random_sets(batch, 9, 7)
+    held = []
+    for classes in (2, 3, 500):
+        model, memory = tiny_model(classes=classes), Memory()
+        answers(model, batch, (probability, label), gone, "mask", memory)
+        assert len(memory) == len(distinct(gone & there(batch)).example)
+        held.append(memory.numbers / len(memory))
+    assert held == [2, 2, 2]  # the quantity and the decision
+
+
+def test_what_is_read_is_read_chunk_by_chunk() -> None:
+    """So that no more than a chunk of whole logits is ever there."""
+    model, batch, seen = tiny_model(double=True, classes=3), tiny_batch((8, 8)), list[Any]()
+
+    def read(logits: Tensor, example: Tensor) -> Tensor:
+        seen.append((tuple(logits.shape), len(example)))
+        return example[:, None].double()
+
+    gone = torch.stack([torch.arange(8) < k for k in range(9)]).expand(2, 9, 8)
+    found = removed_many(model, batch, gone, "mask", tokens_at_once=20, read=read)
+    assert seen == [((2, 3), 2)] * 9
+    assert torch.equal(found[..., 0], torch.tensor([0.0, 1.0]).double()[:, None].expand(2, 9))
 
 
 def there(batch: Batch) -> Tensor:

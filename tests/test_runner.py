@@ -25,8 +25,9 @@ OPTIONS = ["--corpora", "planted", "--encoders", "bilstm,average", "--seeds", "2
 
 
 def small_grid() -> Grid:
-    models = [ModelSpec("average", "dot", hidden=16), ModelSpec("lstm", "additive", hidden=16)]
-    return grid(STUDY, [default_spec("planted", params=SIZE)], models, [0])
+    models = (ModelSpec("average", "dot", hidden=16), ModelSpec("lstm", "additive", hidden=16))
+    study = replace(STUDY, settings=(replace(STUDY.settings[0], models=models),))
+    return grid(study, [default_spec("planted", params=SIZE)], seeds=[0])
 
 
 def rows_and_summaries(store: Store) -> dict[str, bytes]:
@@ -53,7 +54,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Run]:
 def test_a_study_lists_every_cell(finished: tuple[Store, Run]) -> None:
     store, run = finished
     cells = run.table("cells")
-    assert len(cells) == 2 * len(STUDY.probes)
+    assert len(cells) == 2 * len(STUDY.settings[0].probes)
     assert set(cells["model"]) == {"average-dot", "lstm-additive"}
     for key in cells["run"]:
         assert store.open(key).kind == "probe"

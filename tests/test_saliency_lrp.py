@@ -18,7 +18,7 @@ from heedful.types import Batch
 from reference.lrp import relevance
 from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
 
-ENCODERS = ["bilstm", "lstm", "cnn", "average"]
+ENCODERS = ["bilstm", "lstm", "cnn", "average", "bigru", "conv", "none"]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1])

@@ -11,24 +11,26 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from heedful.corpora.prepared import Prepared
 from heedful.errors import HeedfulError
 from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.models.family import Family
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import loop
 from heedful.training.batches import bucketed
 from heedful.training.checkpoint import Progressed, load, save
 from heedful.training.loop import Trained, train
-from heedful.training.objective import objective
+from heedful.training.objective import Objective, class_loss
 from heedful.training.predict import predict
+from heedful.types import Batch, Trace
 from tiny import tiny_model
 
 SPEC = TrainSpec(epochs=4, learning_rate=0.02)
 
 
-def fresh(planted: Prepared, encoder: str = "cnn", seed: int = 0) -> OneSequence:
+def fresh(planted: Prepared, encoder: str = "cnn", seed: int = 0) -> Family:
     return build(ModelSpec(encoder, hidden=8), planted.vectors, len(planted.labels), seed)
 
 
@@ -76,23 +78,28 @@ def test_batches_are_of_like_length_but_in_no_order() -> None:
     assert means != sorted(means)
 
 
+def loss_of(lossy: Objective, logits: Tensor, labels: list[int]) -> float:
+    ids = tuple(map(str, labels))
+    return lossy(Trace(logits, {}, {}), Batch(ids, {}, torch.tensor(labels))).item()
+
+
 def test_a_positive_counts_n_over_n_positive_less_one() -> None:
     """Six of eight are negative: a positive counts 8/2 − 1 = 3 times."""
     labels = torch.tensor([0, 0, 0, 0, 0, 0, 1, 1])
-    lossy = objective(labels, 2, True)
+    lossy = class_loss(labels, 2, True)
     logits = torch.tensor([[0.0], [math.log(3.0)]])
     by_hand = (math.log(2) + 3 * -math.log(0.75)) / 2
-    assert lossy(logits, torch.tensor([0, 1])).item() == pytest.approx(by_hand, rel=1e-5)
+    assert loss_of(lossy, logits, [0, 1]) == pytest.approx(by_hand, rel=1e-5)
     plain = (math.log(2) - math.log(0.75)) / 2
-    unweighted = objective(labels, 2, False)(logits, torch.tensor([0, 1]))
-    assert unweighted.item() == pytest.approx(plain, rel=1e-5)
+    unweighted = loss_of(class_loss(labels, 2, False), logits, [0, 1])
+    assert unweighted == pytest.approx(plain, rel=1e-5)
 
 
 def test_several_classes_count_by_their_share() -> None:
     """Counts 1, 2, 3 of 6: weights 6/(3·1), 6/(3·2), 6/(3·3)."""
-    lossy = objective(torch.tensor([0, 1, 1, 2, 2, 2]), 3, True)
+    lossy = class_loss(torch.tensor([0, 1, 1, 2, 2, 2]), 3, True)
     for label, weight in enumerate((2.0, 1.0, 2 / 3)):
-        value = lossy(torch.zeros(1, 3), torch.tensor([label])).item()
+        value = loss_of(lossy, torch.zeros(1, 3), [label])
         assert value == pytest.approx(weight * math.log(3), rel=1e-5)
 
 
@@ -195,14 +202,14 @@ def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[
     """The dev scores are given; the weights after each epoch are kept."""
     seen: list[dict[str, torch.Tensor]] = []
 
-    def selector(spec: TrainSpec, classes: int):  # type: ignore[no-untyped-def]
-        def score(model: OneSequence, dev: object, device: str) -> float:
+    def selector(spec: TrainSpec, task: str, classes: int):  # type: ignore[no-untyped-def]
+        def score(model: Family, dev: object, device: str) -> float:
             seen.append({name: value.clone() for name, value in model.state_dict().items()})
             return scores[len(seen) - 1]
 
         return score
 
-    monkeypatch.setattr(loop, "_selector", selector)
+    monkeypatch.setattr(loop, "selector", selector)
     return seen
 
 
@@ -236,7 +243,7 @@ def test_decay_is_kept_off_attention(planted: Prepared) -> None:
     before, after = fresh(planted), train(fresh(planted), planted, spec, 0).model
     everywhere = train(fresh(planted), planted, replace(spec, decay_attention=True), 0).model
 
-    def size(model: OneSequence, part: str) -> float:
+    def size(model: Family, part: str) -> float:
         return float(sum(p.detach().norm() for p in getattr(model, part).parameters()))
 
     assert size(after, "decoder") < 0.5 * size(before, "decoder")
@@ -274,7 +281,7 @@ def test_a_loss_that_is_no_number_is_named(planted: Prepared) -> None:
         ({"learning_rate": math.nan}, "above 0"),
         ({"clip": 0.0}, "above 0"),
         ({"patience": 0}, "at least 1"),
-        ({"select": "loss"}, "roc_auc, accuracy or f1"),
+        ({"select": "loss"}, "likelihood, roc_auc"),
     ],
 )
 def test_a_wrong_spec_is_named(planted: Prepared, change: dict, message: str) -> None:
@@ -295,6 +302,6 @@ def test_outputs_that_are_no_numbers_are_a_sentence(
     planted: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = np.full((len(planted.split("dev")), 2), np.nan)
-    monkeypatch.setattr("heedful.training.loop.predict", lambda *arguments: broken)
+    monkeypatch.setattr("heedful.training.select.predict", lambda *arguments: broken)
     with pytest.raises(HeedfulError, match="lower --learning-rate"):
         train(fresh(planted), planted, SPEC, 0)

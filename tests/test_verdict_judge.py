@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
 from heedful.verdict import Decision, Settings, Statement, Verdict, judge
+from heedful.verdict.cell import Cell
 from heedful.verdict.contenders import half_of
+from heedful.verdict.leads import choose
 from heedful.verdict.overall import overall
 from verdict_tables import World, costs, rows_of
 
@@ -152,7 +154,15 @@ def test_bad_tables_name_the_fix() -> None:
 def test_settings_are_hashed_and_checked() -> None:
     assert Settings().digest() == Settings(effects={"ranking": 0.5}).digest()
     assert Settings().digest() != Settings(effects={"ranking": 0.6}).digest()
-    for bad in ({"alpha": 0.7}, {"effects": {"beauty": 1.0}}, {"look": 2}, {"resamples": 5}):
+    assert Settings().digest() != Settings(smallest_gap=0.03).digest()
+    for bad in (
+        {"smallest_gap": -0.1},
+        {"smallest_gap": math.nan},
+        {"alpha": 0.7},
+        {"effects": {"beauty": 1.0}},
+        {"look": 2},
+        {"resamples": 5},
+    ):
         with pytest.raises(HeedfulError):
             Settings(**bad)
 
@@ -221,6 +231,69 @@ def test_an_explanation_made_by_an_operator_is_ranked_by_the_other() -> None:
     found = judge(rows.assign(value=rows["value"].mask(cheat, better)), settings=QUICK)
     ranked = {each.explanation: each.position for each in found.recommendation.ranked}
     assert ranked["occlusion:operator=mask"] == pytest.approx(0.6, abs=0.06)
+
+
+MASKED = "occlusion:operator=mask"
+
+
+def easier_by_deleting(**others: float) -> pd.DataFrame:
+    """Under `mask` every explanation comes 0.5 less far than under `delete`."""
+    easy, hard = (
+        rows_of(World(truth=0.3 + up, others={n: v + up for n, v in others.items()}))
+        for up in (0.25, -0.25)
+    )
+    return pd.concat([easy[easy["operator"] != "mask"], hard[hard["operator"] == "mask"]])
+
+
+def test_an_easy_operator_is_no_good_explanation() -> None:
+    """What masking made is scored by deleting alone, where all do well: lrp does better there
+    and is the best, though it does less well on average."""
+    rows = easier_by_deleting(**{MASKED: 0.5, "lrp": 0.6})
+    found = judge(rows, costs(), settings=QUICK).recommendation
+    assert found.best == "lrp"
+    by_name = {each.explanation: each for each in found.ranked}
+    assert by_name[MASKED].position == pytest.approx(0.75, abs=0.05)
+    assert by_name["lrp"].position == pytest.approx(0.6, abs=0.05)
+    assert by_name[MASKED].behind == pytest.approx(0.1, abs=0.05)
+    assert [each.explanation for each in found.ranked] == ["lrp", MASKED, "attention"]
+    assert any(MASKED in note and "fewer measures" in note for note in found.notes)
+
+
+def test_positions_side_by_side_are_of_the_same_measures() -> None:
+    rows = easier_by_deleting(**{MASKED: 0.6, "lrp": 0.4})
+    found = judge(rows, costs(), settings=QUICK).recommendation
+    by_name = {each.explanation: each for each in found.ranked}
+    assert found.best == MASKED
+    assert by_name["attention"].position == pytest.approx(0.55, abs=0.05)  # by deleting alone
+    assert f"against {by_name['attention'].position:.2f} for attention" in found.sentence
+    trial = replace(QUICK, on_trial="occlusion")
+    rows = easier_by_deleting(occlusion=0.2, lrp=0.6)
+    found = judge(rows, settings=trial).recommendation
+    other = next(each for each in found.ranked if each.explanation == "occlusion")
+    assert other.behind == pytest.approx(0.4, abs=0.05)
+    assert f"{other.behind:.2f} ahead of occlusion on what scored both" in found.sentence
+
+
+def test_what_shares_no_measure_is_not_compared() -> None:
+    rows = rows_of(World(truth=0.1, others={MASKED: 0.8, "occlusion": 0.7}))
+    found = judge(rows, costs(), settings=QUICK).recommendation
+    other = found.ranked[-1]
+    assert (found.best, other.explanation) == (MASKED, "occlusion")
+    assert math.isnan(other.position) and math.isnan(other.behind) and other.tied
+    assert any("occlusion: no measure scored both" in note for note in found.notes)
+    assert "attention" not in found.tied
+
+
+def test_the_best_is_beaten_by_none() -> None:
+    values = {"a": 0.2, "b": 0.5, "c": 0.4}
+    whole = {
+        name: (Cell("m", "delete", ("", "", ""), ("x",), np.array([[v, 0.0, 1.0]]), 0),)
+        for name, v in values.items()
+    }
+    assert choose(whole) == "b"
+    alone = Cell("m", "mask", ("", "", ""), ("x",), np.array([[0.9, 0.0, 1.0]]), 0)
+    assert choose({**whole, "d": (alone,)}) == "b"
+    assert choose({"d": (alone,)}) == "d"
 
 
 def test_halves_are_even_and_whole() -> None:

@@ -9,9 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
+from heedful.verdict.cell import Cell
 from heedful.verdict.decide import Decision
 from heedful.verdict.flips import compare, horizon_times, never_flipped
+from heedful.verdict.health import drop_reason
 from heedful.verdict.properties import PROPERTIES
 from heedful.verdict.settings import Settings
 from heedful.verdict.settle import settle
@@ -100,6 +103,31 @@ def test_no_gap_is_unusable() -> None:
     assert "cannot be told apart" in found.health
 
 
+def nearly_constant(rows: pd.DataFrame) -> pd.DataFrame:
+    """Erasing words does next to nothing, and the search still finds the best of it."""
+    erasure = rows["operator"].isin(["delete", "mask"])
+    return rows.assign(value=rows["value"].where(~erasure, 1e-3 * rows["value"]))
+
+
+def test_a_gap_that_nobody_sees_is_no_gap() -> None:
+    """The ceiling is the best of many orders, so it is above the floor whatever is measured."""
+    rows = nearly_constant(rows_of(SMALL))
+    found = statements(rows)["ranking"]
+    assert found.decision is Decision.UNUSABLE
+    assert "by more than 0.02" in found.health
+    assert statements(rows, replace(QUICK, smallest_gap=0.0))["ranking"].decided
+    wide = replace(QUICK, smallest_gap=0.45, metrics=("comprehensiveness", "insertion_auc"))
+    parts = statements(rows_of(SMALL), wide)["ranking"].parts
+    assert {part.measure for part in parts if part.usable} == {"comprehensiveness"}
+
+
+def test_agreement_needs_no_gap_of_a_size() -> None:
+    """Its ceiling is a mean, not the best of many."""
+    found = statements(rows_of(SMALL), replace(QUICK, smallest_gap=0.9))
+    assert found["ranking"].decision is Decision.UNUSABLE
+    assert found["agreement"].decision is Decision.SUPPORTED
+
+
 def test_a_measure_blind_to_the_weights_is_unusable() -> None:
     rows = rows_of(SMALL)
     same = rows.assign(model="randomised")
@@ -107,6 +135,36 @@ def test_a_measure_blind_to_the_weights_is_unusable() -> None:
     for name in ("ranking", "agreement", "plausibility", "sensitivity"):
         assert found[name].decision is Decision.UNUSABLE
         assert "randomised" in found[name].blocked
+
+
+@pytest.mark.parametrize(("times", "blind"), [(0.98, True), (1.02, False)])
+def test_the_drop_is_a_difference_of_means_over_clusters(times: float, blind: bool) -> None:
+    """By hand, at the bound: the variances of both means where no text is in both."""
+    draw = np.random.default_rng(0)
+    base, random = draw.normal(0, 1, 60), draw.normal(0, 1, 20)
+    error = math.sqrt(base.var() / 60 + random.var() / 20) * math.sqrt(80 / 79 * 20 / 19)
+    drop = times * float(stats.t.ppf(0.95, 19)) * error
+    base, random = base - base.mean() + drop, random - random.mean()
+    cells = [
+        Cell("", "", ("a", "b"), names, np.stack([values, 0 * values], 1), 0)
+        for values, names in (
+            (base, tuple(f"b{i}" for i in range(60))),
+            (random, tuple(f"r{i}" for i in range(20))),
+        )
+    ]
+    clusters = {name: name for each in cells for name in each.examples}
+    assert bool(drop_reason(cells[0], cells[1], (0, 1), clusters, 0.05)) == blind
+
+
+def test_paired_texts_are_paired_in_the_drop() -> None:
+    """The same hard texts are hard for both: what they share is no doubt."""
+    shared = np.random.default_rng(0).normal(0, 5, 40)
+    names = tuple(f"t{i}" for i in range(40))
+    cells = [
+        Cell("", "", ("a", "b"), names, np.stack([shared + up, 0 * shared], 1), 0)
+        for up in (0.01, 0.0)
+    ]
+    assert not drop_reason(cells[0], cells[1], (0, 1), {n: n for n in names}, 0.05)
 
 
 def test_a_measure_that_drops_is_usable() -> None:
@@ -207,14 +265,33 @@ def test_a_model_trained_without_attention_is_shown_beside() -> None:
 def test_exclusivity_and_stability_are_reported() -> None:
     rows = rows_of(SMALL)
     base = rows[(rows["measure"] == "tvd_permuted")]
-    names = {"jsd_same_output_ratio": 0.9, "jsd_seeds": 0.2, "tau_seeds": 0.7}
+    names = {
+        "jsd_same_output_ratio": 0.9,
+        "jsd_seeds": 0.2,
+        "jsd_seeds_ratio": 0.3,
+        "tau_seeds": 0.7,
+    }
     extra = [base.assign(measure=name, value=value) for name, value in names.items()]
     found = statements(pd.concat([rows, *extra]))
     assert found["exclusivity"].decision is Decision.REPORTED
     assert found["exclusivity"].estimate == pytest.approx(0.9)
-    assert found["exclusivity"].floor == pytest.approx(0.2)
+    assert found["exclusivity"].floor == pytest.approx(0.3)
     assert found["exclusivity"].numbers["share above 0.5 (jsd_same_output_ratio)"] == 1.0
+    assert found["exclusivity"].numbers["jsd_seeds"] == pytest.approx(0.2)
     assert found["stability"].estimate == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "names", [("jsd_same_output_ratio", "jsd_seeds"), ("jsd_same_output", "jsd_seeds_ratio")]
+)
+def test_a_distance_in_another_unit_is_no_floor(names: tuple[str, str]) -> None:
+    rows = rows_of(SMALL)
+    base = rows[(rows["measure"] == "tvd_permuted")]
+    extra = [base.assign(measure=name, value=0.2) for name in names]
+    found = statements(pd.concat([rows, *extra]))["exclusivity"]
+    assert math.isnan(found.floor)
+    assert found.numbers[names[1]] == pytest.approx(0.2)
+    assert any("another unit" in note for note in found.notes)
 
 
 def flips() -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -26,7 +26,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Piece:
-    """The facts of one piece. `version` goes up whenever its results change."""
+    """The facts of one piece. `version` goes up whenever its results change.
+
+    A corpus is of the `kind` single, pair or generation. A probe that compares models names
+    their `roles`, each with what its model's spec has otherwise than the base model's.
+    """
 
     name: str
     description: str
@@ -39,6 +43,8 @@ class Piece:
     higher_is_better: bool | None = None
     measures: Mapping[str, Measure] = field(default_factory=dict)
     level: str = "tokens"
+    kind: str = "single"
+    roles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     licence: str = ""
     citation: str = ""
 

@@ -22,6 +22,7 @@ from heedful.corpora.prepare import prepare
 from heedful.corpora.prepared import Prepared
 from heedful.models import ATTENTIONS, ENCODERS
 from heedful.models.build import build
+from heedful.runner.choice import Choice
 from heedful.runner.machine import Machine, machine
 from heedful.runner.study import grid, run_study
 from heedful.specs import ModelSpec
@@ -90,7 +91,7 @@ def _linear(corpus: Run, place: Machine) -> bool:
 
 def _study(store: Store, place: Machine) -> bool:
     corpus = default_spec("planted", params={"n_train": 300, "n_test": 60})
-    plan = grid(STUDY, [corpus], [ModelSpec(hidden=32)], [0])
+    plan = grid(STUDY, [corpus], Choice(["bilstm"], model=(("hidden", 32),)), [0])
     first = run_study(plan, store, place)
     before = {key: (store.root / "runs" / key).stat().st_mtime_ns for key in store.keys()}
     again = run_study(plan, store, place)

@@ -19,7 +19,8 @@ class PrepareSpec:
     """How raw texts become token ids.
 
     `tokenizer` is `spacy` (blank English), `words` (runs of word characters), `whitespace`, or
-    `given` (the corpus brings tokens). Length bounds count real tokens and are inclusive;
+    `given` (the corpus brings tokens), or `bpe`: `pieces` sub-words learned on the training
+    split of all sides together, case kept. Length bounds count real tokens and are inclusive;
     `counting="authors"` applies jain2019's own filter instead, strict on both sides with bounds
     from the data.
     `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
@@ -36,6 +37,7 @@ class PrepareSpec:
     test_fraction: float = 0.2
     limit: int | None = None
     seed: int = 0
+    pieces: int = 8000
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,13 @@ class CorpusSpec:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A one-sequence model. `sizes` is `code` or `paper` (protocols of jain2019 differ);
-    `hidden` overrides the encoder's size."""
+    """A model of one of the families. `sizes` is `code` or `paper` (protocols of jain2019
+    differ); `hidden` overrides the encoder's size.
+
+    `decoder` names one of a family's several (pairs: `context` or `query`; "" where there is
+    one). With a `train_edit` the model never has attention of its own: the edit takes its
+    place in training and afterwards.
+    """
 
     encoder: str = "bilstm"
     attention: str = "additive"
@@ -63,12 +70,19 @@ class ModelSpec:
     sizes: str = "code"
     hidden: int | None = None
     train_embedding: bool = True
+    family: str = "one_sequence"
+    decoder: str = ""
+    dropout: float = 0.0
+    train_edit: str = ""
 
     @property
     def name(self) -> str:
-        """As in the published tables: `bilstm-additive`, `bilstm2-dot`."""
+        """`bilstm-additive`, `bilstm2-dot`, `pair-bilstm-additive-context`, `…+uniform`."""
+        family = "" if self.family == "one_sequence" else f"{self.family}-"
         layers = str(self.layers) if self.layers > 1 else ""
-        return f"{self.encoder}{layers}-{self.attention}"
+        decoder = f"-{self.decoder}" if self.decoder else ""
+        edit = f"+{self.train_edit}" if self.train_edit else ""
+        return f"{family}{self.encoder}{layers}-{self.attention}{decoder}{edit}"
 
 
 @dataclass(frozen=True)
@@ -76,8 +90,10 @@ class TrainSpec:
     """jain2019's training by default: Adam with AMSGrad, weight decay off attention.
 
     `select` is the dev metric the best checkpoint is chosen by: `roc_auc`, `accuracy`, `f1`,
-    or `auto` (ROC-AUC for two classes, accuracy for more). `patience` stops after that many
-    epochs without improvement.
+    `likelihood` (of the targets; generation has no other), or `auto` (ROC-AUC for two
+    classes, accuracy for more). `patience` stops after that many epochs without improvement.
+    With `warmup` steps the learning rate rises to its value and then falls as 1/√step; with
+    `smoothing` a target's loss counts that much for all other tokens together.
     """
 
     epochs: int = 8
@@ -90,6 +106,8 @@ class TrainSpec:
     class_weights: bool = True
     select: str = "auto"
     patience: int | None = None
+    warmup: int = 0
+    smoothing: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ one-sequence model has one head and one query; nothing downstream needs to know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -28,7 +28,8 @@ class Text:
     `mask` marks the tokens of the text itself: not padding, not start, end or separators.
     `words` numbers the word each of them belongs to (−1 elsewhere); without it, each is a
     word of its own. Tokens that are `hidden` keep their place, but no attention may see
-    them. `segments` tells the parts of a sequence that holds a pair of texts.
+    them. `segments` tells the parts of a sequence that holds a pair of texts, `sentences`
+    numbers the sentence of each token of the text (−1 elsewhere).
     """
 
     tokens: Int[Tensor, "b t"]
@@ -37,6 +38,7 @@ class Text:
     words: Int[Tensor, "b t"] | None = None
     hidden: Bool[Tensor, "b t"] | None = None
     segments: Int[Tensor, "b t"] | None = None
+    sentences: Int[Tensor, "b t"] | None = None
 
     def to(self, device: torch.device | str) -> Text:
         return self.map(lambda tensor: tensor.to(device))
@@ -54,20 +56,28 @@ class Text:
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples that go through a model together; `texts` is keyed by side (`a`, `b`, …)."""
+    """Examples that go through a model together; `texts` is keyed by side.
+
+    `a` is the text that is attended; `b` is the other one: a question, a hypothesis, an
+    aspect, or the target that a generating model has written so far. Where only some
+    classes can be the answer, `candidates` marks them.
+    """
 
     ids: tuple[str, ...]
     texts: Mapping[str, Text]
     labels: Int[Tensor, " b"]
+    candidates: Bool[Tensor, "b c"] | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         texts = {side: text.to(device) for side, text in self.texts.items()}
-        return replace(self, texts=texts, labels=self.labels.to(device))
+        allowed = None if self.candidates is None else self.candidates.to(device)
+        return Batch(self.ids, texts, self.labels.to(device), allowed)
 
     def take(self, rows: Int[Tensor, " n"]) -> Batch:
         ids = tuple(self.ids[row] for row in rows.tolist())
         texts = {side: text.take(rows) for side, text in self.texts.items()}
-        return Batch(ids, texts, self.labels[rows])
+        allowed = None if self.candidates is None else self.candidates[rows]
+        return Batch(ids, texts, self.labels[rows], allowed)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -78,13 +88,17 @@ class SiteSpec:
     """A place where a softmax mixes values.
 
     `keys` is the side whose positions are attended, `level` is `tokens` or `sentences`,
-    and `linear` says that everything after the site is linear in its weights.
+    and `linear` says that everything after the site is linear in its weights. Probes look at
+    the `main` ones: the attention a reader would be shown. `normalised` weights sum to 1;
+    a gate's do not.
     """
 
     name: str
     keys: str
     level: str
     linear: bool
+    main: bool = True
+    normalised: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,10 @@ class SiteCall:
     mask: Mask
     ids: tuple[str, ...]
     step: int = 0
+
+    def queries(self, whole: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h q k"]:
+        """Of a trace's weights those of this call: all queries, or the step being written."""
+        return whole[:, :, self.step : self.step + self.weights.shape[2]]
 
 
 @runtime_checkable
@@ -140,7 +158,8 @@ class TokenLogits:
 class Trace:
     """What one forward pass left. `states` are what a family can be resumed from, `values`
     what each head of a site mixes, `readers` which of a site's queries the prediction is read
-    from (each example's sum to 1)."""
+    from (each example's sum to 1). A generating model's `logits` are those after the last
+    token of the target it was given, `step_logits` those after each."""
 
     logits: Float[Tensor, "b c"]
     weights: Mapping[str, Float[Tensor, "b h _q _k"]]
@@ -152,6 +171,7 @@ class Trace:
     """The family's own; what `without_each` and `resume` go on from."""
     values: Mapping[str, Float[Tensor, "b h _k _d"]] = field(default_factory=dict)
     readers: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
+    step_logits: Float[Tensor, "b s c"] | None = None
 
 
 @dataclass(frozen=True)
@@ -216,8 +236,15 @@ class AttentionRows:
         """One row per example: for what is said of examples, not of heads or queries."""
         new = torch.ones_like(self.example, dtype=torch.bool)
         new[1:] = self.example[1:] != self.example[:-1]
+        return self.take(new)
+
+    def take(self, chosen: Bool[Tensor, " n"] | Int[Tensor, " m"]) -> AttentionRows:
         return AttentionRows(
-            self.weights[new], self.mask[new], self.example[new], self.head[new], self.query[new]
+            self.weights[chosen],
+            self.mask[chosen],
+            self.example[chosen],
+            self.head[chosen],
+            self.query[chosen],
         )
 
 

@@ -59,11 +59,12 @@ def without_tokens(text: Text, gone: Bool[Tensor, "b t"]) -> Text:
     order = dropped.to(torch.int8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]
     padding = dropped.gather(1, order)
     shorter = text.map(lambda t: t.gather(1, order) if t.ndim == 2 else t)
-    words = shorter.words
+    words, sentences = shorter.words, shorter.sentences
     return replace(
         shorter,
         tokens=shorter.tokens.masked_fill(padding, 0),
         lengths=lengths,
         mask=shorter.mask & ~padding,
         words=None if words is None else words.masked_fill(padding, -1),
+        sentences=None if sentences is None else sentences.masked_fill(padding, -1),
     )

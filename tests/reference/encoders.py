@@ -26,11 +26,23 @@ def bilstm(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]
 
 
 def direction(parameters: Parameters, prefix: str, name: str, x: list[Vector]) -> list[Vector]:
-    """Hochreiter & Schmidhuber 1997 with forget gates, cell by cell; gates as PyTorch has them."""
+    return lstm_walk(parameters, prefix, name, x)[0]
+
+
+def lstm_walk(
+    parameters: Parameters,
+    prefix: str,
+    name: str,
+    x: list[Vector],
+    start: tuple[Vector, Vector] | None = None,
+) -> tuple[list[Vector], tuple[Vector, Vector]]:
+    """Hochreiter & Schmidhuber 1997 with forget gates, cell by cell; gates as PyTorch has them.
+
+    States, and the state and cell at the end."""
     w_x, w_h = parameters[f"{prefix}weight_ih_{name}"], parameters[f"{prefix}weight_hh_{name}"]
     b_x, b_h = parameters[f"{prefix}bias_ih_{name}"], parameters[f"{prefix}bias_hh_{name}"]
     size = len(w_h) // 4
-    h, c = [0.0] * size, [0.0] * size
+    h, c = start or ([0.0] * size, [0.0] * size)
     states = []
     for token in x:
         total = [_dot(w_x[r], token) + b_x[r] + _dot(w_h[r], h) + b_h[r] for r in range(4 * size)]
@@ -42,14 +54,56 @@ def direction(parameters: Parameters, prefix: str, name: str, x: list[Vector]) -
             new_h.append(leave * math.tanh(new_c[d]))
         h, c = new_h, new_c
         states.append(h)
+    return states, (h, c)
+
+
+def bigru(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """Each layer sees both directions of the one below."""
+    for layer in range(layers):
+        prefix = f"encoder.stack.{layer}."
+        forth = gru_direction(parameters, prefix, "l0", x)
+        back = gru_direction(parameters, prefix, "l0_reverse", x[::-1])[::-1]
+        x = [a + b for a, b in zip(forth, back, strict=True)]
+    return x
+
+
+def gru_direction(parameters: Parameters, prefix: str, name: str, x: list[Vector]) -> list[Vector]:
+    """Cho et al. 2014, unit by unit; the reset gate acts on W h + b, as PyTorch has it."""
+    w_x, w_h = parameters[f"{prefix}weight_ih_{name}"], parameters[f"{prefix}weight_hh_{name}"]
+    b_x, b_h = parameters[f"{prefix}bias_ih_{name}"], parameters[f"{prefix}bias_hh_{name}"]
+    size = len(w_h) // 3
+    h = [0.0] * size
+    states = []
+    for token in x:
+        seen = [_dot(w_x[r], token) + b_x[r] for r in range(3 * size)]
+        kept = [_dot(w_h[r], h) + b_h[r] for r in range(3 * size)]
+        new = []
+        for d in range(size):
+            reset, update = _sigmoid(seen[d] + kept[d]), _sigmoid(seen[size + d] + kept[size + d])
+            candidate = math.tanh(seen[2 * size + d] + reset * kept[2 * size + d])
+            new.append((1 - update) * candidate + update * h[d])
+        h = new
+        states.append(h)
     return states
 
 
 def cnn(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
-    """Kernels 1, 3, 5, 7 side by side, ReLU; a window sees zeros beyond the text."""
+    """jain2019's."""
+    return convolutions(parameters, x, layers, (1, 3, 5, 7))
+
+
+def conv(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """serrano2019's."""
+    return convolutions(parameters, x, layers, (3, 5))
+
+
+def convolutions(
+    parameters: Parameters, x: list[Vector], layers: int, widths: tuple[int, ...]
+) -> list[Vector]:
+    """Kernels side by side, ReLU; a window sees zeros beyond the text."""
     for layer in range(layers):
         states: list[Vector] = [[] for _ in x]
-        for number, width in enumerate((1, 3, 5, 7)):
+        for number, width in enumerate(widths):
             prefix = f"encoder.stack.{layer}.convolutions.{number}."
             kernel, bias = parameters[f"{prefix}weight"], parameters[f"{prefix}bias"]
             for place in range(len(x)):
@@ -73,7 +127,20 @@ def average(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector
     return x
 
 
-ENCODERS = {"lstm": lstm, "bilstm": bilstm, "cnn": cnn, "average": average}
+def none(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """States are embeddings, however many layers."""
+    return x
+
+
+ENCODERS = {
+    "lstm": lstm,
+    "bilstm": bilstm,
+    "cnn": cnn,
+    "average": average,
+    "bigru": bigru,
+    "conv": conv,
+    "none": none,
+}
 
 
 def _window(kernel: list[Vector], x: list[Vector], place: int, width: int) -> float:

@@ -15,7 +15,9 @@ def embedding_gradient(
     """
     embedded = model.embedding(torch.tensor([tokens])).detach().requires_grad_()
     states = model.encoder(embedded, torch.tensor([len(tokens)])).states[0, 1:-1]
-    weights = torch.softmax(model.attention(states[None])[0], 0)
+    scores = model.attention(states[None])[0]
+    gated = not model.attention.normalised
+    weights = 1 / (1 + torch.exp(-scores)) if gated else torch.softmax(scores, 0)
     if detached:
         weights = weights.detach()
     context = torch.zeros_like(states[0])

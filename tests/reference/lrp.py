@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reference.one_text import additive, dot, softmax
+from reference.one_text import linear, weights_of
 
 Vector = list[float]
 Parameters = dict[str, Any]
@@ -43,7 +43,7 @@ def top(
 ) -> list[Vector]:
     """From the logits to the states: decoder, then the weighted sum."""
     inner, size = states[1:-1], len(states[0])
-    weights = softmax({"additive": additive, "dot": dot}[attention](parameters, inner))
+    weights = weights_of(parameters, attention, inner)
     parts = list(zip(weights, inner, strict=True))
     context = [math.fsum(weight * h[d] for weight, h in parts) for d in range(size)]
     from_context = [0.0] * size
@@ -197,7 +197,9 @@ def cnn_back(
 
 def kernels(parameters: Parameters, layer: int) -> list[tuple[Any, Vector]]:
     prefix = f"encoder.stack.{layer}.convolutions."
-    return [(parameters[f"{prefix}{n}.weight"], parameters[f"{prefix}{n}.bias"]) for n in range(4)]
+    number = sum(name.startswith(prefix) for name in parameters) // 2
+    pairs = [(f"{prefix}{n}.weight", f"{prefix}{n}.bias") for n in range(number)]
+    return [(parameters[weight], parameters[bias]) for weight, bias in pairs]
 
 
 def window(kernel: list[Vector], x: list[Vector], place: int) -> list[tuple[int, int, float]]:
@@ -244,5 +246,106 @@ def average_parameters(parameters: Parameters, layer: int) -> tuple[list[Vector]
     return parameters[f"{prefix}weight"], parameters[f"{prefix}bias"]
 
 
-TAPES = {"lstm": lstm_tape, "bilstm": bilstm_tape, "cnn": cnn_tape, "average": average_tape}
-BACK = {"lstm": lstm_back, "bilstm": bilstm_back, "cnn": cnn_back, "average": average_back}
+def none_tape(parameters: Parameters, layer: int, x: list[Vector]) -> dict[str, Any]:
+    return {"states": x}
+
+
+def none_back(
+    parameters: Parameters, layer: int, tape: dict[str, Any], above: list[Vector], epsilon: float
+) -> list[Vector]:
+    return above
+
+
+def gru_tape(parameters: Parameters, layer: int, x: list[Vector]) -> dict[str, Any]:
+    forth = gru_walk(parameters, layer, "l0", x)
+    back = gru_walk(parameters, layer, "l0_reverse", x[::-1])
+    states = [a + b for a, b in zip(forth["h"][1:], back["h"][:0:-1], strict=True)]
+    return {"x": x, "forth": forth, "back": back, "states": states}
+
+
+def gru_back(
+    parameters: Parameters, layer: int, tape: dict[str, Any], above: list[Vector], epsilon: float
+) -> list[Vector]:
+    size, x = len(above[0]) // 2, tape["x"]
+    left, right = [row[:size] for row in above], [row[size:] for row in above][::-1]
+    forth = gru_walk_back(parameters, layer, "l0", x, tape["forth"], left, epsilon)
+    back = gru_walk_back(parameters, layer, "l0_reverse", x[::-1], tape["back"], right, epsilon)
+    return [
+        [a + b for a, b in zip(one, two, strict=True)]
+        for one, two in zip(forth, back[::-1], strict=True)
+    ]
+
+
+def gru_walk(parameters: Parameters, layer: int, name: str, x: list[Vector]) -> dict[str, Any]:
+    """Both gates and the candidate before its tanh, at every step; h[0] is zero."""
+    prefix = f"encoder.stack.{layer}."
+    w_x, w_h = parameters[f"{prefix}weight_ih_{name}"], parameters[f"{prefix}weight_hh_{name}"]
+    b_x, b_h = parameters[f"{prefix}bias_ih_{name}"], parameters[f"{prefix}bias_hh_{name}"]
+    size = len(w_h) // 3
+    tape: dict[str, Any] = {"h": [[0.0] * size], "reset": [], "update": [], "candidate": []}
+    for token in x:
+        h = tape["h"][-1]
+        seen, kept = linear(w_x, token, b_x), linear(w_h, h, b_h)
+        reset = [sigmoid(seen[d] + kept[d]) for d in range(size)]
+        update = [sigmoid(seen[size + d] + kept[size + d]) for d in range(size)]
+        candidate = [seen[2 * size + d] + reset[d] * kept[2 * size + d] for d in range(size)]
+        new = [
+            (1 - u) * math.tanh(c) + u * old for u, c, old in zip(update, candidate, h, strict=True)
+        ]
+        for key, value in (("reset", reset), ("update", update), ("candidate", candidate)):
+            tape[key].append(value)
+        tape["h"].append(new)
+    return tape
+
+
+def gru_walk_back(
+    parameters: Parameters,
+    layer: int,
+    name: str,
+    x: list[Vector],
+    tape: dict[str, Any],
+    above: list[Vector],
+    epsilon: float,
+) -> list[Vector]:
+    """h = (1 − z)·tanh(a) + z·h′ with a = W x + b + r·(U h′ + b′): the gates z, r get nothing."""
+    prefix = f"encoder.stack.{layer}."
+    w_x, w_h = parameters[f"{prefix}weight_ih_{name}"], parameters[f"{prefix}weight_hh_{name}"]
+    size = len(w_h) // 3
+    out = [[0.0] * len(token) for token in x]
+    later = [0.0] * size
+    for t in reversed(range(len(x))):
+        before, h = tape["h"][t], tape["h"][t + 1]
+        reset, update, candidate = (tape[key][t] for key in ("reset", "update", "candidate"))
+        earlier = [0.0] * size
+        for d in range(size):
+            arriving, row = above[t][d] + later[d], 2 * size + d
+            earlier[d] += share(update[d] * before[d], h[d], arriving, epsilon)
+            signal = (1 - update[d]) * math.tanh(candidate[d])
+            to_candidate = share(signal, h[d], arriving, epsilon)
+            for e, value in enumerate(x[t]):
+                out[t][e] += share(w_x[row][e] * value, candidate[d], to_candidate, epsilon)
+            for k, value in enumerate(before):
+                part = reset[d] * w_h[row][k] * value
+                earlier[k] += share(part, candidate[d], to_candidate, epsilon)
+        later = earlier
+    return out
+
+
+TAPES = {
+    "lstm": lstm_tape,
+    "bilstm": bilstm_tape,
+    "cnn": cnn_tape,
+    "average": average_tape,
+    "bigru": gru_tape,
+    "conv": cnn_tape,
+    "none": none_tape,
+}
+BACK = {
+    "lstm": lstm_back,
+    "bilstm": bilstm_back,
+    "cnn": cnn_back,
+    "average": average_back,
+    "bigru": gru_back,
+    "conv": cnn_back,
+    "none": none_back,
+}

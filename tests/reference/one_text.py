@@ -21,13 +21,18 @@ def forward(
     """Logits, and the attention on each real token."""
     embedded = [parameters["embedding.weight"][token] for token in tokens]
     states = ENCODERS[encoder](parameters, embedded, layers)[1:-1]
-    scores = {"additive": additive, "dot": dot}[attention](parameters, states)
-    weights = softmax(scores)
+    weights = weights_of(parameters, attention, states)
     context = [
         math.fsum(weight * state[d] for weight, state in zip(weights, states, strict=True))
         for d in range(len(states[0]))
     ]
     return linear(parameters["decoder.weight"], context, parameters["decoder.bias"]), weights
+
+
+def weights_of(parameters: Parameters, attention: str, states: list[Vector]) -> Vector:
+    if attention == "gate":
+        return gates(additive(parameters, states))
+    return softmax({"additive": additive, "dot": dot}[attention](parameters, states))
 
 
 def additive(parameters: Parameters, states: list[Vector]) -> Vector:
@@ -52,6 +57,11 @@ def softmax(scores: Vector) -> Vector:
     top = max(scores)
     powers = [math.exp(score - top) for score in scores]
     return [power / math.fsum(powers) for power in powers]
+
+
+def gates(scores: Vector) -> Vector:
+    """σ of each, and no competition."""
+    return [1 / (1 + math.exp(-score)) for score in scores]
 
 
 def linear(matrix: list[Vector], x: Vector, bias: Vector) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,12 +14,14 @@ import torch
 from heedful.auditing.explained import Cost
 from heedful.auditing.measure import Measurer, Part, health_texts
 from heedful.auditing.named import named
+from heedful.auditing.operators import distinct_operators, operator_notes
+from heedful.auditing.pace import Pace
 from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import AuditSpec
 from heedful.auditing.stored import KIND, find_audit, store_audit
 from heedful.auditing.table import ordered
-from heedful.auditing.waves import waves
+from heedful.auditing.waves import FIRST, WAVE, batches, waves
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, silent
 from heedful.removal import REMOVALS
@@ -32,7 +34,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 3
+VERSION = 4
 LOOKS = 4
 MANY_CLASSES = 1000
 
@@ -42,12 +44,21 @@ class Plan:
     """How an audit is run; none of it changes what is measured on a text.
 
     With a `budget` in seconds the evidence is looked at four times on the way, each look at a
-    price in alpha, and the audit ends when the verdict is clear or the time is up."""
+    price in alpha, and the audit ends when the verdict is clear or the time is up: at
+    `deadline`, by the `clock`, which runs from before the model is loaded."""
 
     store: Store | None = None
     budget: float | None = None
     progress: Progress = silent
     must: frozenset[str] = frozenset()
+    clock: Callable[[], float] = time.monotonic
+    deadline: float | None = None
+
+    def started(self) -> Plan:
+        """From now on time counts, unless it does already."""
+        if self.budget is None or self.deadline is not None:
+            return self
+        return replace(self, deadline=self.clock() + self.budget)
 
 
 def audit(
@@ -59,6 +70,7 @@ def audit(
     **options: Any,
 ) -> Audit:
     """The verdict on a model's attention on these texts. `options` are `open_subject`'s."""
+    plan = plan.started()
     with open_subject(model, data, **options) as subject:
         return audit_subject(subject, spec, settings, plan)
 
@@ -73,8 +85,12 @@ def audit_subject(
     finished altogether is a run of kind `audit`, and only judged again."""
     if not len(subject):
         raise HeedfulError("there are no texts to audit: check the data.")
-    settings = replace(settings, importance=settings.importance or spec.importance)
-    trial = _Trial(subject, spec, plan)
+    settings = replace(
+        settings,
+        importance=settings.importance or spec.importance,
+        operators=distinct_operators(subject.model, settings.operators),
+    )
+    trial = _Trial(subject, spec, plan.started())
     known = find_audit(plan.store, trial.identity)
     if known is not None:
         return trial.again(known, settings)
@@ -86,34 +102,40 @@ def audit_subject(
 
 def _measured(trial: _Trial, settings: Settings) -> Audit:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
-    plan, start = trial.plan, time.monotonic()
+    plan, parts = trial.plan, list[Part]()
     verdict: Verdict | None = None
-    parts: list[Part] = []
+    first = FIRST if plan.budget else WAVE
+    steps = list(waves(trial.subject, trial.spec.seed, first=first))
+    looks = _looks([len(each) for each in steps]) if plan.budget else {}
     done = 0
-    steps = list(waves(trial.subject, trial.spec.seed))
-    looks = _looks(len(steps)) if plan.budget else {}
-    for number, batches in enumerate(steps, 1):
-        for indices in batches:
+    for number, wave in enumerate(steps, 1):
+        some = trial.pace.affordable(wave)
+        for indices in batches(trial.subject, some):
             parts.append(trial.part(indices))
             done += len(indices)
             plan.progress("audit", done, len(trial.subject))
-        verdict = trial.judge(parts, settings, looks[number]) if number in looks else None
-        if verdict is not None and verdict.decided:
-            break
-        if plan.budget and time.monotonic() - start > plan.budget:
+        look = looks.get(number) if len(some) == len(wave) else None
+        verdict = trial.judge(parts, settings, look) if look is not None else None
+        if len(some) < len(wave) or (verdict is not None and verdict.decided):
             break
     return trial.result(parts, verdict or trial.judge(parts, settings, LOOKS))
 
 
-def _looks(steps: int) -> dict[int, int]:
-    """After which waves the evidence is looked at, and which look that is."""
-    places = sorted({max(1, round(steps * look / LOOKS)) for look in range(1, LOOKS + 1)})
-    return {place: LOOKS - len(places) + look for look, place in enumerate(places, 1)}
+def _looks(sizes: Sequence[int]) -> dict[int, int]:
+    """After which waves the evidence is looked at, and which look that is: as soon as another
+    quarter of the texts is there. A wave that completes several counts as the last of them."""
+    ends, total = np.cumsum(sizes), sum(sizes)
+    return {
+        int(np.searchsorted(ends, total * look / LOOKS)) + 1: look for look in range(1, LOOKS + 1)
+    }
 
 
 class _Trial:
     def __init__(self, subject: Subject, spec: AuditSpec, plan: Plan) -> None:
+        self.notes = (*subject.notes, *operator_notes(subject.model, spec.operators))
+        spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
         self.subject, self.spec, self.plan = subject, spec, plan
+        self.pace = Pace(plan.clock, plan.deadline)
         prior = fit_prior(batch for _, batch in subject.batches())
         checked = health_texts([each.id for each in subject.documents], spec.seed)
         self.measure = Measurer(subject.model, spec, prior, checked, plan.must)
@@ -137,7 +159,8 @@ class _Trial:
         found = read_part(folder, name, batch.ids) if folder else None
         if found is None:
             clusters = tuple(self.subject.documents[i].cluster for i in indices)
-            found = self.measure(batch, clusters, self._rationale(indices, batch))
+            with self.pace.measuring(len(indices)):
+                found = self.measure(batch, clusters, self._rationale(indices, batch))
             if folder:
                 write_part(folder, name, found)
         self._refuse(found.skipped)
@@ -179,7 +202,7 @@ class _Trial:
             "truncated": subject.truncated.texts / max(1, total),
             "words_lost": subject.truncated.share,
             "dropped": dict(subject.dropped),
-            "notes": [*subject.notes, *(early if measured < total else ())],
+            "notes": [*self.notes, *(early if measured < total else ())],
             "skipped": dict(skipped),
             "explanations": list(self.spec.explanations),
             "operators": list(self.spec.operators),
@@ -198,13 +221,15 @@ class _Trial:
         return Audit(verdict, rows, maps, _costs(parts), documents, facts)
 
     def again(self, run: Run, settings: Settings) -> Audit:
-        """The measurements of a finished audit, judged by these settings. Names of classes and
-        of the data are no part of what was measured: they are today's."""
+        """The measurements of a finished audit, judged by these settings, and as the last of
+        as many looks as it took. Names of classes and of the data are no part of what was
+        measured: they are today's."""
         skipped: Mapping[str, str] = run.json("facts")["skipped"]
         self._refuse(skipped)
         rows, maps, costs = (run.table(name) for name in ("rows", "maps", "costs"))
         facts = self.facts(skipped)
-        verdict = judge_rows(rows, costs, facts, settings)
+        looks = int(run.json("verdict")["settings"]["looks"])
+        verdict = judge_rows(rows, costs, facts, replace(settings, look=looks, looks=looks))
         return Audit(verdict, rows, maps, costs, _documents(self.subject.documents), facts)
 
 

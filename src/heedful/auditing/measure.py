@@ -62,9 +62,7 @@ class Measurer:
         """`checked` are the texts whose measures are held against a randomised model's."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked = checked
-        self.wanted = [
-            fitted(named(name), prior) for name in spec.explanations if name not in FLOORS
-        ]
+        self.wanted = [fitted(named(name), prior) for name in spec.mapped if name not in FLOORS]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.skipped: dict[str, str] = {}
 
@@ -189,19 +187,20 @@ class Measurer:
             table.add(values, name)
 
     def _health(self, table: Table, batch: Batch) -> None:
-        """Do the measures fall where there is nothing to explain: weights in random order?"""
+        """Do the measures fall where there is nothing to explain: weights in random order?
+        All explanations are made again there: a search that started from fewer of them would
+        find less, and any measure would seem to fall."""
         chosen = [row for row, name in enumerate(batch.ids) if name in self.checked]
         if not chosen:
             return
         rows = torch.tensor(chosen, device=batch.labels.device)
         some = batch.take(rows)
         part = Table(table.facts.take(chosen))
-        on_trial = [each for each in self.wanted if each.name == ATTENTION]
         with randomised(self.model, self.spec.seed) as model:
             with torch.no_grad():
                 label = probabilities(model(some).logits).argmax(-1)
-            attention = explained(model, some, label, on_trial, self.spec.target, {})
-            maps = {**attention.maps, **floors(model, some, label, self.prior, self.random)}
+            found = explained(model, some, label, self.wanted, self.spec.target, self.skipped)
+            maps = {**found.maps, **floors(model, some, label, self.prior, self.random)}
             self._erasure(part, model, some, label, maps, "randomised")
         table.extend(part)
 

@@ -15,6 +15,7 @@ from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
+from heedful.measures.exclusivity import largest_jsd
 from heedful.metrics.jsd import jsd
 from heedful.verdict.settings import Settings
 
@@ -46,7 +47,8 @@ def _importance(rows: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _alike(first: Audit, others: Sequence[Audit]) -> pd.DataFrame:
-    """τ-b and JSD of the first model's attention with each other's, averaged, by text."""
+    """τ-b and JSD of the first model's attention with each other's, averaged, by text; the
+    JSD also as a share of the furthest any attention to these words is from the first's."""
     maps = [_attention(each) for each in (first, *others)]
     facts = first.rows[first.rows["model"] == "base"].drop_duplicates("example")
     found = [
@@ -63,17 +65,18 @@ def _alike(first: Audit, others: Sequence[Audit]) -> pd.DataFrame:
 def _attention(audit: Audit) -> dict[str, np.ndarray]:
     chosen = audit.maps[audit.maps["explanation"] == ATTENTION]
     pairs = zip(chosen["example"], chosen["scores"], strict=True)
-    return {
-        str(name): np.nan_to_num(np.asarray(scores, dtype=np.float64)) for name, scores in pairs
-    }
+    return {str(name): np.asarray(scores, dtype=np.float64) for name, scores in pairs}
 
 
 def _text(maps: Sequence[dict[str, np.ndarray]], example: str) -> Iterator[tuple[str, float]]:
-    here, *rest = [each[example] for each in maps]
-    width = min(len(each) for each in (here, *rest))
-    taus = [float(kendalltau(here[:width], each[:width]).statistic) for each in rest]
+    width = min(len(each[example]) for each in maps)
+    there = ~np.isnan(maps[0][example][:width])
+    here, *rest = [np.nan_to_num(each[example][:width]) for each in maps]
+    taus = [float(kendalltau(here, each).statistic) for each in rest]
+    apart = float(np.mean([_jsd(here, each) for each in rest]))
     yield "tau_seeds", float(np.mean(taus))
-    yield "jsd_seeds", float(np.mean([_jsd(here[:width], each[:width]) for each in rest]))
+    yield "jsd_seeds", apart
+    yield "jsd_seeds_ratio", apart / _furthest(here, there)
 
 
 def _jsd(p: np.ndarray, q: np.ndarray) -> float:
@@ -81,3 +84,12 @@ def _jsd(p: np.ndarray, q: np.ndarray) -> float:
     if p.sum() <= 0 or q.sum() <= 0:
         return float("nan")
     return float(jsd(torch.from_numpy(p / p.sum()), torch.from_numpy(q / q.sum())))
+
+
+def _furthest(p: np.ndarray, there: np.ndarray) -> float:
+    """The largest JSD of any weights on the words that are `there`; NaN where there is only
+    one such word, or no weight on any."""
+    if p.sum() <= 0 or there.sum() < 2:
+        return float("nan")
+    weights = torch.from_numpy(p / p.sum())[None]
+    return float(largest_jsd(weights, torch.from_numpy(there)[None]))

@@ -41,6 +41,8 @@ GROUPS = (
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
 EXTRA = ("sanity", "null_space")
 """What is measured on request: every map of a randomised model, linear programmes per head."""
+MAPPED = frozenset({"agreement", "erasure", "plausibility", "sanity"})
+"""What looks at the maps of all explanations."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,13 @@ class AuditSpec:
     search_steps: int = 60
     seed: int = 0
     only: tuple[str, ...] = GROUPS
+
+    @property
+    def mapped(self) -> tuple[str, ...]:
+        """The explanations whose maps are needed; attention's is always shown."""
+        if MAPPED & set(self.only):
+            return self.explanations
+        return tuple(name for name in self.explanations if name == ATTENTION)
 
     def __post_init__(self) -> None:
         for name in self.only:

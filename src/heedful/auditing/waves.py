@@ -11,19 +11,28 @@ from heedful.randomness import stable_hash
 from heedful.subjects.subject import Subject, groups
 
 WAVE = 32
+FIRST = 2
 TOKENS_AT_ONCE = 4096
 
 
-def waves(subject: Subject, seed: int, wave: int = WAVE) -> Iterator[list[NDArray[np.int64]]]:
-    """Each wave is a list of batches of texts of like length."""
+def waves(
+    subject: Subject, seed: int, wave: int = WAVE, first: int = WAVE
+) -> Iterator[NDArray[np.int64]]:
+    """`first` texts, then each time as many as came before, at most `wave`: where time is
+    short, little is begun before it is known how long a text takes."""
     keys = [stable_hash(seed, "wave", each.id) for each in subject.documents]
     order = np.argsort(np.array(keys, dtype=np.float64), kind="stable")
-    for start in range(0, len(order), wave):
-        yield list(_batches(subject, order[start : start + wave]))
+    start = 0
+    while start < len(order):
+        end = start + min(wave, max(first, start))
+        yield order[start:end]
+        start = end
 
 
-def _batches(subject: Subject, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Texts of like length, as many as fit."""
-    lengths = [len(subject.rows[i]) for i in indices]
+def batches(subject: Subject, wave: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Texts of like length, as many as fit. So only whole waves are random samples."""
+    if not len(wave):
+        return
+    lengths = [len(subject.rows[i]) for i in wave]
     for part in groups(lengths, TOKENS_AT_ONCE, len(lengths)):
-        yield indices[part]
+        yield wave[part]

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import audit_spec, check_writable, run_audit, set_threads
-from heedful.cli.options import (
-    DEFAULT_STORE,
-    DataDirOption,
-    DeviceOption,
-    JsonOption,
-    SeedOption,
-    StoreOption,
-    ThreadsOption,
-)
+from heedful.cli.audit import check_writable, run_audit
+from heedful.cli.measured import MeasureOptions
+from heedful.cli.options import JsonOption, numbers
+from heedful.cli.spread import spread
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
@@ -27,6 +20,7 @@ if TYPE_CHECKING:
     from heedful.verdict.verdict import Verdict
 
 
+@spread
 def check(
     model: on.ModelArgument,
     data: on.DataArgument = None,
@@ -40,20 +34,8 @@ def check(
     write_baseline: Annotated[
         Path | None, typer.Option(help="Write this verdict, to be the next baseline.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller search.")] = False,
-    n: on.Count = None,
-    split: on.Split = "test",
-    text_column: on.TextColumn = "text",
-    text_b_column: on.PairColumn = None,
-    label_column: on.LabelColumn = "label",
-    label_map: on.LabelMap = None,
-    max_length: on.MaxLength = None,
-    param: on.Params = None,
-    seed: SeedOption = 0,
-    store: StoreOption = DEFAULT_STORE,
-    data_dir: DataDirOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
+    measured: MeasureOptions = MeasureOptions(),
+    subject: on.SubjectOptions = on.SubjectOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Fail (exit code 1) where attention is refuted, below a threshold, or worse than before."""
@@ -63,14 +45,8 @@ def check(
 
     thresholds = _thresholds(at_least or [])
     check_writable(files=(junit, write_baseline))
-    options = on.SubjectOptions(
-        split, text_column, text_b_column, label_column, None, None, n, seed, None, None,
-        label_map, "{text}", max_length, None, device, data_dir, store, tuple(param or ()),
-    )  # fmt: skip
-    spec, must = audit_spec(None, None, "delete,mask", quick, seed)
-    old = _baseline(baseline, spec) if baseline is not None else None
-    set_threads(threads)
-    found = run_audit(model, data, spec, must, options, None, store).verdict
+    old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
+    found = run_audit(model, data, measured, subject).verdict
     outcomes = compare(found, thresholds, old)
     if junit is not None:
         junit.write_text(as_junit(outcomes), encoding="utf8")
@@ -98,8 +74,8 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
         raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
     if old.facts.get("spec", "") != spec_digest(spec):
         raise HeedfulError(
-            f"the baseline {path} was made with other settings (--quick, --seed or explanations): "
-            f"make it again with these."
+            f"the baseline {path} was made with other settings (such as --quick, --seed or "
+            f"--explanations): make it again with these."
         )
     return old
 
@@ -107,15 +83,8 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
 def _thresholds(texts: list[str]) -> dict[str, float]:
     from heedful.verdict.properties import PROPERTIES
 
-    found = {}
-    for text in texts:
-        name, _, value = (part.strip() for part in text.partition("="))
-        try:
-            found[name] = float(value)
-        except ValueError as error:
-            raise HeedfulError(f"--at-least is {text!r}: write property=number.") from error
-        if not math.isfinite(found[name]):
-            raise HeedfulError(f"--at-least is {text!r}: give a finite number.")
+    found = numbers(texts, "--at-least")
+    for name in found:
         if name not in PROPERTIES:
             raise unknown_name("property", name, list(PROPERTIES))
     return found

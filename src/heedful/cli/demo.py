@@ -21,19 +21,17 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Train on the embedded corpus, probe, and write the page: about a minute on two cores."""
-    from dataclasses import replace
-
     from heedful.corpora.defaults import default_spec
     from heedful.report.build import build_report
+    from heedful.runner.choice import Choice
     from heedful.runner.machine import machine
     from heedful.runner.study import grid, run_study
-    from heedful.specs import ModelSpec
     from heedful.store import Store
     from heedful.studies.jain2019 import STUDY
 
     store = Store(out / "store")
-    quick = replace(STUDY, train=replace(STUDY.train, epochs=6))
-    plan = grid(quick, [default_spec("planted")], [ModelSpec("bilstm", "additive")], [seed])
+    choice = Choice(["bilstm"], ["additive"], train=(("epochs", 6),))
+    plan = grid(STUDY, [default_spec("planted")], choice, [seed])
     say("Training a BiLSTM with attention on the embedded corpus and probing it …")
     with progress_bar() as progress:
         run = run_study(plan, store, machine(device, threads), progress)

@@ -9,14 +9,8 @@ import typer
 
 from heedful.cli import subject as on
 from heedful.cli.audit import set_threads
-from heedful.cli.options import (
-    DEFAULT_STORE,
-    DeviceOption,
-    JsonOption,
-    SeedOption,
-    StoreOption,
-    ThreadsOption,
-)
+from heedful.cli.options import JsonOption
+from heedful.cli.spread import spread
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
 
@@ -24,6 +18,7 @@ USUAL = "attention,gradient_input,integrated_gradients,occlusion"
 BAR = 24
 
 
+@spread
 def explain(
     model: on.ModelArgument,
     text: Annotated[str, typer.Argument(help="The text to explain.")],
@@ -36,15 +31,7 @@ def explain(
     pairs: Annotated[
         int, typer.Option(min=0, max=20, help="Also how so many top words interact, in pairs.")
     ] = 0,
-    label: on.Label = None,
-    label_words: on.LabelWords = None,
-    template: on.Template = "{text}",
-    max_length: on.MaxLength = None,
-    dtype: on.Dtype = None,
-    seed: SeedOption = 0,
-    store: StoreOption = DEFAULT_STORE,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
+    asked: on.ModelOptions = on.ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Score every word of a text."""
@@ -52,12 +39,8 @@ def explain(
 
     if not text.strip():
         raise HeedfulError("the text is empty: give at least one word.")
-    set_threads(threads)
-    options = on.SubjectOptions(
-        seed=seed, label=label, label_words=label_words, template=template,
-        max_length=max_length, dtype=dtype, device=device, store=store,
-    )  # fmt: skip
-    found = run(model, text, text_b, explanations, target, of, pairs, **options.given())
+    set_threads(asked.threads)
+    found = run(model, text, text_b, explanations, target, of, pairs, **asked.given())
     if as_json:
         show_json("explain", found.to_dict())
         return

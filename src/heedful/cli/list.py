@@ -16,7 +16,7 @@ def list_pieces(
     kind: Annotated[str | None, typer.Argument(help="Only pieces of this kind.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Name every corpus, encoder, attention, edit, removal, saliency, metric, probe and study."""
+    """Name every piece: corpora, families of models and their parts, edits, probes, studies …"""
     catalogues = _catalogues()
     if kind is not None and kind not in catalogues:
         raise unknown_name("kind of piece", kind, list(catalogues))
@@ -41,14 +41,14 @@ def _catalogues() -> dict[str, Catalogue]:
     from heedful.corpora import CORPORA
     from heedful.edits import EDITS
     from heedful.metrics import METRICS
-    from heedful.models import ATTENTIONS, ENCODERS
+    from heedful.models import ATTENTIONS, ENCODERS, FAMILIES
     from heedful.probes import PROBES
     from heedful.removal import REMOVALS
     from heedful.report.figures import FIGURES
     from heedful.saliency import SALIENCIES
     from heedful.studies import STUDIES
 
-    models = (CORPORA, ENCODERS, ATTENTIONS, EDITS, REMOVALS)
+    models = (CORPORA, FAMILIES, ENCODERS, ATTENTIONS, EDITS, REMOVALS)
     every = (*models, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
     return {catalogue.kind: catalogue for catalogue in every}
 

@@ -57,6 +57,7 @@ def root(
         typer.echo(context.get_help())
 
 
+STOPPED = 130
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
 
 
@@ -70,16 +71,23 @@ def main(arguments: list[str] | None = None) -> int:
         message = getattr(error, "format_message", lambda: str(error))()
         return _refuse(f"{' '.join(message.split()).rstrip('.')}: see `heedful --help`.")
     except (typer.Abort, KeyboardInterrupt):
-        sys.stderr.write("\nstopped; nothing is lost: the same command goes on from here.\n")
-        return 130
+        return _stopped()
     except OSError as error:  # a path that cannot be read or written, a full disk
         what = error.strerror or str(error)
         return _refuse(f"{what}{_at(error.filename)}: mend the path or make room.")
+    if code == STOPPED:  # how typer says that somebody pressed Ctrl-C
+        return _stopped()
     return code if isinstance(code, int) else 0
 
 
 def _at(filename: object) -> str:
     return f" at {str(filename)[:200]}" if filename else ""
+
+
+def _stopped() -> int:
+    kept = "what was finished is kept in the store, and the same command goes on after it"
+    sys.stderr.write(f"\nstopped: {kept}.\n")
+    return STOPPED
 
 
 def _refuse(message: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -58,6 +60,20 @@ def names(text: str, option: str) -> list[str]:
     if len(set(chosen)) < len(chosen):
         raise HeedfulError(f"{option} names something twice in {text!r}.")
     return chosen
+
+
+def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
+    """`property=number`, as often as the option was given."""
+    found = {}
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        try:
+            found[name] = float(value)
+        except ValueError as error:
+            raise HeedfulError(f"{option} is {text!r}: write property=number.") from error
+        if not math.isfinite(found[name]):
+            raise HeedfulError(f"{option} is {text!r}: give a finite number.")
+    return found
 
 
 def seeds(text: str) -> list[int]:

@@ -52,7 +52,8 @@ def prepare(
     if as_json:
         show_json("prepare", {"run": run.key, "report": report})
         return
-    show(f"{run.key}: {', '.join(report['labels'])}; vocabulary {report['vocabulary']}")
+    classes = ", ".join(report["labels"]) or report["task"]
+    show(f"{run.key}: {classes}; vocabulary {report['vocabulary']}")
     for name, split in report["splits"].items():
         counts = "/".join(str(count) for count in split["by_class"])
         length = split["average_length"] or 0

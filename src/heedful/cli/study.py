@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import Limit
+from heedful.cli.corpus import Limit, Params
 from heedful.cli.options import (
     DEFAULT_STORE,
     BatchOption,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heedful.runner.machine import Machine
     from heedful.runner.study import Grid
     from heedful.store import Run, Store
+    from heedful.studies.study import Study
 
 
 def study(
@@ -36,10 +37,17 @@ def study(
     corpora: Annotated[str | None, typer.Option(help="Corpora, comma-separated.")] = None,
     encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
     attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
-    layers: Annotated[int, typer.Option(help="Layers of the encoder, 1 to 3.")] = 1,
-    sizes: Annotated[str, typer.Option(help="jain2019's sizes: code or paper.")] = "code",
+    layers: Annotated[int | None, typer.Option(help="Layers of the encoder.")] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Sizes of the authors' code or of the paper.")
+    ] = None,
+    size: Annotated[
+        str, typer.Option(help="full, or small: the study's own, printed, by corpus.")
+    ] = "full",
     seeds_: Annotated[str, typer.Option("--seeds", help="A count (3) or a list (0,7).")] = "1",
     epochs: Annotated[int | None, typer.Option(help="Instead of the paper's.")] = None,
+    probes: Annotated[str | None, typer.Option(help="Only these probes, comma-separated.")] = None,
+    param: Params = None,
     limit: Limit = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report.")] = None,
     store: StoreOption = DEFAULT_STORE,
@@ -68,7 +76,16 @@ def study(
         names(attention, "--attention") if attention is not None else None,
         seeds(seeds_),
         check_data_dir(data_dir),
-        _Options(layers, sizes, epochs, limit, precision),
+        _Options(
+            layers,
+            sizes,
+            size,
+            epochs,
+            limit,
+            precision,
+            names(probes, "--probes") if probes is not None else None,
+            param,
+        ),
     )
     where = machine(device, threads, batch_size)
     if dry_run:
@@ -89,11 +106,14 @@ def study(
 class _Options:
     """What applies to every cell."""
 
-    layers: int
-    sizes: str
+    layers: int | None
+    sizes: str | None
+    size: str
     epochs: int | None
     limit: int | None
     precision: str
+    probes: list[str] | None
+    param: list[str] | None
 
 
 def _plan(
@@ -106,20 +126,41 @@ def _plan(
     options: _Options,
 ) -> Grid:
     from heedful.cli.corpus import corpus_spec
+    from heedful.runner.choice import Choice
     from heedful.runner.study import grid
-    from heedful.specs import ModelSpec
     from heedful.studies import STUDIES
 
-    chosen = STUDIES[name].make()
-    if options.epochs is not None:
-        chosen = replace(chosen, train=replace(chosen.train, epochs=options.epochs))
-    specs = [corpus_spec(corpus, limit=options.limit) for corpus in corpora or chosen.corpora]
-    models = [
-        ModelSpec(encoder, attention, options.layers, options.sizes)
-        for encoder in encoders or chosen.encoders
-        for attention in attentions or chosen.attentions
+    study = STUDIES[name].make()
+    choice = Choice(
+        encoders,
+        attentions,
+        _given(layers=options.layers, sizes=options.sizes),
+        _given(epochs=options.epochs),
+        options.probes,
+        options.size,
+    )
+    specs = [
+        corpus_spec(corpus, options.param, limit=_limit(study, corpus, options))
+        for corpus in corpora or study.corpora
     ]
-    return grid(chosen, specs, models, seeds, data_dir, options.precision)
+    plan = grid(study, specs, choice, seeds, data_dir, options.precision)
+    return replace(plan, lenient=corpora is None)
+
+
+def _given(**options: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, value) for name, value in options.items() if value is not None)
+
+
+def _limit(study: Study, corpus: str, options: _Options) -> int | None:
+    """The user's limit, else the study's own for its small size, which is said."""
+    small = study.small.get(corpus)
+    if options.size != "small" or small is None:
+        return options.limit
+    limit = small.limit if options.limit is None else options.limit
+    parts = [f"at most {limit:,} examples of a split"] if limit else []
+    parts += [f"{small.epochs} epochs"] if small.epochs and options.epochs is None else []
+    say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
+    return limit
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from heedful.cli.options import check_data_dir, open_store
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DataDirOption,
+    DeviceOption,
+    SeedOption,
+    StoreOption,
+    ThreadsOption,
+    check_data_dir,
+    open_store,
+)
 from heedful.errors import HeedfulError
 
 ModelArgument = Annotated[
@@ -30,6 +38,10 @@ RationaleColumn = Annotated[
     str | None, typer.Option("--rationale-column", help="Column of [start, end) spans.")
 ]
 IdColumn = Annotated[str | None, typer.Option("--id-column", help="Column of ids.")]
+ClusterColumn = Annotated[
+    str | None,
+    typer.Option("--cluster-column", help="Column of what texts share, such as an author."),
+]
 Count = Annotated[int | None, typer.Option("--n", min=1, help="A random sample of so many texts.")]
 Label = Annotated[
     str | None, typer.Option("--label", help="Which label of a model that gives several.")
@@ -50,42 +62,55 @@ Params = Annotated[
 
 
 @dataclass(frozen=True)
-class SubjectOptions:
-    """Everything `open_subject` may be told, as it was typed."""
+class ModelOptions:
+    """How a model is loaded and asked, as it was typed."""
 
-    split: str = "test"
-    text_column: str = "text"
-    text_b_column: str | None = None
-    label_column: str = "label"
-    rationale_column: str | None = None
-    id_column: str | None = None
-    n: int | None = None
-    seed: int = 0
-    label: str | None = None
-    label_words: str | None = None
-    label_map: str | None = None
-    template: str = "{text}"
-    max_length: int | None = None
-    dtype: str | None = None
-    device: str = "auto"
-    data_dir: Path | None = None
-    store: Path | None = None
-    params: tuple[str, ...] = ()
+    label: Label = None
+    label_words: LabelWords = None
+    template: Template = "{text}"
+    max_length: MaxLength = None
+    dtype: Dtype = None
+    seed: SeedOption = 0
+    store: StoreOption = DEFAULT_STORE
+    device: DeviceOption = "auto"
+    threads: ThreadsOption = None
 
     def given(self) -> dict[str, Any]:
         """As `open_subject` takes them."""
+        plain = ("label", "template", "max_length", "dtype", "seed", "device")
+        found = {name: getattr(self, name) for name in plain}
+        found["label_words"] = pairs(self.label_words, "--label-words")
+        if self.store.is_dir():
+            found["store"] = open_store(self.store)
+        return found
+
+
+@dataclass(frozen=True)
+class SubjectOptions(ModelOptions):
+    """Everything `open_subject` may be told: the model's options and the data's."""
+
+    n: Count = None
+    split: Split = "test"
+    text_column: TextColumn = "text"
+    text_b_column: PairColumn = None
+    label_column: LabelColumn = "label"
+    rationale_column: RationaleColumn = None
+    id_column: IdColumn = None
+    cluster_column: ClusterColumn = None
+    label_map: LabelMap = None
+    param: Params = None
+    data_dir: DataDirOption = None
+
+    def given(self) -> dict[str, Any]:
         from heedful.cli.corpus import parameter
 
-        plain = ("split", "text_column", "text_b_column", "rationale_column", "id_column", "n")
-        loading = ("seed", "label", "template", "max_length", "dtype", "device")
-        found = {name: getattr(self, name) for name in (*plain, *loading)}
+        columns = ("text_column", "text_b_column", "rationale_column", "id_column")
+        plain = ("n", "split", "cluster_column", *columns)
+        found = {**super().given(), **{name: getattr(self, name) for name in plain}}
         found["label_column"] = None if self.label_column == "none" else self.label_column
-        found["label_words"] = pairs(self.label_words, "--label-words")
         found["label_map"] = pairs(self.label_map, "--label-map")
         found["data_dir"] = check_data_dir(self.data_dir)
-        found["params"] = dict(parameter(text) for text in self.params)
-        if self.store is not None and self.store.is_dir():
-            found["store"] = open_store(self.store)
+        found["params"] = dict(parameter(text) for text in self.param or ())
         return found
 
 

@@ -45,11 +45,23 @@ def train(
     pretrained: Annotated[
         Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
     ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="bilstm (the default), lstm, cnn or average.")
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
+        ),
     ] = None,
-    attention: Annotated[str | None, typer.Option(help="additive (the default) or dot.")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="bilstm (the default), or one of `heedful list encoder`.")
+    ] = None,
+    attention: Annotated[
+        str | None, typer.Option(help="additive (the default), or one of `heedful list attention`.")
+    ] = None,
+    decoder: Annotated[
+        str | None, typer.Option(help="Pairs: query (the default) sees both texts, context one.")
+    ] = None,
     layers: Annotated[int | None, typer.Option(help="1 (the default), 2 or 3.")] = None,
+    dropout: Annotated[float | None, typer.Option(help="0; generation 0.3.")] = None,
     sizes: Annotated[
         str | None, typer.Option(help="jain2019's sizes: code (the default) or paper.")
     ] = None,
@@ -111,7 +123,14 @@ def train(
         select=select,
     )
     scratch = _given(
-        encoder=encoder, attention=attention, layers=layers, sizes=sizes, hidden=hidden
+        family=family,
+        encoder=encoder,
+        attention=attention,
+        decoder=decoder,
+        layers=layers,
+        dropout=dropout,
+        sizes=sizes,
+        hidden=hidden,
     )
     fine = _given(
         weight_decay=weight_decay, warmup=warmup, max_length=max_length, precision=precision
@@ -147,12 +166,21 @@ def _plan(
     numbers: list[int],
     data_dir: Path | None,
 ) -> Grid:
-    from heedful.runner.study import grid
-    from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-    from heedful.studies.study import Study
+    from dataclasses import replace
 
-    alone = Study("train", 1, (), (), (), (), TrainSpec(**training), (ProbeSpec("score"),), ())
-    return grid(alone, [spec], [ModelSpec(**model)], numbers, data_dir)
+    from heedful.runner.study import corpus_kind, grid
+    from heedful.runner.usual import USUAL, WRITING
+    from heedful.specs import ProbeSpec, TrainSpec
+    from heedful.studies.study import Setting, Study
+
+    kind = corpus_kind(spec)
+    writes = kind == "generation"
+    scores = (ProbeSpec("translation" if writes else "score"),)
+    usual = WRITING if writes else TrainSpec()
+    models = (replace(USUAL[kind], **model),)
+    setting = Setting(kind, (), models, scores, replace(usual, **training))
+    alone = Study("train", 1, (setting,))
+    return grid(alone, [spec], seeds=numbers, data_dir=data_dir)
 
 
 def _train(plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: bool) -> None:

@@ -28,9 +28,11 @@ def describe(
     train = examples[examples["split"] == "train"]
     tokens = np.concatenate([ids for column in columns for ids in train[column]])
     return {
+        "task": raw.task,
         "labels": list(raw.labels),
         "subset": raw.subset,
         "note": raw.note,
+        "stands_for": raw.stands_for,
         "dropped": dict(raw.dropped),
         "filters": [asdict(count) for count in counts],
         "splits": {
@@ -47,7 +49,7 @@ def _split(rows: pd.DataFrame, classes: int) -> dict[str, Any]:
     ids = np.concatenate([row[1:-1] for row in rows["tokens_a"]] or [np.zeros(0, dtype=np.int32)])
     return {
         "examples": len(rows),
-        "by_class": np.bincount(rows["label"].to_numpy(), minlength=classes).tolist(),
+        "by_class": np.bincount(rows["label"].to_numpy(), minlength=max(1, classes)).tolist(),
         "average_length": len(ids) / max(1, len(rows)),
         "unknown_rate": float((ids == UNKNOWN).mean()) if len(ids) else 0.0,
         "rationales": int(rows["rationale_a"].notna().sum()),

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from heedful.corpora.bpe import sub_words
 from heedful.corpora.example import Example, Spans
 from heedful.corpora.normalise import normalise_all
+from heedful.corpora.sentences import sentence_numbers
 from heedful.corpora.tokenize import Tokens, given_tokens, tokenizer
 from heedful.corpora.vocabulary import Vocabulary
 from heedful.errors import HeedfulError
@@ -31,10 +33,18 @@ class Tokenised:
         return [word for tokens in self.sides.values() for word in tokens.words]
 
 
-def tokenise(examples: Sequence[Example], name: str, progress: Progress | None) -> list[Tokenised]:
-    """Tokenise and normalise every side."""
+def tokenise(
+    examples: Sequence[Example], name: str, progress: Progress | None, pieces: int = 0
+) -> list[Tokenised]:
+    """Tokenise and normalise every side; sub-words (so many `pieces`) stay as they are."""
     known: dict[str, str] = {}
     sides = list(examples[0].texts) if examples else []
+    if name == "bpe":
+        found = sub_words(examples, pieces)
+        return [
+            Tokenised(example, {side: found[side][i] for side in sides})
+            for i, example in enumerate(examples)
+        ]
     columns = [_tokens(examples, side, name) for side in sides]
     done: list[Tokenised] = []
     for i, (example, *parts) in enumerate(zip(examples, *columns, strict=True), 1):
@@ -55,6 +65,10 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
         "split": [item.example.split for item in items],
         "label": np.array([item.example.label for item in items], dtype=np.int64),
     }
+    if any(item.example.candidates is not None for item in items):
+        columns["candidates"] = [_candidates(item.example) for item in items]
+    if any(item.example.alignment is not None for item in items):
+        columns["alignment"] = [_alignment(item) for item in items]
     for side in items[0].sides:
         tokens = [item.sides[side] for item in items]
         columns[f"text_{side}"] = [item.example.texts[side] for item in items]
@@ -62,6 +76,9 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
         columns[f"starts_{side}"] = [t.starts for t in tokens]
         columns[f"ends_{side}"] = [t.ends for t in tokens]
         columns[f"rationale_{side}"] = [_rationale(item, side) for item in items]
+        columns[f"sentences_{side}"] = [
+            sentence_numbers(item.example.texts[side], item.sides[side].starts) for item in items
+        ]
     return pd.DataFrame(columns)
 
 
@@ -78,6 +95,27 @@ def _rationale(item: Tokenised, side: str) -> NDArray[np.bool_] | None:
     if rationales is None or side not in rationales:
         return None
     return token_rationale(item.sides[side], rationales[side])
+
+
+def _candidates(example: Example) -> NDArray[np.int32]:
+    if example.candidates is None:
+        raise HeedfulError(
+            f"example {example.id} names no candidates while others do: give all of them some."
+        )
+    return np.array(example.candidates, dtype=np.int32)
+
+
+def _alignment(item: Tokenised) -> NDArray[np.int32] | None:
+    """Pairs of positions among the real tokens, one after the other: a₀ b₀ a₁ b₁ …"""
+    if item.example.alignment is None:
+        return None
+    pairs = {
+        (int(a), int(b))
+        for one, other in item.example.alignment
+        for a in np.flatnonzero(token_rationale(item.sides["a"], [one]))
+        for b in np.flatnonzero(token_rationale(item.sides["b"], [other]))
+    }
+    return np.array(sorted(pairs), dtype=np.int32).reshape(-1)
 
 
 def _tokens(examples: Sequence[Example], side: str, name: str) -> Iterator[Tokens]:

@@ -28,9 +28,10 @@ class Columns:
     split: str | None
     id: str | None
     rationale: str | None
+    text_b: str | None
 
     def named(self) -> list[str]:
-        names = (self.text, self.label, self.split, self.id, self.rationale)
+        names = (self.text, self.label, self.split, self.id, self.rationale, self.text_b)
         return [name for name in names if name is not None]
 
 
@@ -44,14 +45,19 @@ def read(
     split_column: str | None = None,
     id_column: str | None = None,
     rationale_column: str | None = None,
+    text_b_column: str | None = None,
 ) -> RawCorpus:
     """`path` is the training file, or the only one; splits that are in no file and no
-    `split_column` are cut by a hash of the id."""
+    `split_column` are cut by a hash of the id. With a `text_b_column` examples are pairs: the
+    text is attended, the second one (a question, a hypothesis) asks. Rationales are of the
+    first."""
     if path is None:
         raise HeedfulError("the corpus `file` needs the parameter `path`: the file to read.")
     if split_column is not None and (dev is not None or test is not None):
         raise HeedfulError("give either a split_column or files for dev and test, not both.")
-    columns = Columns(text_column, label_column, split_column, id_column, rationale_column)
+    columns = Columns(
+        text_column, label_column, split_column, id_column, rationale_column, text_b_column
+    )
     files = _files({"path": path, "dev": dev, "test": test})
     rows = {role: read_rows(file, columns.named()) for role, file in files.items()}
     labels = class_names([row[label_column] for row in rows["path"]], files["path"].name)
@@ -76,15 +82,22 @@ def _files(given: dict[str, str | None]) -> dict[str, Path]:
 def _example(
     row: Row, number: int, split: str, columns: Columns, labels: tuple[str, ...], file: str
 ) -> Example:
-    text = row[columns.text]
-    if not isinstance(text, str):
-        raise HeedfulError(f"row {number} of {file} has no text in column {columns.text!r}.")
+    texts = _texts(row, number, columns, file)
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
     if split == "column":
         split = _split(row[str(columns.split)], file, number)
-    spans = _spans(row[columns.rationale], text, file, number) if columns.rationale else None
+    spans = _spans(row[columns.rationale], texts["a"], file, number) if columns.rationale else None
     rationales = None if spans is None else {"a": spans}
-    return Example(_id(row, number, split, columns), split, {"a": text}, label, None, rationales)
+    return Example(_id(row, number, split, columns), split, texts, label, None, rationales)
+
+
+def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]:
+    """One text, or two where a second column was named."""
+    sides = {"a": columns.text} | ({"b": columns.text_b} if columns.text_b else {})
+    for column in sides.values():
+        if not isinstance(row[column], str):
+            raise HeedfulError(f"row {number} of {file} has no text in column {column!r}.")
+    return {side: row[column] for side, column in sides.items()}
 
 
 def _id(row: Row, number: int, split: str, columns: Columns) -> str:

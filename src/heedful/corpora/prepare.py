@@ -32,7 +32,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec, PrepareSpec
 from heedful.store import Run, Store, run_key
 
-PATH_PARAMS = ("path", "dev", "test")
+PATH_PARAMS = ("path", "dev", "test", "target", "dev_target", "test_target")
 
 
 def prepare(
@@ -88,7 +88,7 @@ def _items(
     everything = cut_splits(raw.examples, spec)
     examples = limit_splits(everything, spec)
     counts = _limit_counts(everything, examples) if spec.limit else []
-    items = tokenise(examples, spec.tokenizer, progress)
+    items = tokenise(examples, spec.tokenizer, progress, spec.pieces)
     splits = [example.split for example in examples]
     keep = np.ones(len(items), dtype=bool)
     for side in items[0].sides:

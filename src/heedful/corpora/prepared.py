@@ -32,6 +32,15 @@ class Prepared:
     def labels(self) -> tuple[str, ...]:
         return tuple(self.report["labels"])
 
+    @property
+    def task(self) -> str:
+        return str(self.report["task"])
+
+    @property
+    def classes(self) -> int:
+        """What a model chooses among: classes, or words where it writes."""
+        return len(self.labels) if self.task == "classification" else len(self.words)
+
     @cached_property
     def vectors(self) -> Tensor:
         return load_file(self.run.weights("vectors"))["vectors"]
@@ -56,7 +65,10 @@ class Prepared:
     @cached_property
     def _splits(self) -> Mapping[str, Split]:
         table = self.run.table("examples")
-        return {name: Split.from_table(table[table["split"] == name]) for name in SPLITS}
+        return {
+            name: Split.from_table(table[table["split"] == name], len(self.labels))
+            for name in SPLITS
+        }
 
     @cached_property
     def _place(self) -> dict[str, tuple[str, int]]:

@@ -30,7 +30,7 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
     if not path.is_file():
         raise HeedfulError(f"there is no file {path}.")
     kind = _extension(path)
-    with _readable(path):
+    with readable(path):
         rows = _parquet(path, columns) if kind == ".parquet" else _text_rows(path, kind, columns)
     if not rows:
         raise HeedfulError(f"{path} is empty: it needs at least one row.")
@@ -50,7 +50,7 @@ def _extension(path: Path) -> str:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Turn what decoders raise into sentences."""
     try:
         yield

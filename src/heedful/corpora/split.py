@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,20 @@ Indices = Sequence[int] | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Side:
-    """One side's texts: token ids between start and end, and where real tokens stand."""
+    """One side's texts: token ids between start and end, and where real tokens stand. A side
+    that has not `ended` has no end token: a target while it is being written."""
 
     tokens: list[NDArray[np.int32]]
     texts: list[str]
     starts: list[NDArray[np.int32]]
     ends: list[NDArray[np.int32]]
     rationales: list[NDArray[np.bool_] | None]
+    sentences: list[NDArray[np.int32]]
+    ended: bool = True
 
     def take(self, indices: NDArray[np.int64]) -> Side:
-        return Side(*([column[i] for i in indices] for column in self._columns()))
+        columns: list[Any] = [[column[i] for i in indices] for column in self._columns()]
+        return replace(Side(*columns), ended=self.ended)
 
     def pad(self, indices: NDArray[np.int64]) -> Text:
         """Real tokens stand between the first and the last one; a position says so, not an id."""
@@ -39,11 +43,18 @@ class Side:
         filled = position < lengths[:, None]
         tokens = np.zeros(filled.shape, dtype=np.int64)
         tokens[filled] = np.concatenate(rows) if rows else []
-        mask = (position > 0) & (position < lengths[:, None] - 1)
-        return Text(torch.from_numpy(tokens), torch.from_numpy(lengths), torch.from_numpy(mask))
+        mask = (position > 0) & (position < lengths[:, None] - int(self.ended))
+        sentences = np.full(filled.shape, -1, dtype=np.int64)
+        sentences[mask] = np.concatenate([self.sentences[i] for i in indices]) if rows else []
+        return Text(
+            torch.from_numpy(tokens),
+            torch.from_numpy(lengths),
+            torch.from_numpy(mask),
+            sentences=torch.from_numpy(sentences),
+        )
 
     def _columns(self) -> tuple[list[Any], ...]:
-        return self.tokens, self.texts, self.starts, self.ends, self.rationales
+        return (self.tokens, self.texts, self.starts, self.ends, self.rationales, self.sentences)
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,8 @@ class Split:
     ids: tuple[str, ...]
     labels: Tensor
     sides: Mapping[str, Side]
+    candidates: Tensor | None = None
+    alignments: list[NDArray[np.int32] | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,14 +82,22 @@ class Split:
     def subset(self, indices: Indices) -> Split:
         chosen = np.asarray(indices, dtype=np.int64)
         sides = {name: side.take(chosen) for name, side in self.sides.items()}
-        labels = self.labels[torch.from_numpy(chosen)]
-        return Split(tuple(self.ids[i] for i in chosen), labels, sides)
+        rows = torch.from_numpy(chosen)
+        return Split(
+            tuple(self.ids[i] for i in chosen),
+            self.labels[rows],
+            sides,
+            None if self.candidates is None else self.candidates[rows],
+            None if self.alignments is None else [self.alignments[i] for i in chosen],
+        )
 
     def batch(self, indices: Indices) -> Batch:
         chosen = np.asarray(indices, dtype=np.int64)
         texts = {name: side.pad(chosen) for name, side in self.sides.items()}
-        labels = self.labels[torch.from_numpy(chosen)]
-        return Batch(tuple(self.ids[i] for i in chosen), texts, labels)
+        rows = torch.from_numpy(chosen)
+        allowed = None if self.candidates is None else self.candidates[rows]
+        ids = tuple(self.ids[i] for i in chosen)
+        return Batch(ids, texts, self.labels[rows], allowed)
 
     def batches(
         self, batch_size: int, max_tokens: int | None = None
@@ -109,6 +130,11 @@ class Split:
         """Which real tokens a human (or the generator) marked, or None."""
         return self.sides[side].rationales[index]
 
+    def alignment(self, index: int) -> NDArray[np.int32] | None:
+        """`[m, 2]`: which real token of side a translates which of side b, or None."""
+        found = self.alignments[index] if self.alignments else None
+        return None if found is None else np.asarray(found).reshape(-1, 2)
+
     def text(self, index: int, side: str = "a") -> str:
         return self.sides[side].texts[index]
 
@@ -119,7 +145,7 @@ class Split:
         return [part.texts[index][start:end] for start, end in spans]
 
     @staticmethod
-    def from_table(rows: pd.DataFrame) -> Split:
+    def from_table(rows: pd.DataFrame, classes: int = 0) -> Split:
         """From rows of `examples.parquet`; the sides are found by their columns."""
         names = [str(name).removeprefix("tokens_") for name in rows if str(name)[:7] == "tokens_"]
         sides = {
@@ -129,8 +155,22 @@ class Split:
                 list(rows[f"starts_{name}"]),
                 list(rows[f"ends_{name}"]),
                 list(rows[f"rationale_{name}"]),
+                list(rows[f"sentences_{name}"]),
             )
             for name in names
         }
         labels = torch.from_numpy(rows["label"].to_numpy(dtype=np.int64, copy=True))
-        return Split(tuple(str(name) for name in rows["example"]), labels, sides)
+        return Split(
+            tuple(str(name) for name in rows["example"]),
+            labels,
+            sides,
+            _marked(list(rows["candidates"]), classes) if "candidates" in rows else None,
+            list(rows["alignment"]) if "alignment" in rows else None,
+        )
+
+
+def _marked(candidates: list[NDArray[np.int32]], classes: int) -> Tensor:
+    allowed = torch.zeros(len(candidates), classes, dtype=torch.bool)
+    for row, some in enumerate(candidates):
+        allowed[row, torch.from_numpy(np.asarray(some, dtype=np.int64))] = True
+    return allowed

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heedful.corpora.example import GivenTokens
 from heedful.errors import HeedfulError, unknown_name
 
-TOKENIZERS = ("spacy", "whitespace", "words", "given")
+TOKENIZERS = ("spacy", "whitespace", "words", "given", "bpe")
 _PATTERNS = {"whitespace": r"\S+", "words": r"\w+"}
 
 
@@ -32,7 +32,8 @@ class Tokens:
 
 def tokenizer(name: str) -> Callable[[Iterable[str]], Iterator[Tokens]]:
     """A tokeniser of texts by name; `words` takes runs of word characters and so drops
-    punctuation, `given` tokens come through `given_tokens` instead."""
+    punctuation, `given` tokens come through `given_tokens` instead, sub-words (`bpe`) through
+    `corpora/bpe.py`, which has to see the whole training split first."""
     if name == "spacy":
         return _spacy()
     if name in _PATTERNS:

@@ -24,8 +24,9 @@ def held(model: Model, trace: Trace, edits: Edits) -> Edits:
 
 def _original(weights: Tensor, edit: Edit | None) -> Edit:
     def held_edit(call: SiteCall) -> Tensor:
-        if weights.shape != call.weights.shape:
+        own = call.queries(weights)
+        if own.shape != call.weights.shape:
             raise HeedfulError("attention can only be held on the batch its trace was made from.")
-        return edit(replace(call, weights=weights)) if edit else weights
+        return edit(replace(call, weights=own)) if edit else own
 
     return held_edit

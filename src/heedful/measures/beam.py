@@ -14,9 +14,9 @@ from torch import Tensor
 
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_bits
+from heedful.removal.answers import answers
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
-from heedful.removal.removed import removed_many
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -39,10 +39,9 @@ class Hunt:
         """The quantity of the changed texts, turned so that more is better."""
         mask = word_mask(self.batch.texts["a"])[:, None]
         gone = mask & ~chosen if self.keep else mask & chosen
-        logits = removed_many(self.model, self.batch, gone, self.operator, memory=self.memory)
-        labels = self.label.repeat_interleave(chosen.shape[1])
-        values = self.target(logits.flatten(0, 1), labels).reshape(chosen.shape[:2]).double()
-        return values if self.keep else -values
+        explained = (self.target, self.label)
+        found = answers(self.model, self.batch, explained, gone, self.operator, self.memory)
+        return found.value if self.keep else -found.value
 
 
 @dataclass(frozen=True)

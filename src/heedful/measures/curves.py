@@ -15,11 +15,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.models.output import class_logits, probability
+from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
+from heedful.removal.answers import answers
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
-from heedful.removal.removed import removed_many
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -98,12 +98,11 @@ def curves_of(
     places = [ranking(each, mask, batch.ids, grid.seed) for each in explanations.values()]
     sets = [_sets(place, mask, counts) for place in places]
     gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
-    logits = removed_many(model, batch, gone, operator, memory=memory)
-    whole, rest = logits[:, :1], logits[:, 1:].reshape(len(batch), len(sets), -1, logits.shape[-1])
-    values, first = _targets(rest, label, target), _targets(whole, label, target)[:, 0]
-    flipped = _decision(rest) != _decision(whole)[..., None]
+    found = answers(model, batch, (target, label), gone, operator, memory)
+    values, decided = (_by_map(each, len(sets)) for each in (found.value, found.decision))
+    whole, flipped = found.value[:, 0], decided != found.decision[:, :1, None]
     return {
-        name: _read(counts, first, values[:, i], flipped[:, i], _defined(scores, mask))
+        name: _read(counts, whole, values[:, i], flipped[:, i], _defined(scores, mask))
         for i, (name, scores) in enumerate(explanations.items())
     }
 
@@ -163,15 +162,9 @@ def _sets(place: Tensor, mask: Tensor, counts: _Counts) -> Tensor:
     return torch.cat([top, rest], 1) & mask[:, None]
 
 
-def _targets(logits: Tensor, label: Tensor, target: Target) -> Tensor:
-    """The explained quantity of each row of logits `[b, …, c]`."""
-    shape = logits.shape[:-1]
-    labels = label.reshape(-1, *([1] * (len(shape) - 1))).expand(shape).reshape(-1)
-    return target(logits.reshape(-1, logits.shape[-1]), labels).reshape(shape).double()
-
-
-def _decision(logits: Tensor) -> Tensor:
-    return class_logits(logits).argmax(-1)
+def _by_map(answered: Tensor, maps: int) -> Tensor:
+    """The columns after the first, which is the whole text, by explanation: `[b, maps, s]`."""
+    return answered[:, 1:].reshape(len(answered), maps, -1)
 
 
 def _defined(scores: Tensor, mask: Tensor) -> Tensor:

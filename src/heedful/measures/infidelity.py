@@ -18,8 +18,8 @@ from heedful.errors import HeedfulError
 from heedful.measures.shifted import Shifted
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
+from heedful.removal.answers import answers
 from heedful.removal.operator import Operator
-from heedful.removal.removed import removed_many
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -49,9 +49,7 @@ def infidelity(
     mask = word_mask(batch.texts["a"])
     sets = random_sets(mask, batch.ids, draws, seed)
     gone = torch.cat([torch.zeros_like(sets[:, :1]), sets], 1)
-    logits = removed_many(model, batch, gone, operator)
-    labels = label.repeat_interleave(gone.shape[1])
-    values = target(logits.flatten(0, 1), labels).reshape(gone.shape[:2]).double()
+    values = answers(model, batch, (target, label), gone, operator).value
     falls = values[:, :1] - values[:, 1:]
     return {
         name: _gap(scores.to(mask.device), sets, falls, normalise).masked_fill(

@@ -32,11 +32,11 @@ MODES = ("recomputed", "held")
 
 @dataclass(frozen=True)
 class Intervention:
-    """An edit at a `place` (`main`, `all` or the name of a site); `draw` numbers the
-    permutations."""
+    """An edit at a `place` (`main`, `all`, the name of a site, or those of several); `draw`
+    numbers the permutations."""
 
     edit: str
-    place: str = "main"
+    place: str | tuple[str, ...] = "main"
     mode: str = "recomputed"
     draw: int = 0
     seed: int = 0
@@ -91,14 +91,19 @@ def edits_of(model: Model, trace: Trace, intervention: Intervention) -> Edits:
     """The edits that make an intervention."""
     if intervention.mode not in MODES:
         raise unknown_name("mode", intervention.mode, list(MODES))
-    names = [site.name for site in model.sites]
-    chosen = _chosen(model, names, intervention.place)
-    edit = _edit(intervention)
-    edits = dict.fromkeys(chosen, edit)
+    edits = edits_at(model, intervention)
     return edits if intervention.mode == "recomputed" else held(model, trace, edits)
 
 
-def _chosen(model: Model, names: list[str], place: str) -> list[str]:
+def edits_at(model: Model, intervention: Intervention) -> Edits:
+    """Those at the place itself, whatever becomes of later sites."""
+    names = [site.name for site in model.sites]
+    return dict.fromkeys(_chosen(model, names, intervention.place), _edit(intervention))
+
+
+def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> list[str]:
+    if isinstance(place, tuple):
+        return [name for each in place for name in _chosen(model, names, each)]
     if place == "main":
         return [main_site(model).name]
     if place == "all":

@@ -66,7 +66,7 @@ def erasures(
     tries = (without_word(weights, rows, gone) for gone in tokens.unbind(1))
     after, before = outputs(model, batch, trace, tries), original(trace, site)[:, None]
     top = top_word(trace, site, batch)
-    other = _other_word(there, top, batch, seed)
+    other = other_item(there, top, example_keys(seed, batch.ids, "erasure").to(top.device))
 
     def by(distance: Callable[[Tensor, Tensor], Tensor]) -> Erasure:
         each = distance(after, before).masked_fill(~there, 0.0)
@@ -132,9 +132,10 @@ def _by_resuming(model: Model, batch: Batch, trace: Trace, draws: int, seed: int
     return torch.stack(after, 1)
 
 
-def _other_word(there: Tensor, top: Tensor, batch: Batch, seed: int) -> Tensor:
-    """A random word that is not the top one; −1 where there is none."""
-    keys = example_keys(seed, batch.ids, "erasure").to(there.device)
+def other_item(
+    there: Bool[Tensor, "n k"], top: Int[Tensor, " n"], keys: Int[Tensor, " n"]
+) -> Int[Tensor, " n"]:
+    """Any item but the top one, each as likely as the others; −1 where there is none."""
     draws = keyed_uniform(keys, (there.shape[1],)).masked_fill(~there, -1.0)
     draws = draws.scatter(1, top[:, None], -1.0)
     return torch.where(draws.amax(-1) > 0, draws.argmax(-1), -1)

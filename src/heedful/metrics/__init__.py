@@ -22,6 +22,8 @@ METRICS = Catalogue(
         "iou_f1": "heedful.metrics.iou_f1",
         "mass_inside": "heedful.metrics.mass_inside",
         "flips": "heedful.metrics.flips",
+        "bleu": "heedful.metrics.bleu",
+        "aligned": "heedful.metrics.aligned",
     },
 )
 

@@ -2,6 +2,17 @@
 
 from heedful.catalogue import Catalogue
 
+FAMILIES = Catalogue(
+    "family",
+    {
+        "one_sequence": "heedful.models.one_sequence",
+        "hierarchical": "heedful.models.hierarchical",
+        "pair": "heedful.models.pair",
+        "seq2seq": "heedful.models.seq2seq.family",
+        "transformer": "heedful.models.transformer.family",
+    },
+)
+
 ENCODERS = Catalogue(
     "encoder",
     {
@@ -9,6 +20,9 @@ ENCODERS = Catalogue(
         "lstm": "heedful.models.encoders.lstm",
         "cnn": "heedful.models.encoders.cnn",
         "average": "heedful.models.encoders.average",
+        "bigru": "heedful.models.encoders.bigru",
+        "conv": "heedful.models.encoders.conv",
+        "none": "heedful.models.encoders.none",
     },
 )
 
@@ -17,5 +31,6 @@ ATTENTIONS = Catalogue(
     {
         "additive": "heedful.models.attention.additive",
         "dot": "heedful.models.attention.dot",
+        "gate": "heedful.models.attention.gate",
     },
 )

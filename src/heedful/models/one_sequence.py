@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.models.attention.attention import Attention
+from heedful.catalogue import Piece
+from heedful.models.attention.attention import TokenAttention
 from heedful.models.encoders.encoder import Encoder, Encoding, Readout
-from heedful.models.masked_softmax import masked_softmax
+from heedful.models.family import Family
+from heedful.models.parts import (
+    check_parts,
+    make_attention,
+    make_embedding,
+    make_encoder,
+    outputs,
+)
 from heedful.models.without import Base, logits_without
-from heedful.specs import UNKNOWN
+from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
     Deleted,
@@ -35,25 +44,27 @@ def visible(text: Text) -> Tensor:
     return text.mask if text.hidden is None else text.mask & ~text.hidden
 
 
-class OneSequence(nn.Module):
+class OneSequence(Family):
     """embedding → encoder → attention → linear decoder."""
 
     def __init__(
-        self, embedding: nn.Embedding, encoder: Encoder, attention: Attention, decoder: nn.Linear
+        self,
+        embedding: nn.Embedding,
+        encoder: Encoder,
+        attention: TokenAttention,
+        decoder: nn.Linear,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.embedding = embedding
         self.encoder: Encoder = encoder
-        self.attention: Attention = attention
+        self.attention: TokenAttention = attention
         self.decoder = decoder
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
-        return (SITE,)
-
-    @property
-    def fillers(self) -> Mapping[str, int]:
-        return {"unk": UNKNOWN}
+        return (replace(SITE, normalised=self.attention.normalised),)
 
     def embed(self, batch: Batch) -> Embeddings:
         return {"a": self.embedding(batch.texts["a"].tokens).detach()}
@@ -69,7 +80,7 @@ class OneSequence(nn.Module):
         embedded = embeddings["a"] if embeddings else self.embedding(text.tokens)
         if embeddings is None and keep.embeddings and torch.is_grad_enabled():
             embedded = embedded.detach().requires_grad_()
-        encoding: Encoding = self.encoder(embedded, text.lengths)
+        encoding: Encoding = self.encoder(self.dropout(embedded), text.lengths)
         trace = self._attend(batch, encoding.states, edits or {}, keep)
         return replace(
             trace,
@@ -89,7 +100,7 @@ class OneSequence(nn.Module):
         encoding = trace.encoding if trace else None
         encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
         deletions = self.encoder.deletions(encoding, text.lengths, self._readout())
-        base = Base(*self._read(deletions.readouts), text.mask)
+        base = Base(*self._read(deletions.readouts), text.mask, self.attention.normalised)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
         for examples, positions in self._deletions(text.mask):
             window = deletions.window(examples, positions)
@@ -118,12 +129,13 @@ class OneSequence(nn.Module):
 
     def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
         mask = visible(batch.texts["a"])
-        weights = masked_softmax(self.attention(states), mask)[:, None, None]
+        weights = self.attention.weights(self.attention(states), mask)[:, None, None]
         if SITE.name in edits:
-            weights = edits[SITE.name](SiteCall(SITE, weights, mask[:, None, None], batch.ids))
+            call = SiteCall(self.sites[0], weights, mask[:, None, None], batch.ids)
+            weights = edits[SITE.name](call)
         context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
         return Trace(
-            logits=self.decoder(context),
+            logits=self.decoder(self.dropout(context)),
             weights={SITE.name: weights},
             masks={SITE.name: mask[:, None, None]},
             states={SITE.name: states} if keep.states else {},
@@ -138,3 +150,26 @@ class OneSequence(nn.Module):
 
     def _token_logits(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.decoder.weight)
+
+
+def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> OneSequence:
+    encoder = make_encoder(spec, vectors.shape[1])
+    return OneSequence(
+        make_embedding(vectors, spec.train_embedding),
+        encoder,
+        make_attention(spec, encoder.size),
+        nn.Linear(encoder.size, outputs(classes)),
+        float(spec.dropout),  # read back from JSON, 0.0 is 0
+    )
+
+
+def check(spec: ModelSpec) -> None:
+    check_parts(spec)
+
+
+PIECE = Piece(
+    name="one_sequence",
+    description="one text, one attention, a linear decoder",
+    make=one_sequence,
+    paper="jain2019",
+)

@@ -1,8 +1,9 @@
 """The output after a deletion, from what stayed and what changed.
 
-A softmax mixture is a ratio of two sums over tokens. Tokens outside the changed window
-enter through prefix and suffix sums, so a deletion costs the width of its window, not
-the length of the text. Sums are float64 and never a difference of larger sums.
+A softmax mixture is a ratio of two sums over tokens, a gated one is the first of them. Tokens
+outside the changed window enter through prefix and suffix sums, so a deletion costs the width
+of its window, not the length of the text. Sums are float64 and never a difference of larger
+sums.
 """
 
 from __future__ import annotations
@@ -19,20 +20,22 @@ from heedful.models.encoders.encoder import Window
 
 @dataclass(frozen=True)
 class Base:
-    """Scores and token logits of the whole texts."""
+    """Scores and token logits of the whole texts; `normalised` says softmax, else gates."""
 
     scores: Float[Tensor, "b t"]
     values: Float[Tensor, "b t c"]
     mask: Bool[Tensor, "b t"]
+    normalised: bool = True
 
     @cached_property
     def top(self) -> Float[Tensor, " b"]:
+        """What powers are taken against; a gate needs nothing of the kind."""
         return _masked(self.scores, self.mask).amax(-1)
 
     @cached_property
     def sums(self) -> tuple[Float[Tensor, "b s c1"], Float[Tensor, "b s c1"]]:
-        """Before and from each position on: Σ e^score · (value, 1)."""
-        powers = (_masked(self.scores, self.mask) - self.top[:, None]).exp()[..., None]
+        """Before and from each position on: Σ power · (value, 1)."""
+        powers = self.powers(_masked(self.scores, self.mask), self.top)[..., None]
         terms = torch.cat([powers * self.values, powers], -1)
         zero = terms.new_zeros(terms.shape[0], 1, terms.shape[2])
         before = torch.cat([zero, terms.cumsum(1)], 1)
@@ -42,7 +45,19 @@ class Base:
     @property
     def logits(self) -> Float[Tensor, "b c"]:
         """Logits of the whole texts, less the bias."""
-        return _ratio(self.sums[0][:, -1])
+        return self.mixed(self.sums[0][:, -1])
+
+    def powers(
+        self, scores: Float[Tensor, "n w"], top: Float[Tensor, " n"]
+    ) -> Float[Tensor, "n w"]:
+        """A token's weight before anything is divided; 0 where a score is −∞."""
+        return (scores - top[:, None]).exp() if self.normalised else torch.sigmoid(scores)
+
+    def mixed(self, sums: Float[Tensor, "n c1"]) -> Float[Tensor, "n c"]:
+        """Σ power · value, for a softmax over Σ power."""
+        if not self.normalised:
+            return sums[..., :-1]
+        return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
 
 
 def logits_without(
@@ -56,18 +71,14 @@ def logits_without(
     real = base.mask[examples[:, None], window.index.clamp_min(0)] & (window.index >= 0)
     scores = _masked(scores, real)
     top = base.top[examples]
-    if scores.shape[1]:
+    if base.normalised and scores.shape[1]:
         top = torch.maximum(top, scores.amax(-1))
-    powers = (scores - top[:, None]).exp()[..., None]
+    powers = base.powers(scores, top)[..., None]
     inside = torch.cat([powers * values, powers], -1).sum(1)
     before, after = base.sums
     outside = before[examples, window.low] + after[examples, window.high]
     total = inside + (base.top[examples] - top).exp()[:, None] * outside
-    return _ratio(total)
-
-
-def _ratio(sums: Tensor) -> Tensor:
-    return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
+    return base.mixed(total)
 
 
 def _masked(scores: Tensor, mask: Tensor) -> Tensor:

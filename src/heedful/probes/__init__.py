@@ -10,5 +10,13 @@ PROBES = Catalogue(
         "permutation": "heedful.probes.permutation",
         "adversarial": "heedful.probes.adversarial",
         "reachability": "heedful.probes.reachability",
+        "erasure": "heedful.probes.erasure",
+        "flips": "heedful.probes.flips",
+        "importance_sets": "heedful.probes.importance_sets",
+        "layers": "heedful.probes.layers",
+        "substitution": "heedful.probes.substitution",
+        "translation": "heedful.probes.translation",
+        "alignment": "heedful.probes.alignment",
+        "rationale": "heedful.probes.rationale",
     },
 )

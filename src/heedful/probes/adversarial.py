@@ -8,6 +8,8 @@ entropy stand beside it. Every attention that is reported has been put back into
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -20,7 +22,7 @@ from heedful.probes.collect import Collector
 from heedful.probes.diverse import diverse
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.furthest import band, furthest
-from heedful.probes.outputs import outputs, rerun
+from heedful.probes.outputs import outputs, reduced, rerun
 from heedful.probes.permutation import permuted_weights, row_keys
 from heedful.probes.search import SearchParams, search
 from heedful.randomness import keyed_normal
@@ -119,7 +121,9 @@ class _Trial:
             return 3 * noise
         draws = permuted_weights(self.view, self.keys, _PERMUTATIONS).double()
         with torch.no_grad():
-            moved = tvd(self._outputs(draws), self._outputs(self.attention[:, None]))
+            original = self._outputs(self.attention[:, None])
+            distance = partial(tvd, q=original)
+            moved = reduced(self.each, self.site, self.view, draws, distance)
         apart = jsd(draws, self.attention[:, None])
         # those that keep the output, the furthest first; then those that move it least
         merit = torch.where(moved <= self.epsilon, 1 + apart, -moved)
@@ -175,6 +179,7 @@ PIECE = Piece(
     description="the furthest attention with the same output: exact, entropy-matched, searched",
     make=adversarial,
     paper="jain2019",
+    needs=("normalised",),
     measures={
         "jsd_exact": Measure("ε-max JSD, the global optimum (linear binary decoder)"),
         "jsd_exact_ratio": Measure("jsd_exact over its unconstrained maximum"),

@@ -72,6 +72,7 @@ PIECE = Piece(
     description="Kendall τ-b of attention with gradient × input and with leave-one-out",
     make=correlation,
     paper="jain2019",
+    needs=("tokens",),
     sites="sites over tokens of text a",
     measures={
         "tau_gradient": Measure("τ-b of attention and gradient × input", True, signed=True),

@@ -6,12 +6,14 @@ trace is only the weights and a few numbers per token, so a whole split stays in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.corpora.split import Split
@@ -40,20 +42,27 @@ class Pass:
         return self.probabilities.argmax(-1)
 
     def rows(self, site: SiteSpec) -> AttentionRows:
-        return rows(self.trace, site.name)
+        """The rows the prediction is read from: of a target's steps, the last."""
+        view = rows(self.trace, site.name)
+        return view.take(self.trace.readers[site.name][view.example, view.query] > 0)
 
     def with_states(self) -> Pass:
         """The same with the states kept, so that the model can be resumed many times."""
         if self.trace.states:
             return self
         with torch.no_grad():
-            trace = self.model(self.batch, keep=Keep(states=True, token_logits=True))
+            keep = Keep(states=True, token_logits=True, readers=True)
+            trace = self.model(self.batch, keep=keep)
         return replace(self, trace=trace)
 
 
 @dataclass
 class Evidence:
-    """The runs by role (`base` is the model on trial), the data and the seed."""
+    """The runs by role (`base` is the model on trial), the data and the seed.
+
+    Of a corpus for generation `data` holds one decoding step of each target, so that every
+    probe sees a classification; `whole` holds the targets.
+    """
 
     models: Mapping[str, Model]
     data: Split
@@ -61,30 +70,39 @@ class Evidence:
     device: str = "cpu"
     batch_size: int = 1024
     progress: Progress = silent
+    task: str = "classification"
+    whole: Split | None = None
+    words: Sequence[str] = ()
     _passes: list[Pass] = field(default_factory=list)
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
-        return self.models["base"].sites
+        """The main ones."""
+        return tuple(site for site in self.models["base"].sites if site.main)
 
     def passes(self, label: str) -> Iterator[Pass]:
         """Every batch of the data through the base model, computed once."""
         if not self._passes:
-            self._passes = list(self._forward())
+            self._passes.extend(self._forward())
         done = 0
         for each in self._passes:
             yield each
             done += len(each.batch)
             self.progress(label, done, len(self.data))
 
+    def batches(self, split: Split) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """Of any split, with the places of their examples in it."""
+        for places, batch in split.batches(self.batch_size, _TOKENS_AT_ONCE):
+            yield places, batch.to(self.device)
+
     def _forward(self) -> Iterator[Pass]:
         model = self.models["base"]
         needed = not all(site.linear for site in self.sites)
         kept = 0
         with torch.no_grad():
-            for _, batch in self.data.batches(self.batch_size, _TOKENS_AT_ONCE):
-                batch = batch.to(self.device)
-                keep = Keep(token_logits=True, states=needed or kept < _STATES_KEPT)
+            for _, batch in self.batches(self.data):
+                states = needed or kept < _STATES_KEPT
+                keep = Keep(token_logits=True, states=states, readers=True)
                 trace = model(batch, keep=keep)
                 kept += sum(states.numel() for states in trace.states.values())
                 yield Pass(model, batch, trace)
@@ -93,8 +111,10 @@ class Evidence:
 @dataclass(frozen=True)
 class Findings:
     """Rows (one per example and measure), maps (one per example) and, where a mean over
-    rows is not the thing, a summary of the probe's own."""
+    rows is not the thing, a summary of the probe's own. `notes` say by name what numbers
+    cannot."""
 
     rows: pd.DataFrame
     maps: pd.DataFrame | None = None
     summary: pd.DataFrame | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)

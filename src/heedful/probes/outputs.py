@@ -6,6 +6,8 @@ product. After any other site the model is resumed once per draw.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -26,6 +28,27 @@ def outputs(
     return torch.stack(draws, 1)
 
 
+def reduced(
+    each: Pass,
+    site: SiteSpec,
+    view: AttentionRows,
+    weights: Float[Tensor, "n m k"],
+    reduce: Callable[[Tensor], Tensor],
+) -> Float[Tensor, "n m *r"]:
+    """What `reduce` makes of the outputs. Where the model is resumed, it is called draw by
+    draw: with a vocabulary for classes, the outputs of all draws would fill the memory."""
+    if site.linear:
+        return reduce(outputs(each, site, view, weights))
+    draws = (rerun(each, site, view, draw)[:, None] for draw in weights.unbind(1))
+    return torch.cat([reduce(p) for p in draws], 1)
+
+
+def renormalised(weights: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """To a sum of 1; a row of nothing stays so, and leaves a zero context."""
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(total > 0, total, 1.0)
+
+
 def linear_logits(
     each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
 ) -> Float[Tensor, "n m c"]:
@@ -37,9 +60,10 @@ def linear_logits(
 def rerun(
     each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
 ) -> Float[Tensor, "n c"]:
-    """Class probabilities from the model itself, resumed with these weights in place."""
-    full = torch.zeros_like(each.trace.weights[site.name])
+    """Class probabilities from the model itself, resumed with these weights in place. All
+    rows of an example (its heads) change together; what is not in the view stays."""
+    full = each.trace.weights[site.name]
     full = full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
-    edits = {site.name: custom(lambda call: full)}
+    edits = {site.name: custom(lambda call: call.queries(full))}
     logits = each.model.resume(each.batch, each.trace, edits).logits
     return probabilities(logits)[view.example]

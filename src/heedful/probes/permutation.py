@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -11,7 +13,7 @@ from heedful.errors import HeedfulError
 from heedful.metrics.tvd import tvd
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
-from heedful.probes.outputs import outputs
+from heedful.probes.outputs import outputs, reduced
 from heedful.randomness import example_keys, keyed_bits
 from heedful.types import AttentionRows, SiteSpec
 
@@ -55,20 +57,27 @@ def _sampled(
     # through the same arithmetic, so that what is not moved is at distance 0
     with torch.no_grad():
         original = outputs(each, site, view, view.weights[:, None].double())[:, 0]
-    step = max(1, _DRAWS_AT_ONCE // (permutations * view.weights.shape[1]))
+    width = max(view.weights.shape[1], original.shape[1])
+    step = max(1, _DRAWS_AT_ONCE // (permutations * width))
     parts = []
     with torch.no_grad():
         every = torch.arange(len(keys), device=keys.device)
         for rows in torch.split(every, step if site.linear else len(keys)):
-            part = _take(view, rows)
+            part = view.take(rows)
             weights = permuted_weights(part, keys[rows], permutations).double()
-            p = outputs(each, site, part, weights)
-            changed = tvd(p, original[rows, None])
-            flips = (p.argmax(-1) != original[rows, None].argmax(-1)).double().mean(-1)
+            compare = partial(_changes, original=original[rows, None])
+            changed, flips = reduced(each, site, part, weights, compare).unbind(-1)
             # the midpoint median: torch's own takes the lower of the two middle values
-            parts.append(torch.stack([changed.quantile(0.5, dim=-1), changed.mean(-1), flips]))
+            median = changed.quantile(0.5, dim=-1)
+            parts.append(torch.stack([median, changed.mean(-1), flips.mean(-1)]))
     median, mean, flips = torch.cat(parts, 1)
     return {"tvd_median": median, "tvd_mean": mean, "flips": flips}
+
+
+def _changes(p: Tensor, original: Tensor) -> Tensor:
+    """How far each output moved, and whether the decision flipped."""
+    flips = (p.argmax(-1) != original.argmax(-1)).double()
+    return torch.stack([tvd(p, original), flips], -1)
 
 
 def _moments(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
@@ -83,7 +92,8 @@ def _moments(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tenso
     z_mean = (z * view.mask).sum(-1) / n
     weights = view.weights.double()
     spread_z = (((z - z_mean[:, None]) * view.mask) ** 2).sum(-1)
-    spread_w = (((weights - 1 / n[:, None]) * view.mask) ** 2).sum(-1)
+    w_mean = weights.sum(-1) / n  # 1/n, but for a gate's weights
+    spread_w = (((weights - w_mean[:, None]) * view.mask) ** 2).sum(-1)
     variance = spread_w * spread_z / (n - 1).clamp_min(1)
     mean = z_mean * weights.sum(-1) + token_logits.bias.double()[top[view.example]]
     return {"logit_mean_exact": mean, "logit_sd_exact": variance.sqrt()}
@@ -95,12 +105,6 @@ def row_keys(each: Pass, site: SiteSpec, view: AttentionRows, seed: int, purpose
     keys = example_keys(seed, each.batch.ids, purpose, site.name)
     keys = keyed_bits(keys.to(view.weights.device), (h, q))
     return keys[view.example, view.head, view.query]
-
-
-def _take(view: AttentionRows, rows: Tensor) -> AttentionRows:
-    return AttentionRows(
-        view.weights[rows], view.mask[rows], view.example[rows], view.head[rows], view.query[rows]
-    )
 
 
 PIECE = Piece(

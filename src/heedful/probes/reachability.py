@@ -7,6 +7,7 @@ that every single token makes is one that no attention can change.
 from __future__ import annotations
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from heedful.catalogue import Measure, Piece
@@ -26,11 +27,8 @@ def reachability(evidence: Evidence) -> Findings:
 
 
 def _measures(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-    token_logits = each.trace.token_logits[site.name]
-    logits = (token_logits.values.double() + token_logits.bias.double())[view.example]
-    alone = class_logits(logits).argmax(-1)
-    same = alone == each.predicted[view.example][:, None]
-    measures = {"fixed": (same | ~view.mask).all(-1).double()}
+    logits = _alone(each, site, view)
+    measures = {"fixed": fixed(each, site, view)}
     if logits.shape[-1] == 1:
         p = probabilities(logits)[..., 1]
         measures["lowest"] = torch.where(view.mask, p, 2.0).amin(-1)
@@ -38,11 +36,24 @@ def _measures(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tens
     return measures
 
 
+def fixed(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
+    """1 where every item alone makes the decision that is made, else 0."""
+    decision = class_logits(_alone(each, site, view)).argmax(-1)
+    same = decision == each.predicted[view.example][:, None]
+    return (same | ~view.mask).all(-1).double()
+
+
+def _alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+    """The logits of each item, had it all the attention."""
+    token_logits = each.trace.token_logits[site.name]
+    return (token_logits.values.double() + token_logits.bias.double())[view.example]
+
+
 PIECE = Piece(
     name="reachability",
     description="the outputs attention can reach, and the decisions no attention can change",
     make=reachability,
-    needs=("linear",),
+    needs=("linear", "normalised"),
     sites="linear",
     measures={
         "fixed": Measure("1 where no attention changes the decision"),

@@ -34,15 +34,24 @@ def score(evidence: Evidence, resamples: int = 500) -> Findings:
 
 def score_summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) -> pd.DataFrame:
     """Scores are not means over rows, so their intervals resample examples whole."""
-    rows = []
+    rows: list[Line] = []
     for name in SCORES:
         metric = METRICS[name].make
         low, high = bootstrap_statistic(metric, (labels, p), seed, resamples)
         rows.append((name, float(metric(labels, p)), low, high))
     majority = float(np.bincount(labels).max() / len(labels))
     rows.append(("majority", majority, float("nan"), float("nan")))
-    table = pd.DataFrame(rows, columns=["measure", "mean", "low", "high"])
-    table = table.assign(site="", group="all", n=len(labels), undefined=0, sd=np.nan, median=np.nan)
+    return score_table(rows, len(labels))
+
+
+Line = tuple[str, float, float, float]
+"""A measure, its value, and the ends of its interval."""
+
+
+def score_table(lines: list[Line], n: int) -> pd.DataFrame:
+    """A summary of numbers that belong to all examples together."""
+    table = pd.DataFrame(lines, columns=["measure", "mean", "low", "high"])
+    table = table.assign(site="", group="all", n=n, undefined=0, sd=np.nan, median=np.nan)
     return table[COLUMNS]
 
 
@@ -51,6 +60,7 @@ PIECE = Piece(
     description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
     make=score,
     paper="jain2019",
+    needs=("classes",),
     measures={
         "f1": Measure("F1 of class 1 (macro for several classes)", higher_is_better=True),
         "accuracy": Measure("share of right predictions", higher_is_better=True),

@@ -10,25 +10,31 @@ from torch import Tensor
 
 
 class Memory:
-    """Logits by example and set of words, for one model, one batch and one operator: whoever
-    makes it sees to that. It lives as long as several measures ask about the same texts."""
+    """What was kept of each output, by example and set of words, for one model, batch, operator
+    and way of reading: whoever makes it sees to that. It lives as long as several measures ask
+    about the same texts."""
 
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
-        self._logits: list[Tensor] = []
+        self._rows: list[Tensor] = []
 
     def recall(
-        self, keys: Sequence[bytes], ask: Callable[[Int[Tensor, " n"]], Float[Tensor, "n c"]]
-    ) -> Float[Tensor, "k c"]:
-        """The logits of every key; `ask` is called once, for the keys that are new."""
+        self, keys: Sequence[bytes], ask: Callable[[Int[Tensor, " n"]], Float[Tensor, "n f"]]
+    ) -> Float[Tensor, "k f"]:
+        """The row of every key; `ask` is called once, for the keys that are new."""
         new = [row for row, key in enumerate(keys) if key not in self._places]
         if new:
             known = len(self._places)
-            self._logits.append(ask(torch.tensor(new)))
+            self._rows.append(ask(torch.tensor(new)))
             self._places |= {keys[row]: known + place for place, row in enumerate(new)}
-        self._logits = [torch.cat(self._logits)]
+        self._rows = [torch.cat(self._rows)]
         places = [self._places[key] for key in keys]
-        return self._logits[0][torch.tensor(places, device=self._logits[0].device)]
+        return self._rows[0][torch.tensor(places, device=self._rows[0].device)]
 
     def __len__(self) -> int:
         return len(self._places)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are held."""
+        return sum(rows.numel() for rows in self._rows)

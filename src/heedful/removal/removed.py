@@ -6,6 +6,8 @@ nothing left to see, the context is zero.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -18,6 +20,9 @@ from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.types import Batch, Model
 from heedful.words import to_tokens, to_words, word_mask
+
+Read = Callable[[Float[Tensor, "n c"], Int[Tensor, " n"]], Float[Tensor, "n f"]]
+"""What is kept of some rows of logits; the second are the rows' examples."""
 
 
 def removed(
@@ -39,19 +44,22 @@ def removed_many(
     operator: str | Operator = "delete",
     tokens_at_once: int = TOKENS_AT_ONCE,
     memory: Memory | None = None,
-) -> Float[Tensor, "b m c"]:
-    """Logits, float64, for `m` sets of words that are `gone` from each text.
+    read: Read = lambda logits, example: logits,
+) -> Float[Tensor, "b m f"]:
+    """What `read` keeps of the logits, float64, for `m` sets of words `gone` from each text.
 
     Equal sets of one text are computed once. Texts of like length go together, at most
-    `tokens_at_once` padded tokens, and fewer where the machine's memory is short. A `memory`
-    of the same model, batch and operator has what was computed before.
+    `tokens_at_once` padded tokens, and fewer where the machine's memory is short; each such
+    chunk is read at once, so whole logits are stored only where `read` keeps them. A `memory`
+    of the same model, batch, operator and `read` has what was computed before.
     """
     operator, parts = as_operator(operator), distinct(_existing(gone, batch))
     if not len(parts.example):
         raise HeedfulError("there is nothing to remove from no texts: give at least one set.")
 
     def work(rows: Tensor) -> Tensor:
-        return removed(model, batch.take(parts.example[rows]), parts.gone[rows], operator)
+        example = parts.example[rows]
+        return read(removed(model, batch.take(example), parts.gone[rows], operator), example)
 
     lengths = _lengths(batch, parts, operator)
 
@@ -59,7 +67,7 @@ def removed_many(
         rows = rows.to(lengths.device)
         found = list(chunked(lambda some: work(rows[some]), lengths[rows], tokens_at_once))
         order = torch.cat([some for some, _ in found]).argsort()
-        return torch.cat([logits for _, logits in found])[order]
+        return torch.cat([kept for _, kept in found])[order]
 
     return (Memory() if memory is None else memory).recall(parts.keys, ask)[parts.inverse]
 

@@ -10,21 +10,20 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.report.display import correlations, scores
 from heedful.report.evidence import Evidence, gather
 from heedful.report.extra import need
 from heedful.report.figures import FIGURES
-from heedful.report.figures.figure import Figure
 from heedful.report.formats import to_csv, to_json, to_latex
 from heedful.report.measured import measured
 from heedful.report.page import Content, page
-from heedful.report.summary import five_lines
+from heedful.report.readable import Readable, readable
+from heedful.report.studied import expected_probes, papers_of
+from heedful.report.summary import lines_by_paper
 from heedful.report.svg import render
 from heedful.report.tables import published_beside_measured
 from heedful.store import Run, Store
 
 OURS = {"page.html", "figures", "tables"}
-PAPER = "jain2019"
 
 
 @dataclass(frozen=True)
@@ -61,34 +60,46 @@ def build_report(store: Store, runs: list[Run], out: Path) -> ReportFiles:
 
 
 def _write(evidence: Evidence, folder: Path) -> list[str]:
-    frame = published_beside_measured(evidence, PAPER)
-    readable = {
-        "table1": scores(frame),
-        "table2_gradient": correlations(frame, "tau_gradient", evidence),
-        "table2_leave_one_out": correlations(frame, "tau_loo", evidence),
-    }
-    _tables(evidence, frame, readable, folder / "tables")
-    figures: list[Figure] = [FIGURES[name].make(evidence) for name in FIGURES]
+    papers = papers_of(evidence)
+    frames = {paper: published_beside_measured(evidence, paper) for paper in papers}
+    tables = {paper: readable(frame, paper, evidence) for paper, frame in frames.items()}
+    for paper, frame in frames.items():
+        prefix = f"{paper}_" if len(papers) > 1 else ""
+        _tables(frame, tables[paper], paper, folder / "tables", prefix)
+    _put(folder / "tables" / "measured.csv", to_csv(measured(evidence)))
+    _put(folder / "tables" / "measured_over_seeds.csv", to_csv(evidence.together))
+    _put(folder / "tables" / "skipped.csv", to_csv(evidence.skipped))
+    figures = [FIGURES[name].make(evidence) for name in chosen_figures(evidence)]
     for figure in figures:
         if figure.groups:
             _put(folder / "figures" / f"{figure.name}.svg", render(figure.spec()))
-    content = Content(five_lines(evidence), readable, figures, PAPER)
+    content = Content(lines_by_paper(evidence), tables, figures)
     _put(folder / "page.html", page(evidence, content))
-    return content.summary
+    return content.lines
+
+
+def chosen_figures(evidence: Evidence) -> list[str]:
+    """Those whose probes were run, and those whose probes the study should have run."""
+    known = set(evidence.cells["probe"]) | expected_probes(evidence)
+    return [name for name in FIGURES if known.intersection(FIGURES[name].needs)]
 
 
 def _tables(
-    evidence: Evidence, frame: pd.DataFrame, readable: dict[str, pd.DataFrame], folder: Path
+    frame: pd.DataFrame, tables: list[Readable], paper: str, folder: Path, prefix: str
 ) -> None:
-    for number in sorted(set(frame["table"])):
-        _put(folder / f"table{number}.csv", to_csv(frame[frame["table"] == number]))
-    for name, table in readable.items():
-        if len(table):
-            _put(folder / f"{name}.tex", to_latex(table))
-    _put(folder / "measured.csv", to_csv(measured(evidence)))
-    _put(folder / "measured_over_seeds.csv", to_csv(evidence.together))
-    _put(folder / "skipped.csv", to_csv(evidence.skipped))
-    _put(folder / "published_beside_measured.json", to_json(frame, f"{PAPER}, Tables 1 and 2"))
+    numbers = sorted(set(frame["table"]))
+    for number in numbers:
+        _put(folder / f"{prefix}table{number}.csv", to_csv(frame[frame["table"] == number]))
+    for one in tables:
+        _put(folder / f"{prefix}{one.name}.tex", to_latex(one.table))
+    name = f"{paper}, {_listed(numbers)}" if numbers else paper
+    _put(folder / f"{prefix}published_beside_measured.json", to_json(frame, name))
+
+
+def _listed(numbers: list[str]) -> str:
+    """`Tables 1 and 2`."""
+    most, last = ", ".join(numbers[:-1]), numbers[-1]
+    return f"Tables {most} and {last}" if most else f"Table {last}"
 
 
 def _put(path: Path, text: str) -> None:

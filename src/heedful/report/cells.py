@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
@@ -30,8 +31,8 @@ def model_name(spec: Any) -> str:
     """`bilstm-additive` from the fields of a ModelSpec; empty if they are not there."""
     if not isinstance(spec, dict) or not {"encoder", "attention"} <= spec.keys():
         return ""
-    layers = int(spec.get("layers", 1))
-    return ModelSpec(encoder=spec["encoder"], attention=spec["attention"], layers=layers).name
+    known = {field.name for field in fields(ModelSpec)}
+    return ModelSpec(**{name: value for name, value in spec.items() if name in known}).name
 
 
 def label_cells(store: Store, cells: pd.DataFrame) -> pd.DataFrame:

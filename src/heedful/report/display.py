@@ -13,6 +13,19 @@ from heedful.studies.published import DATASETS
 MINUS = "\N{MINUS SIGN}"
 SUBSET = "subset of the training data"
 PLACE = ["dataset", "class", "model"]
+DECODER = r"(?s)^(.*)-(context|query)(?: \(.*\))?$"
+"""A model's name before its decoder, and the decoder."""
+EDITS = {"permute": "shuffled"}
+NAMES = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "micro_f1": "micro-F1",
+    "bleu": "BLEU",
+    "flip_percent:both": "each of the two flips",
+    "flip_percent:top_only": "only the heaviest flips",
+    "flip_percent:random_only": "only the random one flips",
+    "flip_percent:neither": "neither flips",
+}
 
 
 def visible(text: str) -> str:
@@ -45,12 +58,15 @@ def interval(low: float, high: float, digits: int = 2) -> str:
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 1 for reading: the score of every model."""
     table = frame[frame["table"] == "1"]
+    others = (table["metric"] != "f1").any()
+    unit = "" if others else " F1"
     return pd.DataFrame(
         {
             "Data": table["dataset"],
             "Model": table["model"],
-            "Paper F1": table["published_paper"].map(number),
-            "Measured F1": table["measured"].map(lambda value: number(value) or "undefined"),
+            **({"Score": table["metric"].map(metric_name)} if others else {}),
+            f"Paper{unit}": table["published_paper"].map(number),
+            f"Measured{unit}": table["measured"].map(lambda value: number(value) or "undefined"),
             "95% interval": _intervals(table),
             "Difference": table["difference"].map(lambda value: number(value, signed=True)),
             "Seeds": table["seeds"].astype(str),
@@ -89,8 +105,65 @@ def correlations(frame: pd.DataFrame, metric: str, evidence: Evidence) -> pd.Dat
     return pd.DataFrame(columns)
 
 
-def _pairs(table: pd.DataFrame, value: str, sd: str) -> list[str]:
-    return [with_sd(*pair) for pair in zip(table[value], table[sd], strict=True)]
+def beside(frame: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Any table for reading: one number a line, in the paper's unit."""
+    lines = frame[frame["table"] == table]
+    return pd.DataFrame(
+        {
+            "Data": lines["dataset"],
+            "Model": lines["model"],
+            "Number": lines["metric"].map(metric_name),
+            "Paper": _pairs(lines, "published_paper", "published_paper_sd", 1),
+            "Measured": [number(value, 1) or "undefined" for value in lines["measured"]],
+            "95% interval": _intervals(lines, 1),
+            "Difference": [number(value, 1, signed=True) for value in lines["difference"]],
+            "Seeds": lines["seeds"].astype(str),
+            "Note": _notes(lines),
+        }
+    ).reset_index(drop=True)
+
+
+def decoders(frame: pd.DataFrame) -> pd.DataFrame:
+    """Models of two texts that differ in nothing but their decoder, beside each other."""
+    parts = frame["model"].str.extract(DECODER)
+    named = frame.assign(stem=parts[0], decoder=parts[1])[parts[1].notna()]
+    by = ["dataset", "stem", "metric"]
+    both = named.groupby(by, sort=False).filter(lambda part: part["decoder"].nunique() == 2)
+    sides = {
+        name: both[both["decoder"] == name].drop_duplicates(by).set_index(by)
+        for name in ("context", "query")
+    }
+    places = sides["context"].index
+    first, second = sides["context"], sides["query"].reindex(places)
+    apart = [number(value, 1, signed=True) for value in second["measured"] - first["measured"]]
+    return pd.DataFrame(
+        {
+            "Data": [str(data) for data, _, _ in places],
+            "Model": [str(stem) for _, stem, _ in places],
+            "Number": [metric_name(str(metric)) for _, _, metric in places],
+            "Paper": [number(value, 1) for value in first["published_paper"]],
+            "Context only": [number(value, 1) or "undefined" for value in first["measured"]],
+            "95% interval (context)": _intervals(first, 1),
+            "With the query": [number(value, 1) or "undefined" for value in second["measured"]],
+            "95% interval (query)": _intervals(second, 1),
+            "Query − context": apart,
+        }
+    )
+
+
+def metric_name(metric: str) -> str:
+    """A published metric in words."""
+    name, _, rest = metric.partition(":")
+    if name.startswith("delta_"):
+        edit, _, when = rest.partition(":")
+        score = NAMES.get(name.removeprefix("delta_"), name)
+        moment = "in training too" if when == "train+infer" else "afterwards"
+        return f"change of {score}, {EDITS.get(edit, edit)} {moment}"
+    return NAMES.get(metric, metric)
+
+
+def _pairs(table: pd.DataFrame, value: str, sd: str, digits: int = 2) -> list[str]:
+    return [with_sd(*pair, digits) for pair in zip(table[value], table[sd], strict=True)]
 
 
 def _notes(table: pd.DataFrame) -> list[str]:
@@ -98,8 +171,8 @@ def _notes(table: pd.DataFrame) -> list[str]:
     return [str(note).replace(SUBSET, "subset") for note in table["note"]]
 
 
-def _intervals(table: pd.DataFrame) -> list[str]:
-    return [interval(*pair) for pair in zip(table["low"], table["high"], strict=True)]
+def _intervals(table: pd.DataFrame, digits: int = 2) -> list[str]:
+    return [interval(*pair, digits) for pair in zip(table["low"], table["high"], strict=True)]
 
 
 def _class_names(evidence: Evidence) -> dict[tuple[str, str], str]:

@@ -19,7 +19,9 @@ from heedful.store import Run, Store
 
 CELL_COLUMNS = ["corpus", "model", "seed", "probe", "run", "model_run", "corpus_run"]
 SKIPPED_COLUMNS = ["corpus", "model", "probe", "reason"]
-ROW_COLUMNS = ["example", "predicted", "length", "max_weight", "measure", "value"]
+ROW_COLUMNS = [
+    "example", "site", "head", "query", "predicted", "length", "max_weight", "measure", "value",
+]  # fmt: skip
 KEYS = ["corpus", "label", "seed", "probe"]
 
 
@@ -50,7 +52,7 @@ class Evidence:
     def rows(self, probe: str, measures: Sequence[str]) -> pd.DataFrame:
         """One row per text and measure of one probe, over all cells and seeds."""
         cells = self.cells[self.cells["probe"] == probe]
-        rows = self._stack(cells, "rows", [*ROW_COLUMNS, "site"])
+        rows = self._stack(cells, "rows", ROW_COLUMNS)
         return pd.DataFrame(rows[rows["measure"].isin(list(measures))]) if len(rows) else rows
 
     def corpus_report(self, corpus_run: str) -> dict[str, Any]:
@@ -60,6 +62,18 @@ class Evidence:
         run = self.store.open(corpus_run)
         report: dict[str, Any] = run.json("report") if run.has("report.json") else {}
         return report
+
+    def model_specs(self, corpus: str) -> list[dict[str, Any]]:
+        """The specs of the models on a corpus, of those that were carried along."""
+        keys = self.cells.loc[self.cells["corpus"] == corpus, "model_run"].unique()
+        runs = [self.store.open(str(key)) for key in keys if key and self.store.has(str(key))]
+        return [dict(run.facts["model"]) for run in runs if "model" in run.facts]
+
+    def params(self, corpus: str, label: str, probe: str) -> dict[str, Any]:
+        """The parameters that a probe was given on a model; seeds share them."""
+        cells = self.cells[(self.cells["corpus"] == corpus) & (self.cells["label"] == label)]
+        runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
+        return dict(runs[0].facts.get("params", {})) if runs else {}
 
     def label_names(self, corpus: str) -> dict[int, str]:
         """Class number → name, as the corpus reports them."""
@@ -78,10 +92,10 @@ class Evidence:
             part = run.table(name)
             if columns is not None:
                 part = part[[column for column in columns if column in part]]
-            several = "site" in part and part["site"].nunique() > 1
             part = part.assign(**{str(key): cell[key] for key in KEYS})
-            if several:
-                part["label"] = part["label"] + " @ " + part["site"].astype(str)
+            sites = part["site"].astype(str) if "site" in part else pd.Series("", part.index)
+            if sites[sites != ""].nunique() > 1:  # "" is a number for all sites together
+                part["label"] += (" @ " + sites).where(sites != "", "")
             parts.append(part)
         if not parts:
             return pd.DataFrame(columns=[*KEYS, *(columns or ["measure", "group"])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -15,7 +14,10 @@ from heedful.report.extra import need
 from heedful.report.figures.figure import Figure
 from heedful.report.formats import to_html
 from heedful.report.heatmaps import heatmaps
+from heedful.report.limits import limits
 from heedful.report.provenance import heedful_version, provenance
+from heedful.report.readable import Readable
+from heedful.report.studied import expected_probes
 from heedful.report.svg import inline
 from heedful.studies.published import dataset_name
 
@@ -24,12 +26,15 @@ CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @dataclass(frozen=True)
 class Content:
-    """What the page shows, ready made: it only lays out."""
+    """What the page shows, ready made: it only lays out. Lines and tables are by paper."""
 
-    summary: list[str]
-    tables: Mapping[str, pd.DataFrame]
+    summary: dict[str, list[str]]
+    tables: dict[str, list[Readable]]
     figures: list[Figure]
-    paper: str
+
+    @property
+    def lines(self) -> list[str]:
+        return [line for lines in self.summary.values() for line in lines]
 
 
 def page(evidence: Evidence, content: Content) -> str:
@@ -49,9 +54,13 @@ def page(evidence: Evidence, content: Content) -> str:
             title=", ".join(evidence.papers) or "runs",
             scope=scope(evidence),
             summary=content.summary,
-            tables={name: markup(to_html(table)) for name, table in _filled(content.tables)},
-            paper=content.paper,
+            limits=limits(evidence),
+            tables=[
+                _table(paper, one, markup) for paper, some in content.tables.items() for one in some
+            ],
+            several=len(content.summary) > 1,
             subset=any(table["Note"].str.contains("subset").any() for table in _noted(content)),
+            texts="adversarial" in expected_probes(evidence) | set(evidence.cells["probe"]),
             figures=[_figure(figure, markup) for figure in content.figures],
             heatmaps=heatmaps(evidence),
             skipped=evidence.skipped.to_dict("records"),
@@ -72,17 +81,16 @@ def scope(evidence: Evidence) -> str:
     )
 
 
-def _filled(tables: Mapping[str, pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Tables with something in them, without the columns that have nothing to say."""
-    return [
-        (name, table.loc[:, [column for column in table if (table[column] != "").any()]])
-        for name, table in tables.items()
-        if len(table)
-    ]
+def _table(paper: str, one: Readable, markup: Any) -> dict[str, Any]:
+    """Without the columns that have nothing to say."""
+    filled = [column for column in one.table if (one.table[column] != "").any()]
+    html = markup(to_html(one.table.loc[:, filled]))
+    return {"paper": paper, "title": one.title, "caption": one.caption, "html": html}
 
 
 def _noted(content: Content) -> list[pd.DataFrame]:
-    return [table for table in content.tables.values() if "Note" in table and len(table)]
+    tables = (one.table for some in content.tables.values() for one in some)
+    return [table for table in tables if "Note" in table]
 
 
 def _figure(figure: Figure, markup: Any) -> dict[str, Any]:
@@ -101,4 +109,4 @@ def _figure(figure: Figure, markup: Any) -> dict[str, Any]:
         for g, group in enumerate(figure.groups)
     ]
     words = {"name": figure.name, "title": figure.title, "caption": figure.caption}
-    return {**words, "missing": figure.missing, "groups": groups}
+    return {**words, "missing": figure.missing, "wide": figure.wide, "groups": groups}

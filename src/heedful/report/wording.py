@@ -24,6 +24,7 @@ class Finding:
     low: float
     high: float
     texts: int
+    median: float = math.nan
 
     @property
     def firm(self) -> bool:
@@ -46,6 +47,7 @@ def findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
             float(line["low"]),
             float(line["high"]),
             int(line["n"]) // max(1, int(line["seeds"])),  # seeds repeat the texts
+            float(line["median"]),
         )
         for line in kept.to_dict("records")
     ]
@@ -64,6 +66,23 @@ def reach(found: list[Finding], show: Callable[[float], str] = number) -> str:
     """The lowest and the highest mean, without names."""
     low, high = show(found[0].mean), show(found[-1].mean)
     return low if low == high else f"{low} to {high}"
+
+
+def within(one: Finding, show: Callable[[float], str] = number) -> str:
+    """A mean with its interval."""
+    return f"{show(one.mean)} ({show(one.low)} to {show(one.high)})"
+
+
+def ends(found: list[Finding], show: Callable[[float], str] = number) -> str:
+    """The lowest and the highest mean, each with its interval, without names."""
+    low, high = within(found[0], show), within(found[-1], show)
+    return low if low == high else f"{low} up to {high}"
+
+
+def counted(found: list[Finding]) -> str:
+    """How many texts the means rest on."""
+    low, high = min(one.texts for one in found), max(one.texts for one in found)
+    return f"n {low:,}" if low == high else f"n {low:,} to {high:,}"
 
 
 def firm_or_why(subject: str, found: list[Finding]) -> tuple[list[Finding], str]:
@@ -85,6 +104,20 @@ def left_out(found: list[Finding]) -> str:
 
 def percent(value: float) -> str:
     return f"{number(100 * value, 0)}%"
+
+
+def share(value: float) -> str:
+    """A share of texts, to a tenth of a per cent."""
+    return f"{number(100 * value, 1)}%"
+
+
+def points(value: float) -> str:
+    """A change of a share, in points."""
+    return number(100 * value, 1, signed=True)
+
+
+def bleu_points(value: float) -> str:
+    return number(value, 1, signed=True)
 
 
 def agreement(found: list[Finding]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from heedful.corpora.prepared import Prepared
@@ -10,11 +11,12 @@ from heedful.corpora.split import Split
 from heedful.models.build import build
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
+from heedful.runner.fit import unfit
 from heedful.runner.machine import Machine
-from heedful.runner.probe import Reading, probe_facts, unfit
+from heedful.runner.probe import Reading, probe_facts
 from heedful.runner.study import Cell, Grid
 from heedful.runner.train import model_facts
-from heedful.specs import TrainSpec
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, run_key
 from heedful.training.loop import train
 
@@ -34,23 +36,44 @@ class Cost:
 def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
     """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
     corpus = plan.corpus(cell, store)
-    key = run_key("model", model_facts(corpus, cell.model, plan.study.train, cell.seed))
-    done = store.open(key) if store.has(key) else None
+    models = dict.fromkeys(_models(cell))
+    keys = {
+        model: run_key("model", model_facts(corpus, model, cell.train, cell.seed))
+        for model in models
+    }
+    runs = {model: store.open(key) for model, key in keys.items() if store.has(key)}
     reading = Reading(cell.seed, precision=plan.precision)
-    missing = [
-        probe
-        for probe in plan.study.probes
-        if done is None or not store.has(run_key("probe", probe_facts(done, probe, reading)))
-    ]
-    train_seconds = 0.0 if done else _train_seconds(corpus, cell, plan.study.train, machine)
+    missing = [each for each in cell.probes if not _has(store, cell, each, reading, runs)]
+    untrained = len(models) - len(runs)
+    once = _train_seconds(corpus, cell, cell.train, machine) if untrained else 0.0
+    train_seconds = untrained * once
     probe_seconds = _probe_seconds(corpus, cell, [p.name for p in missing], machine)
     return Cost(cell.title, train_seconds, probe_seconds)
+
+
+def _models(cell: Cell) -> Iterator[ModelSpec]:
+    """The cell's own and those its probes compare it with."""
+    yield cell.model
+    for probe in cell.probes:
+        for changes in PROBES[probe.name].roles.values():
+            yield replace(cell.model, **changes)
+
+
+def _has(
+    store: Store, cell: Cell, probe: ProbeSpec, reading: Reading, runs: Mapping[ModelSpec, Run]
+) -> bool:
+    roles = PROBES[probe.name].roles
+    wanted = {role: replace(cell.model, **changes) for role, changes in roles.items()}
+    if cell.model not in runs or any(model not in runs for model in wanted.values()):
+        return False
+    others = {role: runs[model] for role, model in wanted.items()}
+    return store.has(run_key("probe", probe_facts(runs[cell.model], probe, reading, others)))
 
 
 def _train_seconds(corpus: Run, cell: Cell, spec: TrainSpec, machine: Machine) -> float:
     prepared = Prepared(corpus)
     sample = _Sampled(prepared, spec.batch_size * 4)
-    model = build(cell.model, prepared.vectors, len(prepared.labels), 0)
+    model = build(cell.model, prepared.vectors, prepared.classes, 0)
     epochs = replace(spec, epochs=_WARM)
     started = time.perf_counter()
     history = train(model, sample, epochs, 0, machine.device).history
@@ -63,7 +86,7 @@ def _probe_seconds(corpus: Run, cell: Cell, names: list[str], machine: Machine) 
     prepared = Prepared(corpus)
     test = prepared.split("test")
     sample = _typical(test, _SAMPLE)
-    model = build(cell.model, prepared.vectors, len(prepared.labels), 0).to(machine.device).eval()
+    model = build(cell.model, prepared.vectors, prepared.classes, 0).to(machine.device).eval()
     evidence = Evidence({"base": model}, sample, 0, machine.device, machine.batch_size)
     total = 0.0
     for name in names:
@@ -78,7 +101,7 @@ class _Sampled:
     """A prepared corpus of which only a few examples of typical length are seen."""
 
     def __init__(self, corpus: Prepared, count: int) -> None:
-        self.labels = corpus.labels
+        self.task, self.classes = corpus.task, corpus.classes
         self._splits = {name: _typical(corpus.split(name), count) for name in ("train", "dev")}
 
     def split(self, name: str) -> Split:

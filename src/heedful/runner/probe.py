@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 
 from heedful.corpora.prepared import Prepared
+from heedful.corpora.steps import at_a_quarter
 from heedful.errors import unknown_name
 from heedful.metrics.summary import summarise
+from heedful.models.family import Family
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.progress import Progress, silent
+from heedful.runner.fit import unfit
 from heedful.runner.machine import Machine
 from heedful.runner.train import load_model
 from heedful.specs import ProbeSpec
@@ -40,13 +43,23 @@ class Skipped:
     reason: str
 
 
-def probe_facts(model: Run, probe: ProbeSpec, reading: Reading) -> dict[str, Any]:
+RunOf = Callable[[Mapping[str, Any]], Run]
+"""The run of the cell's model with some fields of its spec replaced, trained where it is not."""
+
+
+def probe_facts(
+    model: Run, probe: ProbeSpec, reading: Reading, others: Mapping[str, Run]
+) -> dict[str, Any]:
     return {
         "piece": probe.name,
         "version": PROBES[probe.name].version,
         "params": dict(probe.params),
         **asdict(reading),
-        "upstream": {"base": model.key, "corpus": model.upstream["corpus"]},
+        "upstream": {
+            "base": model.key,
+            "corpus": model.upstream["corpus"],
+            **{role: run.key for role, run in others.items()},
+        },
     }
 
 
@@ -56,12 +69,15 @@ def probed(
     probes: Iterable[ProbeSpec],
     reading: Reading,
     machine: Machine,
+    run_of: RunOf,
     progress: Progress = silent,
 ) -> Iterator[tuple[ProbeSpec, Run | Skipped]]:
     """Each probe's run. The model is loaded once, and only if something is missing."""
     evidence: Evidence | None = None
     for probe in probes:
-        facts = probe_facts(model, probe, reading)
+        roles = PROBES[probe.name].roles
+        others = {role: run_of(changes) for role, changes in roles.items()}
+        facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
         if not store.has(key):
             evidence = evidence or _evidence(store, model, reading, machine, progress)
@@ -69,16 +85,23 @@ def probed(
             if reason:
                 yield probe, Skipped(probe.name, reason)
                 continue
-            findings = PROBES[probe.name].make(evidence, **probe.params)
+            seen = _with_roles(evidence, store, others, reading)
+            findings = PROBES[probe.name].make(seen, **probe.params)
             _write(store, facts, findings, machine)
         yield probe, store.open(key)
 
 
-def unfit(name: str, evidence: Evidence) -> str | None:
-    """Why a probe does not apply to this model, or None."""
-    if "linear" in PROBES[name].needs and not all(site.linear for site in evidence.sites):
-        return "it needs a decoder that is linear in the attention weights"
-    return None
+def _with_roles(
+    evidence: Evidence, store: Store, others: Mapping[str, Run], reading: Reading
+) -> Evidence:
+    """The same evidence, its passes shared, with the models of other roles beside the base."""
+    models = {role: _load(store, run, reading, evidence.device) for role, run in others.items()}
+    return replace(evidence, models={**evidence.models, **models})
+
+
+def _load(store: Store, run: Run, reading: Reading, device: str) -> Family:
+    corpus = store.open(run.upstream["corpus"])
+    return load_model(run, corpus, device).to(PRECISIONS[reading.precision])
 
 
 def _evidence(
@@ -86,15 +109,18 @@ def _evidence(
 ) -> Evidence:
     if reading.precision not in PRECISIONS:
         raise unknown_name("precision", reading.precision, list(PRECISIONS))
-    corpus = store.open(model.upstream["corpus"])
-    base = load_model(model, corpus, machine.device).to(PRECISIONS[reading.precision])
+    corpus = Prepared(store.open(model.upstream["corpus"]))
+    split, writes = corpus.split(reading.split), corpus.task == "generation"
     return Evidence(
-        models={"base": base},
-        data=Prepared(corpus).split(reading.split),
+        models={"base": _load(store, model, reading, machine.device)},
+        data=at_a_quarter(split) if writes else split,
         seed=reading.seed,
         device=machine.device,
         batch_size=machine.batch_size,
         progress=progress,
+        task=corpus.task,
+        whole=split,
+        words=corpus.words,
     )
 
 
@@ -107,4 +133,6 @@ def _write(store: Store, facts: dict[str, Any], findings: Findings, machine: Mac
         )
         if findings.maps is not None:
             run.table("maps", findings.maps)
+        if findings.notes:
+            run.json("notes", dict(findings.notes))
         run.made_with.update(machine.describe())

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from heedful.corpora import CORPORA
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
+from heedful.corpora.sources import MissingData
 from heedful.errors import HeedfulError, unknown_name
+from heedful.models import FAMILIES
 from heedful.models.build import check as check_model
 from heedful.progress import Progress, silent
+from heedful.runner.choice import Choice
 from heedful.runner.machine import Machine
 from heedful.runner.probe import PRECISIONS, Reading, Skipped, probed
 from heedful.runner.train import trained
-from heedful.specs import CorpusSpec, ModelSpec
+from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies.study import Study
 from heedful.training.loop import check as check_training
 
-CELL_COLUMNS = [
-    "corpus",
-    "model",
-    "encoder",
-    "attention",
-    "layers",
-    "seed",
-    "probe",
-    "run",
-    "model_run",
-    "corpus_run",
-]
+PARTS = ["family", "encoder", "attention", "layers", "decoder"]
+CELL_COLUMNS = ["corpus", "model", *PARTS, "seed", "probe", "run", "model_run", "corpus_run"]
+Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model of the grid, to be trained with one seed."""
+    """One model of the grid, to be trained with one seed, and what is asked of it."""
 
     corpus: CorpusSpec
     model: ModelSpec
     seed: int
+    train: TrainSpec
+    probes: tuple[ProbeSpec, ...]
 
     @property
     def title(self) -> str:
@@ -51,12 +48,14 @@ class Cell:
 
 @dataclass
 class Grid:
-    """A study with its choices made."""
+    """A study with its choices made. A `lenient` one leaves out corpora whose data are not
+    there, and says so."""
 
     study: Study
     cells: list[Cell]
     data_dir: Path | None = None
     precision: str = "float32"
+    lenient: bool = False
     prepared: dict[str, Run] = field(default_factory=dict)
 
     def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
@@ -71,30 +70,46 @@ class Grid:
 def grid(
     study: Study,
     corpora: list[CorpusSpec] | None = None,
-    models: list[ModelSpec] | None = None,
+    choice: Choice = Choice(),
     seeds: list[int] | None = None,
     data_dir: Path | None = None,
     precision: str = "float32",
 ) -> Grid:
     """The study's cells, corpus by corpus, so that partial results are useful early."""
-    corpora = corpora or [default_spec(name) for name in study.corpora]
-    models = models or [
-        ModelSpec(encoder, attention)
-        for encoder in study.encoders
-        for attention in study.attentions
-    ]
-    check_training(study.train)
-    for model in models:
-        check_model(model)
     cells = [
-        Cell(corpus, model, seed)
-        for corpus in corpora
-        for model in models
-        for seed in seeds or study.seeds
+        cell
+        for corpus in corpora or [default_spec(name) for name in study.corpora]
+        for cell in _cells(study, corpus, choice, seeds or list(study.seeds))
     ]
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, list(PRECISIONS))
-    return Grid(study, cells, data_dir, precision)
+    return Grid(study, cells, data_dir, precision, lenient=corpora is None)
+
+
+def corpus_kind(spec: CorpusSpec) -> str:
+    """single, pair or generation; a user's file is a pair where a second column is named."""
+    return "pair" if spec.params.get("text_b_column") else CORPORA[spec.name].kind
+
+
+def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -> list[Cell]:
+    kind = corpus_kind(corpus)
+    setting = study.setting(corpus.name, kind)
+    train = choice.training(setting.train, study.small.get(corpus.name))
+    check_training(train)
+    models = choice.models(setting.models)
+    for model in models:
+        check_model(model)
+        if FAMILIES[model.family].kind != kind:
+            raise HeedfulError(
+                f"the family {model.family} is for corpora of the kind "
+                f"{FAMILIES[model.family].kind}, and {corpus.title} is of the kind {kind}: choose "
+                f"another family or corpus."
+            )
+    return [
+        Cell(corpus, model, seed, train, choice.asked(setting.probes))
+        for model in models
+        for seed in seeds
+    ]
 
 
 def _check_splits(title: str, splits: dict[str, Any]) -> None:
@@ -121,7 +136,16 @@ def run_study(
     cells: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for number, cell in enumerate(plan.cells, 1):
-        plan.corpus(cell, store, progress)
+        try:
+            plan.corpus(cell, store, progress)
+        except MissingData as missing:
+            if not plan.lenient:
+                raise
+            skipped += [
+                {**_line(cell, probe.name), "reason": str(missing)} for probe in cell.probes
+            ]
+            announce(f"[{number}/{len(plan.cells)}] {cell.title} is left out: {missing}")
+            continue
         announce(f"[{number}/{len(plan.cells)}] {cell.title}")
         for line, reason in _run_cell(plan, cell, store, machine, progress):
             if reason is None:
@@ -135,22 +159,30 @@ def _run_cell(
     plan: Grid, cell: Cell, store: Store, machine: Machine, progress: Progress
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     corpus = plan.corpus(cell, store, progress)
-    model = trained(store, corpus, cell.model, plan.study.train, cell.seed, machine, progress)
+
+    def run_of(changes: Mapping[str, Any]) -> Run:
+        model = replace(cell.model, **changes)
+        return trained(store, corpus, model, cell.train, cell.seed, machine, progress)
+
+    model = run_of({})
     reading = Reading(cell.seed, precision=plan.precision)
-    for probe, result in probed(store, model, plan.study.probes, reading, machine, progress):
-        line = {
-            "corpus": cell.corpus.title,
-            "model": cell.model.name,
-            "encoder": cell.model.encoder,
-            "attention": cell.model.attention,
-            "layers": cell.model.layers,
-            "seed": cell.seed,
-            "probe": probe.name,
-            "run": "" if isinstance(result, Skipped) else result.key,
-            "model_run": model.key,
-            "corpus_run": corpus.key,
-        }
+    for probe, result in probed(store, model, cell.probes, reading, machine, run_of, progress):
+        found = "" if isinstance(result, Skipped) else result.key
+        line = _line(cell, probe.name, found, model.key, corpus.key)
         yield line, result.reason if isinstance(result, Skipped) else None
+
+
+def _line(cell: Cell, probe: str, run: str = "", model: str = "", corpus: str = "") -> Line:
+    return {
+        "corpus": cell.corpus.title,
+        "model": cell.model.name,
+        **{part: getattr(cell.model, part) for part in PARTS},
+        "seed": cell.seed,
+        "probe": probe,
+        "run": run,
+        "model_run": model,
+        "corpus_run": corpus,
+    }
 
 
 def _list(plan: Grid, store: Store, cells: list[dict[str, Any]], skipped: list[Any]) -> Run:
@@ -158,7 +190,7 @@ def _list(plan: Grid, store: Store, cells: list[dict[str, Any]], skipped: list[A
     facts = {
         "piece": plan.study.name,
         "version": plan.study.version,
-        "params": {"train": asdict(plan.study.train)},
+        "params": {"train": [asdict(train) for train in dict.fromkeys(_trains(plan))]},
         "upstream": upstream,
     }
     key = run_key("study", facts)
@@ -167,3 +199,7 @@ def _list(plan: Grid, store: Store, cells: list[dict[str, Any]], skipped: list[A
             run.table("cells", pd.DataFrame(cells, columns=CELL_COLUMNS))
             run.table("skipped", pd.DataFrame(skipped, columns=[*CELL_COLUMNS, "reason"]))
     return store.open(key)
+
+
+def _trains(plan: Grid) -> Iterator[TrainSpec]:
+    return (cell.train for cell in plan.cells)

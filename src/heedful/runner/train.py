@@ -8,10 +8,12 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from heedful.catalogue import Catalogue
 from heedful.corpora.prepared import Prepared
-from heedful.models import ATTENTIONS, ENCODERS
+from heedful.edits.edited import edited
+from heedful.models import ATTENTIONS, ENCODERS, FAMILIES
 from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.models.family import Family
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.specs import ModelSpec, TrainSpec
@@ -24,8 +26,9 @@ def model_facts(corpus: Run, model: ModelSpec, spec: TrainSpec, seed: int) -> di
     return {
         "model": asdict(model),
         "versions": {
-            "encoder": ENCODERS[model.encoder].version,
-            "attention": ATTENTIONS[model.attention].version,
+            "family": FAMILIES[model.family].version,
+            "encoder": _version(ENCODERS, model.encoder),
+            "attention": _version(ATTENTIONS, model.attention),
             "training": VERSION,
         },
         "train": asdict(spec),
@@ -49,7 +52,7 @@ def trained(
     key = run_key("model", facts)
     if not store.has(key):
         prepared = Prepared(corpus)
-        fresh = build(model, prepared.vectors, len(prepared.labels), seed)
+        fresh = edited(build(model, prepared.vectors, prepared.classes, seed), model, seed)
         scratch = store.scratch(key)
         result = train(fresh, prepared, spec, seed, machine.device, scratch, progress)
         with store.writing("model", facts) as run:
@@ -60,10 +63,16 @@ def trained(
     return store.open(key)
 
 
-def load_model(run: Run, corpus: Run, device: str) -> OneSequence:
+def load_model(run: Run, corpus: Run, device: str) -> Family:
     """A trained model, ready to be probed."""
     prepared = Prepared(corpus)
     spec = ModelSpec(**run.facts["model"])
-    model = build(spec, torch.zeros_like(prepared.vectors), len(prepared.labels), 0)
+    fresh = build(spec, torch.zeros_like(prepared.vectors), prepared.classes, 0)
+    model = edited(fresh, spec, int(run.facts["seed"]))
     model.load_state_dict(load_file(run.weights("weights")))
     return model.to(device).eval()
+
+
+def _version(catalogue: Catalogue, name: str) -> int:
+    """A part's version; 0 where a family has no such part."""
+    return catalogue[name].version if name in catalogue else 0

@@ -10,9 +10,13 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.encoders.average import Average
-from heedful.models.encoders.cnn import Cnn
+from heedful.models.encoders.bigru import Gru
+from heedful.models.encoders.convolution import Convolutions
+from heedful.models.encoders.encoder import Encoding
+from heedful.models.encoders.none import PassThrough
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.one_sequence import SITE, OneSequence
+from heedful.saliency.lrp_gru import gru_states
 from heedful.saliency.lrp_logits import lrp_logits
 from heedful.saliency.lrp_lstm import lstm_states
 from heedful.saliency.lrp_rules import passing, stable
@@ -51,7 +55,14 @@ def recurrent_states(encoder: Recurrent, x: Tensor, lengths: Tensor, epsilon: fl
 
 
 @lrp_states.register
-def cnn_states(encoder: Cnn, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+def gated_states(encoder: Gru, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    for layer in encoder.stack:
+        x = gru_states(layer, x, lengths, epsilon)
+    return x
+
+
+@lrp_states.register
+def convolution_states(encoder: Convolutions, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
     live = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[:, None].to(x.dtype)
     channels = x.transpose(1, 2)
     for layer in encoder.stack:
@@ -66,3 +77,9 @@ def average_states(encoder: Average, x: Tensor, lengths: Tensor, epsilon: float)
         total = stable(layer(x), epsilon)
         x = passing(total, encoder.activation(total))
     return x
+
+
+@lrp_states.register
+def embedded_states(encoder: PassThrough, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    encoding: Encoding = encoder(x, lengths)
+    return encoding.states

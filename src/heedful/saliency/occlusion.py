@@ -8,8 +8,9 @@ from torch import Tensor
 
 from heedful.catalogue import Piece
 from heedful.models.output import probability
+from heedful.removal.answers import answers
 from heedful.removal.operator import Operator
-from heedful.removal.removed import as_operator, removed_many
+from heedful.removal.removed import as_operator
 from heedful.types import Batch, Model, Target, Text
 from heedful.words import to_words, word_mask
 
@@ -42,7 +43,7 @@ def _word_by_word(
     width = there.shape[1]
     each = torch.eye(width + 1, width, dtype=torch.bool, device=there.device)
     gone = each.expand(len(there), -1, -1) & there[:, None]
-    values = _target(removed_many(model, batch, gone, operator), label, target)
+    values = answers(model, batch, (target, label), gone, operator).value
     return values[:, -1:] - values[:, :-1]
 
 

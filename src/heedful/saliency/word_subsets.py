@@ -7,7 +7,7 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.randomness import keyed_uniform
-from heedful.removal.removed import removed_many
+from heedful.removal.answers import answers
 from heedful.types import Batch, Model, Target
 
 
@@ -19,11 +19,7 @@ def subset_values(
     operator: str,
 ) -> Float[Tensor, "b m"]:
     """The explained quantity, target and class, after each removal; float64."""
-    target, label = explained
-    logits = removed_many(model, batch, gone, operator)
-    b, m, c = logits.shape
-    label = label.to(logits.device).repeat_interleave(m)
-    return target(logits.reshape(b * m, c), label).double().reshape(b, m)
+    return answers(model, batch, explained, gone, operator).value
 
 
 def keyed_subsets(

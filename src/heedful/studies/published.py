@@ -2,7 +2,8 @@
 
 `published.csv` was copied by hand from the tables of the papers named in its first column
 (jain2019 = Jain & Wallace 2019, "Attention is not Explanation", NAACL; Table 2 exists in two
-printed versions, `2/paper` and `2/slides`). Scores of jain2019 are fractions.
+printed versions, `2/paper` and `2/slides`). Scores of jain2019 are fractions, those of the
+other papers per cent.
 Nothing here needs torch, so a report can be built on any machine.
 """
 
@@ -28,8 +29,28 @@ DATASETS = {
     "babi1": "bAbI 1",
     "babi2": "bAbI 2",
     "babi3": "bAbI 3",
+    "mnli": "MultiNLI",
+    "multi30k": "Multi30k",
+    "newscommentary": "News Commentary",
+    "wmt13": "WMT13",
+    "yahoo": "Yahoo",
+    "imdb10": "IMDB-10",
+    "amazon": "Amazon",
+    "yelp": "Yelp",
 }
 """Heedful's corpus name → the name printed in the papers."""
+
+CONDITIONS = (
+    "uniform:train+infer",
+    "uniform:infer",
+    "random:train+infer",
+    "random:infer",
+    "permute:infer",
+)
+"""What takes attention's place, and when: in training and afterwards, or afterwards only."""
+
+FLIPS = ("both", "top_only", "random_only", "neither")
+"""Whose erasure flips the decision: the heaviest item's, a random other's."""
 
 METRICS = {
     "f1": ("score", "f1"),
@@ -39,18 +60,47 @@ METRICS = {
     "tau_gradient_sig_fraction": ("correlation", "tau_gradient_significant"),
     "tau_loo": ("correlation", "tau_loo"),
     "tau_loo_sig_fraction": ("correlation", "tau_loo_significant"),
+    "bleu": ("translation", "bleu"),
+    **{
+        f"delta_{score}:{condition}": ("substitution", f"delta:{condition}")
+        for score in ("accuracy", "f1", "bleu")
+        for condition in CONDITIONS
+    },
+    **{f"flip_percent:{cell}": ("flips", f"flip_{cell}") for cell in FLIPS},
 }
 """Published metric → the probe and the measure that reproduce it."""
+
+FRACTIONS = ("jain2019",)
+"""The papers that print scores as fractions; the others print them per cent."""
+_PER_CENT = ("accuracy", "f1", "micro_f1", "delta_accuracy", "delta_f1", "flip_percent")
 
 
 def published(paper: str, table_prefix: str = "") -> pd.DataFrame:
     """The published cells of one paper: table, dataset, class, model, metric, value, sd, note."""
     table = _everything()
-    papers = sorted(set(table["paper"]))
+    papers = printed_papers()
     if paper not in papers:
         raise unknown_name("paper with published numbers", paper, papers)
     kept = table[(table["paper"] == paper) & table["table"].str.startswith(table_prefix)]
     return kept.drop(columns="paper").reset_index(drop=True)
+
+
+def printed_papers() -> list[str]:
+    """The papers whose numbers are here."""
+    return sorted(set(_everything()["paper"]))
+
+
+def score_changed(metric: str) -> str:
+    """Of `delta_accuracy:uniform:infer` the score, accuracy; empty for any other metric."""
+    name = metric.partition(":")[0]
+    return name.removeprefix("delta_") if name.startswith("delta_") else ""
+
+
+def printed_scale(paper: str, metric: str) -> float:
+    """What a measured number is multiplied by to be in the paper's unit: shares are
+    fractions here, BLEU goes from 0 to 100 everywhere."""
+    per_cent = paper not in FRACTIONS and metric.partition(":")[0] in _PER_CENT
+    return 100.0 if per_cent else 1.0
 
 
 def dataset_name(corpus: str) -> str:

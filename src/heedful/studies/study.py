@@ -1,22 +1,60 @@
-"""What a study is: a grid of runs, the probes on each, and the numbers it is read against."""
+"""What a study is: settings of corpora and models, and the numbers it is read against."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from heedful.specs import ProbeSpec, TrainSpec
+from heedful.errors import HeedfulError
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Corpora of one kind (single, pair, generation) that are treated alike; `also` are some
+    that the paper has not, treated so when they are asked for."""
+
+    kind: str
+    corpora: tuple[str, ...]
+    models: tuple[ModelSpec, ...]
+    probes: tuple[ProbeSpec, ...]
+    train: TrainSpec
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Small:
+    """`--size small` of one corpus: at most so many examples of a split, and epochs."""
+
+    limit: int | None = None
+    epochs: int | None = None
 
 
 @dataclass(frozen=True)
 class Study:
-    """A paper's experiments. `published` are the tables of `published.csv` to stand beside."""
+    """A paper's experiments. `published` are the tables of `published.csv` to stand beside,
+    `names` the models' names there, where they are others than ours."""
 
     name: str
     version: int
-    corpora: tuple[str, ...]
-    encoders: tuple[str, ...]
-    attentions: tuple[str, ...]
-    seeds: tuple[int, ...]
-    train: TrainSpec
-    probes: tuple[ProbeSpec, ...]
-    published: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    seeds: tuple[int, ...] = (0,)
+    published: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    small: Mapping[str, Small] = field(default_factory=dict)
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return tuple(name for setting in self.settings for name in setting.corpora)
+
+    def setting(self, corpus: str, kind: str) -> Setting:
+        """The one that names the corpus, else the first for its kind."""
+        fitting = [each for each in self.settings if corpus in (*each.corpora, *each.also)]
+        fitting += [each for each in self.settings if each.kind == kind]
+        if not fitting:
+            kinds = ", ".join(dict.fromkeys(each.kind for each in self.settings))
+            raise HeedfulError(
+                f"the study {self.name} has no models for {corpus!r}, a corpus of the kind "
+                f"{kind}: choose one of the kind {kinds}."
+            )
+        return fitting[0]

@@ -12,8 +12,10 @@ from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.prepare import prepare
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.sources import MissingData
+from heedful.corpora.split import Split
 from heedful.corpora.splitting import SPLITS, cut_splits
 from heedful.errors import HeedfulError, unknown_name
+from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
 from heedful.subjects.records import Record, Records
 
@@ -46,21 +48,29 @@ def prepared_records(prepared: Prepared, split: str) -> Records:
     part = prepared.split(split)
     items = []
     for index, name in enumerate(part.ids):
-        side = part.sides["a"]
-        spans = tuple(zip(side.starts[index].tolist(), side.ends[index].tolist(), strict=True))
-        marked = part.rationale(index)
-        inside = () if marked is None else tuple(spans[i] for i in np.flatnonzero(marked))
+        spans = {side: _spans(part, index, side) for side in part.sides}
+        marked = {side: part.rationale(index, side) for side in part.sides}
+        rationales = {
+            side: tuple(spans[side][i] for i in np.flatnonzero(marks))
+            for side, marks in marked.items()
+            if marks is not None
+        }
         items.append(
             Record(
                 name,
-                {"a": part.text(index)},
+                {side: part.text(index, side) for side in part.sides},
                 (prepared.labels[int(part.labels[index])],),
-                {"a": spans},
-                None if marked is None else {"a": inside},
+                spans,
+                rationales or None,
             )
         )
     corpus = prepared.run.facts["piece"]
     return Records(items, prepared.labels, f"{corpus}, {split} split", numbered=True)
+
+
+def _spans(part: Split, index: int, side: str) -> tuple[Span, ...]:
+    column = part.sides[side]
+    return tuple(zip(column.starts[index].tolist(), column.ends[index].tolist(), strict=True))
 
 
 def _record(example: Example, labels: tuple[str, ...]) -> Record:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,20 +16,26 @@ from heedful.types import Text
 
 @dataclass(frozen=True)
 class Row:
-    """One text, special tokens included; the columns of `heedful.types.Text`."""
+    """One text, special tokens included; the columns of `heedful.types.Text`. `beside` is the
+    other text of a pair that a model reads apart: it is given, and not on trial."""
 
     tokens: NDArray[np.int64]
     mask: NDArray[np.bool_]
     words: NDArray[np.int64]
     segments: NDArray[np.int64] | None = None
+    sentences: NDArray[np.int64] | None = None
+    beside: Row | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def cut(self, limit: int) -> Row:
         """The first tokens alone."""
-        segments = None if self.segments is None else self.segments[:limit]
-        return Row(self.tokens[:limit], self.mask[:limit], self.words[:limit], segments)
+        cut: list[Any] = [
+            None if column is None else column[:limit]
+            for column in (self.tokens, self.mask, self.words, self.segments, self.sentences)
+        ]
+        return replace(Row(*cut), beside=self.beside)
 
 
 @dataclass(frozen=True)
@@ -72,12 +79,14 @@ def pad(rows: Sequence[Row]) -> Text:
     """Rows side by side, padded on the right."""
     lengths = torch.tensor([len(row) for row in rows])
     segments = [row.segments for row in rows if row.segments is not None]
+    sentences = [row.sentences for row in rows if row.sentences is not None]
     return Text(
         _padded([row.tokens for row in rows], 0),
         lengths,
         _padded([row.mask for row in rows], False),
         words=_padded([row.words for row in rows], -1),
         segments=_padded(segments, 0) if segments else None,
+        sentences=_padded(sentences, -1) if sentences else None,
     )
 
 

@@ -16,11 +16,13 @@ from safetensors.torch import load_file
 
 from heedful.corpora.normalise import normalise
 from heedful.corpora.prepared import Prepared
+from heedful.corpora.sentences import sentence_numbers
 from heedful.corpora.tokenize import tokenizer
 from heedful.corpora.vocabulary import SPECIALS, Vocabulary
+from heedful.edits.edited import edited
 from heedful.errors import HeedfulError
 from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.models.family import Family
 from heedful.specs import UNKNOWN, ModelSpec
 from heedful.store import Run, Store
 from heedful.subjects.digest import weights_digest
@@ -59,16 +61,24 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         raise HeedfulError(f"run {run.key} is a {run.kind}: give one of kind model.")
     corpus = Store(run.path.resolve().parent.parent).open(run.upstream["corpus"])
     prepared = Prepared(corpus)
-    if reading.text_b_column is not None:
+    if prepared.task == "generation":
+        raise HeedfulError(
+            f"run {run.key} writes texts, and an audit needs a decision: use `heedful study` or "
+            f"probes on it, or audit a classifier."
+        )
+    pair = ModelSpec(**run.facts["model"]).family == "pair"
+    if reading.text_b_column is not None and not pair:
         raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
-    documents = _documents(prepared, data, reading)
+    read = _documents(prepared, data, reading)
+    _check_sides(run, read, pair)
+    documents = replace(read, items=tuple(map(_on_trial, read.items)))
     model = _load(run, prepared, loading)
     vocabulary = _vocabulary(prepared)
     limit = LONGEST if loading.max_length is None else loading.max_length
-    rows = [_row(document, vocabulary, limit) for document in documents]
+    rows = _rows(documents, read, vocabulary, limit)
     cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
     key = {
-        "family": "one sequence",
+        "family": run.facts["model"]["family"],
         "run": run.key,
         "weights": weights_digest(model),
         "tokenizer": corpus.key,
@@ -102,14 +112,32 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     return documents_of(find_records(data, reading), reading)
 
 
+def _check_sides(run: Run, documents: Documents, pair: bool) -> None:
+    if pair and "b" not in documents[0].texts:
+        raise HeedfulError(
+            f"run {run.key} reads pairs, and {documents.source} has single texts: name the "
+            f"column of the second text (--text-b-column)."
+        )
+
+
+def _on_trial(document: Document) -> Document:
+    """Attention is over side a, so its words are the ones on trial; side b is only given."""
+    words = {"a": document.words["a"]}
+    marks = document.rationale
+    return replace(
+        document, words=words, rationale=None if marks is None else marks[: len(words["a"])]
+    )
+
+
 def _spans(name: str, text: str) -> tuple[Span, ...]:
     tokens = next(tokenizer(name)([text]))
     return tuple(zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True))
 
 
-def _load(run: Run, prepared: Prepared, loading: Loading) -> OneSequence:
+def _load(run: Run, prepared: Prepared, loading: Loading) -> Family:
     spec = ModelSpec(**run.facts["model"])
-    model = build(spec, torch.zeros_like(prepared.vectors), len(prepared.labels), 0)
+    fresh = build(spec, torch.zeros_like(prepared.vectors), prepared.classes, 0)
+    model = edited(fresh, spec, int(run.facts["seed"]))
     model.load_state_dict(load_file(run.weights("weights")))
     return model.to(device=loading.best_device, dtype=loading.torch_dtype).eval()
 
@@ -120,13 +148,27 @@ def _vocabulary(prepared: Prepared) -> Vocabulary:
     return Vocabulary(words, (0,) * len(words), ids)
 
 
-def _row(document: Document, vocabulary: Vocabulary, limit: int) -> Row:
+def _rows(documents: Documents, read: Documents, vocabulary: Vocabulary, limit: int) -> list[Row]:
+    rows = []
+    for document, whole in zip(documents, read, strict=True):
+        beside = None
+        if "b" in whole.texts:
+            beside = _row(whole.texts["b"], whole.words["b"], vocabulary, limit)
+        row = _row(document.texts["a"], document.words["a"], vocabulary, limit)
+        rows.append(replace(row, beside=beside))
+    return rows
+
+
+def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:
     """Start, the words, end; every word is one token."""
-    kept = [normalise(word) for word in document.surface[: limit - 2]]
-    tokens = vocabulary.encode(kept).astype(np.int64)
+    spans = spans[: limit - 2]
+    tokens = vocabulary.encode([normalise(text[a:b]) for a, b in spans]).astype(np.int64)
     words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
     words[-1] = -1
-    return Row(tokens, words >= 0, words)
+    starts = np.array([start for start, _ in spans], dtype=np.int32)
+    sentences = np.full(len(tokens), -1, dtype=np.int64)
+    sentences[1:-1] = sentence_numbers(text, starts)
+    return Row(tokens, words >= 0, words, sentences=sentences)
 
 
 def _unknown_note(rows: list[Row]) -> tuple[str, ...]:

@@ -55,7 +55,10 @@ class Subject:
         labels = [self.documents[i].label for i in chosen]
         numbers = torch.tensor([-1 if label is None else label for label in labels])
         ids = tuple(self.documents[i].id for i in chosen)
-        return Batch(ids, {"a": pad([self.rows[i] for i in chosen])}, numbers).to(self.device)
+        rows = [self.rows[i] for i in chosen]
+        beside = [row.beside for row in rows if row.beside is not None]
+        texts = {"a": pad(rows), **({"b": pad(beside)} if beside else {})}
+        return Batch(ids, texts, numbers).to(self.device)
 
     def batches(
         self, tokens_at_once: int = 4096, batch_size: int = 64

@@ -44,6 +44,8 @@ def check(spec: FinetuneSpec, device: str) -> None:
     """Refuse impossible settings, before any work is done."""
     shared = ("epochs", "batch_size", "learning_rate", "clip", "select", "patience")
     check_training(TrainSpec(**{name: getattr(spec, name) for name in shared}))
+    if spec.select == "likelihood":
+        raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
     if not 0 <= spec.warmup < 1:
         raise HeedfulError(f"the warm-up is {spec.warmup} of the steps: give 0 to below 1.")
     if spec.weight_decay < 0:

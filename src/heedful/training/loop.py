@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import pandas as pd
 import torch
 from accelerate import Accelerator
 from torch import nn
 
 from heedful.corpora.split import Split
-from heedful.errors import HeedfulError
-from heedful.metrics import METRICS
-from heedful.models.one_sequence import OneSequence
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models.attention.attention import Attention
+from heedful.models.family import Family
 from heedful.progress import Progress, silent
+from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
 from heedful.training.batches import bucketed
 from heedful.training.checkpoint import Progressed, load, save
-from heedful.training.objective import Objective, objective
-from heedful.training.predict import predict
+from heedful.training.objective import Objective, class_loss, target_loss
+from heedful.training.select import selector
 
+SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood")
 VERSION = 1
 """Goes up whenever the same spec and seed would give other weights."""
 
@@ -34,7 +37,10 @@ class Data(Protocol):
     """What training asks of a corpus."""
 
     @property
-    def labels(self) -> tuple[str, ...]: ...
+    def task(self) -> str: ...
+
+    @property
+    def classes(self) -> int: ...
 
     def split(self, name: str) -> Split: ...
 
@@ -43,12 +49,12 @@ class Data(Protocol):
 class Trained:
     """A model with its best weights, and what happened in each epoch."""
 
-    model: OneSequence
+    model: Family
     history: pd.DataFrame
 
 
 def train(
-    model: OneSequence,
+    model: Family,
     corpus: Data,
     spec: TrainSpec,
     seed: int,
@@ -64,12 +70,14 @@ def train(
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
     done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
     data, dev = corpus.split("train"), corpus.split("dev")
-    lossy = objective(data.labels, len(corpus.labels), spec.class_weights)
-    score = _selector(spec, len(corpus.labels))
+    lossy = _objective(corpus, spec)
+    score = selector(spec, corpus.task, corpus.classes)
     while done.epochs < spec.epochs and not _stopped(done, spec):
         started = time.perf_counter()
-        step = _stepper(model, optimizer, accelerator, lossy, spec)
-        loss = _epoch(data, spec, seed, done.epochs, step, progress)
+        steps = count(done.epochs * -(-len(data) // spec.batch_size) + 1)
+        step = _stepper(model, optimizer, accelerator, lossy, spec, steps)
+        with _seeded(seed, done.epochs, device):
+            loss = _epoch(data, spec, seed, done.epochs, step, progress)
         _record(done, model, loss, score(model.eval(), dev, device), started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
@@ -94,32 +102,40 @@ def _epoch(
 
 
 def _stepper(
-    model: OneSequence,
+    model: Family,
     optimizer: torch.optim.Optimizer,
     accelerator: Accelerator,
     lossy: Objective,
     spec: TrainSpec,
+    steps: Iterator[int],
 ) -> Callable[..., float]:
     model.train()
 
     def step(batch) -> float:  # type: ignore[no-untyped-def]
         batch = batch.to(accelerator.device)
-        loss = lossy(model(batch).logits, batch.labels)
+        loss = lossy(model(batch), batch)
         if not torch.isfinite(loss):
             raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
         optimizer.zero_grad(set_to_none=True)
         accelerator.backward(loss)
         if spec.clip is not None:
             accelerator.clip_grad_norm_(model.parameters(), spec.clip)
+        for group in optimizer.param_groups:
+            group["lr"] = spec.learning_rate * _pace(next(steps), spec.warmup)
         optimizer.step()
         return float(loss.detach())
 
     return step
 
 
-def _optimizer(model: OneSequence, spec: TrainSpec) -> torch.optim.Optimizer:
+def _optimizer(model: Family, spec: TrainSpec) -> torch.optim.Optimizer:
     """Adam with the weight decay as jain2019's code has it: not on attention."""
-    attention = list(model.attention.parameters())
+    attention = [
+        parameter
+        for module in model.modules()
+        if isinstance(module, Attention)
+        for parameter in module.parameters()
+    ]
     chosen = {id(parameter) for parameter in attention}
     rest: list[nn.Parameter] = [
         parameter
@@ -133,9 +149,7 @@ def _optimizer(model: OneSequence, spec: TrainSpec) -> torch.optim.Optimizer:
     return torch.optim.Adam(groups, lr=spec.learning_rate, amsgrad=spec.amsgrad, fused=True)
 
 
-def _record(
-    done: Progressed, model: OneSequence, loss: float, score: float, started: float
-) -> None:
+def _record(done: Progressed, model: Family, loss: float, score: float, started: float) -> None:
     if math.isnan(score):  # it would beat no other, and the first epoch would be kept unsaid
         raise HeedfulError("the dev split has no such score: it needs examples of every class.")
     seconds = round(time.perf_counter() - started, 3)
@@ -147,19 +161,26 @@ def _record(
         done.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
-def _selector(spec: TrainSpec, classes: int) -> Callable[[OneSequence, Split, str], float]:
-    name = spec.select
-    if name == "auto":
-        name = "roc_auc" if classes == 2 else "accuracy"
-    metric = METRICS[name].make
+@contextmanager
+def _seeded(seed: int, epoch: int, device: str) -> Iterator[None]:
+    """Dropout's draws depend on seed and epoch alone, so a resumed training has the same."""
+    devices = [torch.cuda.current_device()] if device != "cpu" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(stable_hash(seed, "epoch", epoch))
+        yield
 
-    def score(model: OneSequence, dev: Split, device: str) -> float:
-        p = predict(model, dev, device)
-        if not np.isfinite(p).all():
-            raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
-        return float(metric(dev.labels.numpy(), p))
 
-    return score
+def _objective(corpus: Data, spec: TrainSpec) -> Objective:
+    if corpus.task == "generation":
+        return target_loss(spec.smoothing)
+    return class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
+
+
+def _pace(step: int, warmup: int) -> float:
+    """The learning rate's factor: up in a line, then down as 1/√step (Vaswani et al. 2017)."""
+    if not warmup:
+        return 1.0
+    return step / warmup if step < warmup else math.sqrt(warmup / step)
 
 
 def _stopped(done: Progressed, spec: TrainSpec) -> bool:
@@ -181,5 +202,7 @@ def check(spec: TrainSpec) -> None:
         raise HeedfulError(f"the gradient's largest norm is {spec.clip}: it must be above 0.")
     if spec.patience is not None and spec.patience < 1:
         raise HeedfulError(f"the patience is {spec.patience}: it must be at least 1.")
-    if spec.select not in ("auto", "roc_auc", "accuracy", "f1"):
-        raise HeedfulError(f"unknown dev metric {spec.select!r}: auto, roc_auc, accuracy or f1.")
+    if spec.select not in SELECT:
+        raise unknown_name("dev metric", spec.select, list(SELECT))
+    if spec.warmup < 0 or not 0 <= spec.smoothing < 1:
+        raise HeedfulError("warmup must not be negative, and smoothing lie from 0 to below 1.")

@@ -28,7 +28,8 @@ class Question:
     """What is asked of the cells. `sides` names what must agree before there is a decision
     (an operator, a measure), `least` how many of those there must be. `drops` are the two
     columns whose distance must shrink when weights are randomised; with `drops_if_high` only
-    a value that reaches the threshold has to show that it does."""
+    a value that reaches the threshold has to show that it does. `gap` is how far apart floor
+    and ceiling must clearly be."""
 
     property: str
     unit: str
@@ -39,6 +40,7 @@ class Question:
     least: int = 1
     drops: tuple[int, int] = (0, 1)
     drops_if_high: bool = True
+    gap: float = 0.0
 
 
 def assess(
@@ -156,8 +158,9 @@ def _reason(
         return "no example has it defined"
     if len({cluster_of[name] for name in cell.examples}) < chosen.fewest:
         return ""
-    if question.formula is position and (gap := gap_reason(cell, cluster_of, chosen.alpha)):
-        return gap
+    ratio = question.formula is position
+    if ratio and (close := gap_reason(cell, question.gap, cluster_of, chosen.alpha)):
+        return close
     if question.drops_if_high and not _of(cell, question.formula) >= question.threshold:
         return ""
     return drop_reason(cell, random, question.drops, cluster_of, chosen.alpha)

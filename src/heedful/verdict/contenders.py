@@ -40,20 +40,20 @@ def contenders(table: Table, chosen: Settings) -> Contenders:
 
 def _usable(table: Table, chosen: Settings) -> Keys:
     """Health is a matter of floor and ceiling, whichever explanation is scored."""
-    cluster_of = table.cluster_of
-    models = {
-        model: {
+    cluster_of, alpha = table.cluster_of, chosen.alpha
+    base, random = (
+        {
             (each.measure, each.operator): each
             for each in ranking_cells(table, model, chosen.ceiling, chosen)
         }
         for model in (table.main, "randomised")
-    }
+    )
     return frozenset(
         key
-        for key, each in models[table.main].items()
+        for key, each in base.items()
         if each.examples
-        and not gap_reason(each, cluster_of, chosen.alpha)
-        and not drop_reason(each, models["randomised"].get(key), (2, 1), cluster_of, chosen.alpha)
+        and not gap_reason(each, chosen.smallest_gap, cluster_of, alpha)
+        and not drop_reason(each, random.get(key), (2, 1), cluster_of, alpha)
     )
 
 

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 import pandas as pd
 
-from heedful.verdict.cell import Cell, cell
+from heedful.verdict.cell import Cell
 from heedful.verdict.contenders import Contenders, contenders, half
 from heedful.verdict.decide import rejected
-from heedful.verdict.formulas import Value, position
+from heedful.verdict.formulas import position
+from heedful.verdict.leads import choose, lead, others_part, shared
 from heedful.verdict.resample import Clusters, sample
 from heedful.verdict.settings import Settings
 from heedful.verdict.table import Table
-from heedful.verdict.weigh import closed, estimate_of, weigh
+from heedful.verdict.weigh import closed, weigh
 
 NAN = math.nan
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """One explanation on the half that was kept for reporting. `behind` is its paired distance
-    to the best; `tied` says that it cannot be told apart from it."""
+    """One explanation on the half that was kept for reporting, by the `measures` (a metric
+    under an operator) that scored the best too, and by no others. `behind` is its paired
+    distance to the best, undefined where no measure scored both; `tied` says that it cannot
+    be told apart from it."""
 
     explanation: str
     position: float
@@ -39,6 +41,7 @@ class Ranked:
     tied: bool
     milliseconds: float = NAN
     passes: float = NAN
+    measures: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,9 @@ class Recommendation:
 
 
 def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommendation:
-    """By relative position between floor and ceiling, averaged over the usable metrics and
-    operators, each explanation without the operator that made it."""
+    """By paired leads in units of the way from floor to ceiling, averaged over the usable
+    metrics and operators that scored both, each explanation without the operator that made
+    it."""
     cells = contenders(table, chosen)
     if not cells:
         return Recommendation("", "no explanation could be ranked: erasure was not measured.")
@@ -65,7 +69,7 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     if min(_clusters(part, cluster_of) for part in halves) < chosen.fewest:
         text = f"too few examples to recommend: {2 * chosen.fewest} or more are needed."
         return Recommendation("", f"no recommendation: {text}")
-    best = max(sorted(halves[0]), key=lambda name: _position(halves[0][name]))
+    best = choose(halves[0])
     ranked = _ranked(best, halves[1], cluster_of, chosen)
     priced = tuple(_with_cost(each, costs) for each in ranked)
     return _recommendation(best, priced, chosen)
@@ -75,73 +79,52 @@ def _clusters(part: Contenders, cluster_of: Clusters) -> int:
     return min(sample([[each]], cluster_of).clusters for mine in part.values() for each in mine)
 
 
-def _position(cells: Sequence[Cell]) -> float:
-    return float(np.mean([estimate_of(each.values, position) for each in cells]))
-
-
 def _ranked(best: str, part: Contenders, cluster_of: Clusters, chosen: Settings) -> list[Ranked]:
-    """Paired differences to the best, Holm over all of them; highest position first."""
-    names = sorted(part)
-    others = [name for name in names if name != best]
-    behind = {name: _behind(part[best], part[name], cluster_of, chosen) for name in others}
-    fallen = rejected([behind[name][1] for name in others], chosen.alpha)
-    apart = {name for name, gone in zip(others, fallen, strict=True) if gone}
-    found = []
-    for name in names:
-        value, low, high = closed(sample([part[name]], cluster_of), position, chosen.alpha)
-        gap = behind[name][0] if name != best else 0.0
-        tied = name == best or (name not in apart and not np.isnan(gap))
-        found.append(Ranked(name, value, low, high, gap, tied))
-    return sorted(found, key=lambda each: (each.explanation != best, -each.position))
+    """Paired differences to the best, Holm over all of them; the nearest to it first."""
+    cells = {name: shared(part[best], part[name]) for name in sorted(part) if name != best}
+    behind = {name: _behind(pairs, cluster_of, chosen) for name, pairs in cells.items()}
+    fallen = rejected([p_value for _, p_value in behind.values()], chosen.alpha)
+    found = [_first(best, part[best], cluster_of, chosen)]
+    for (name, pairs), apart in zip(cells.items(), fallen, strict=True):
+        own = [others_part(pair) for pair in pairs]
+        place = _place(own, cluster_of, chosen)
+        found.append(Ranked(name, *place, behind[name][0], not apart, measures=len(own)))
+    return sorted(found, key=_order)
 
 
-def _behind(
-    best: Sequence[Cell], other: Sequence[Cell], cluster_of: Clusters, chosen: Settings
-) -> tuple[float, float]:
-    """How far behind, and the p-value against "not at all", on the cells both were scored by."""
-    known = {(each.measure, each.operator): each for each in other}
-    pairs = [
-        _pair(each, known[key]) for each in best if (key := (each.measure, each.operator)) in known
-    ]
+def _first(best: str, cells: Sequence[Cell], cluster_of: Clusters, chosen: Settings) -> Ranked:
+    place = _place(cells, cluster_of, chosen)
+    return Ranked(best, *place, 0.0, True, measures=len(cells))
+
+
+def _order(each: Ranked) -> tuple[bool, float]:
+    """What was not compared with the best comes last."""
+    return math.isnan(each.behind), each.behind
+
+
+def _place(
+    cells: Sequence[Cell], cluster_of: Clusters, chosen: Settings
+) -> tuple[float, float, float]:
+    if not cells:
+        return NAN, NAN, NAN
+    return closed(sample([cells], cluster_of), position, chosen.alpha)
+
+
+def _behind(pairs: Sequence[Cell], cluster_of: Clusters, chosen: Settings) -> tuple[float, float]:
+    """How far behind, and the p-value against "not at all"."""
     if not pairs:
         return NAN, 1.0
     drawn = sample([pairs], cluster_of)
-    found = weigh(drawn, _lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
+    found = weigh(drawn, lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
     return found.estimate, found.p_above
-
-
-def _pair(best: Cell, other: Cell) -> Cell:
-    def column(each: Cell, index: int) -> pd.Series:
-        return pd.Series(each.values[:, index], index=list(each.examples), dtype="float64")
-
-    columns = [
-        ("best", column(best, 0)),
-        ("other", column(other, 0)),
-        ("floor", column(best, 1)),
-        ("ceiling", column(best, 2)),
-    ]
-    return cell(best.measure, best.operator, columns, best.sign)
-
-
-def _lead(means: np.ndarray) -> Value:
-    """(best − other)/(ceiling − floor)."""
-    best, other, floor, ceiling = means.T
-    gap = np.where(ceiling == floor, np.nan, ceiling - floor)
-    lead = (best - other) / gap
-    return Value(lead, np.stack([1 / gap, -1 / gap, lead / gap, -lead / gap], axis=1))
 
 
 def _with_cost(each: Ranked, costs: pd.DataFrame) -> Ranked:
     cost = _costs(costs)
-    return Ranked(
-        each.explanation,
-        each.position,
-        each.low,
-        each.high,
-        each.behind,
-        each.tied,
-        cost("milliseconds_per_text", each.explanation),
-        cost("passes_per_text", each.explanation),
+    return replace(
+        each,
+        milliseconds=cost("milliseconds_per_text", each.explanation),
+        passes=cost("passes_per_text", each.explanation),
     )
 
 
@@ -164,19 +147,42 @@ def _recommendation(best: str, ranked: tuple[Ranked, ...], chosen: Settings) -> 
         return Recommendation("", text, ranked, tuple(notes))
     sentence = f"show {_plain(best)}: {first.position:.2f} of the way from random to the best found"
     if trial is not None and best != chosen.on_trial:
-        sentence += f", against {trial.position:.2f} for {_plain(chosen.on_trial)}"
+        sentence += _against(first, trial)
         if trial.tied:
             notes.append(f"{_plain(chosen.on_trial)} cannot be told apart from the best.")
     if math.isfinite(first.milliseconds):
         sentence += f"; {_milliseconds(first.milliseconds)} per text"
-    notes += _cheaper(first, ranked)
+    notes += [*_cheaper(first, ranked), *_fewer(first, ranked)]
     return Recommendation(best, sentence + ".", ranked, tuple(notes))
+
+
+def _against(best: Ranked, trial: Ranked) -> str:
+    """Two positions side by side only where the same measures gave them."""
+    if trial.measures == best.measures:
+        return f", against {trial.position:.2f} for {_plain(trial.explanation)}"
+    if not trial.measures:
+        return ""
+    ahead = f"{trial.behind:.2f} ahead of {_plain(trial.explanation)}"
+    return f", {ahead} on what scored both"
+
+
+def _fewer(best: Ranked, ranked: Sequence[Ranked]) -> list[str]:
+    """Nothing is scored by the operator that made it, so some share less with the best."""
+    some = [_plain(e.explanation) for e in ranked if 0 < e.measures < best.measures]
+    none = [_plain(e.explanation) for e in ranked if not e.measures]
+    notes = []
+    if some:
+        text = "scored by fewer measures than the best: read how far behind, not the position."
+        notes.append(f"{', '.join(some)}: {text}")
+    if none:
+        notes.append(f"{', '.join(none)}: no measure scored both it and the best.")
+    return notes
 
 
 def _cheaper(best: Ranked, ranked: Sequence[Ranked]) -> list[str]:
     """A tied explanation that costs less is worth a word."""
     cheap = min(
-        (each for each in ranked if each.tied and math.isfinite(each.milliseconds)),
+        (e for e in ranked if e.tied and e.measures and math.isfinite(e.milliseconds)),
         key=lambda each: each.milliseconds,
         default=best,
     )

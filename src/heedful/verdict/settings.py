@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -47,6 +48,11 @@ class Settings:
 
     `looks` is how often the evidence will be looked at and `look` which time this is; one look
     of one spends all of `alpha`. `operators` and `importance` left empty mean all there are.
+
+    `smallest_gap` is how far the best order found by search must clearly be from the floor
+    before erasure says anything here, in the measure's own unit (points of probability, a
+    share of words): as with sensitivity, nobody sees less than two points. The search keeps
+    the best of many orders, so some gap there always is.
     """
 
     alpha: float = 0.05
@@ -64,6 +70,7 @@ class Settings:
         "flip_share",
     )
     made_by: Mapping[str, str] = field(default_factory=lambda: dict(MADE_BY))
+    smallest_gap: float = 0.02
     fewest: int = 10
     resamples: int = 2000
     seed: int = 0
@@ -78,6 +85,8 @@ class Settings:
             raise HeedfulError(f"alpha is {self.alpha}: give a number above 0 and below 0.5.")
         if not 1 <= self.look <= self.looks:
             raise HeedfulError(f"look {self.look} of {self.looks}: count looks from 1.")
+        if not 0 <= self.smallest_gap < math.inf:
+            raise HeedfulError(f"smallest_gap is {self.smallest_gap}: give 0 or more.")
         if self.fewest < 2 or self.resamples < 100:
             raise HeedfulError("give fewest of at least 2 and resamples of at least 100.")
 

@@ -26,7 +26,9 @@ def fresh(plan: Plan, encoder: str, vectors: Numbers, hidden: int) -> OneSequenc
     vectors[PAD] = 0.0
     attention = "dot" if plan.seed % 2 else "additive"
     spec = ModelSpec(encoder, attention, hidden=hidden)
-    return build(spec, torch.tensor(vectors, dtype=torch.float32), len(LABELS), plan.seed)
+    model = build(spec, torch.tensor(vectors, dtype=torch.float32), len(LABELS), plan.seed)
+    assert isinstance(model, OneSequence)
+    return model
 
 
 def attend(model: OneSequence, direction: Numbers) -> None:

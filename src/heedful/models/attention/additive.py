@@ -7,12 +7,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.attention.attention import Attention
+from heedful.models.attention.attention import TokenAttention
 
 
-class Additive(Attention):
-    def __init__(self, size: int) -> None:
-        super().__init__()
+class Additive(TokenAttention):
+    def __init__(self, size: int, normalised: bool = True) -> None:
+        super().__init__(normalised)
         self.project = nn.Linear(size, size // 2)
         self.score = nn.Linear(size // 2, 1, bias=False)
 

@@ -11,10 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.attention.attention import Attention
+from heedful.models.attention.attention import TokenAttention
 
 
-class Dot(Attention):
+class Dot(TokenAttention):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.query = nn.Parameter(torch.randn(size))

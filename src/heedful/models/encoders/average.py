@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
+from heedful.models.encoders.alone import unchanged
+from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout
 
 # the released code and the paper's appendix differ
 SIZES = {"code": (128, "tanh"), "paper": (256, "relu")}
@@ -33,14 +34,7 @@ class Average(Encoder):
     def deletions(
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
-        """No token sees another, so a deletion changes no state."""
-
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            none = positions.new_empty((len(positions), 0))
-            empty = encoding.x.new_empty((*none.shape, len(readout.bias)))
-            return Window(positions, positions + 1, none, empty)
-
-        return Deletions(readout(encoding.states), delete)
+        return unchanged(encoding, readout)
 
 
 PIECE = Piece(

@@ -2,118 +2,16 @@
 
 from __future__ import annotations
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
-
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
+from heedful.models.encoders.convolution import Convolutions
 
 KERNELS = (1, 3, 5, 7)
 FILTERS = {"code": 32, "paper": 64}
 
 
-class Cnn(Encoder):
+class Cnn(Convolutions):
     def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
-        super().__init__()
-        self.size = hidden or FILTERS[sizes] * len(KERNELS)
-        self.stack: list[ConvolutionLayer] = nn.ModuleList(  # type: ignore[assignment]
-            ConvolutionLayer(embedding if depth == 0 else self.size, self.size)
-            for depth in range(layers)
-        )
-
-    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
-        states = x
-        for layer in self.stack:
-            states = layer(_without_padding(states, lengths))
-        return Encoding(states, x)
-
-    def deletions(
-        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
-    ) -> Deletions:
-        """Only windows that covered the token change.
-
-        The first layer's products of kernel column and embedding are computed once; a window
-        then is a sum of seven looked-up rows. Further layers run on the window alone.
-        """
-        first, *later = self.stack
-        columns = first.columns(_without_padding(encoding.x, lengths))
-        reach = first.reach * len(self.stack)
-
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            inner = _around(positions, lengths[examples], reach)
-            outer = _around(positions, lengths[examples], 2 * reach)
-            states = first.join(columns, examples, outer)
-            for layer in later:
-                states = layer(states * (outer >= 0)[..., None])
-            return Window(
-                (positions - reach).clamp_min(0),
-                torch.minimum(positions + reach + 1, lengths[examples]),
-                inner,
-                readout(states[:, reach : states.shape[1] - reach]),
-            )
-
-        return Deletions(readout(encoding.states), delete)
-
-
-class ConvolutionLayer(nn.Module):
-    """Parallel convolutions whose outputs are concatenated."""
-
-    reach = max(KERNELS) // 2
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.convolutions: list[nn.Conv1d] = nn.ModuleList(  # type: ignore[assignment]
-            nn.Conv1d(inputs, outputs // len(KERNELS), kernel, padding=kernel // 2)
-            for kernel in KERNELS
-        )
-
-    def forward(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]:
-        channels = x.transpose(1, 2)
-        return torch.cat([conv(channels) for conv in self.convolutions], 1).relu().transpose(1, 2)
-
-    def columns(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t o d"]:
-        """What each token gives to a state at each of the seven offsets."""
-        blocks = []
-        for conv in self.convolutions:
-            weight = conv.weight  # [d, e, kernel]
-            margin = self.reach - weight.shape[-1] // 2
-            blocks.append(nn.functional.pad(weight, (margin, margin)))
-        return torch.einsum("bte,deo->btod", x, torch.cat(blocks))
-
-    def join(
-        self,
-        columns: Float[Tensor, "b t o d"],
-        examples: Int[Tensor, " m"],
-        index: Int[Tensor, "m w"],
-    ) -> Float[Tensor, "m w d"]:
-        """States of short sequences given as positions of the original (-1 is nothing)."""
-        b, t, offsets, d = columns.shape
-        width = index.shape[1]
-        padded = nn.functional.pad(index, (self.reach, self.reach), value=-1)
-        flat = torch.cat([columns.reshape(b * t, offsets, d), columns.new_zeros(1, offsets, d)])
-        row = torch.where(padded >= 0, examples[:, None] * t + padded, b * t)
-        bias = torch.cat([conv.bias for conv in self.convolutions])  # type: ignore[misc]
-        total = bias.expand(len(index), width, d).clone()
-        for offset in range(offsets):
-            total += flat[:, offset][row[:, offset : offset + width]]
-        return total.relu()
-
-
-def _around(
-    positions: Int[Tensor, " m"], lengths: Int[Tensor, " m"], radius: int
-) -> Int[Tensor, "m w"]:
-    """The neighbours of each position without itself; -1 beyond the ends."""
-    steps = torch.arange(-radius, radius + 1, device=positions.device)
-    index = positions[:, None] + steps[steps != 0]
-    return torch.where((index >= 0) & (index < lengths[:, None]), index, -1)
-
-
-def _without_padding(
-    x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
-) -> Float[Tensor, "b t e"]:
-    real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-    return x * real[..., None]
+        super().__init__(embedding, layers, hidden or FILTERS[sizes] * len(KERNELS), KERNELS)
 
 
 PIECE = Piece(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
 from heedful.models.encoders.lstm_deletions import FirstLayer
+from heedful.models.encoders.packed import run_packed
 from heedful.models.encoders.scan import Direction, scan_layer
 
 HIDDEN = 128  # per direction; jain2019, paper and code
@@ -65,16 +65,3 @@ class Recurrent(Encoder):
 
 def _joined(directions: tuple[Direction, ...]) -> Tensor:
     return torch.cat([side.states for side in directions], -1).transpose(0, 1)
-
-
-def run_packed(layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
-    """One layer as cuDNN has it."""
-    packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    # cuDNN's backward pass wants training mode; without dropout the mode changes nothing else
-    mode, layer.training = layer.training, layer.training or torch.is_grad_enabled()
-    try:
-        packed = layer(packed)[0]
-    finally:
-        layer.training = mode
-    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
-    return states

@@ -17,7 +17,7 @@ from heedful.models.hf.interface import listening
 from heedful.models.hf.layers import Layers, Notes, layered
 from heedful.models.hf.readers import readers
 from heedful.models.hf.record import Recorder, Site
-from heedful.models.hf.without import without_each
+from heedful.models.rerun_without import without_each
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
 

@@ -11,6 +11,12 @@ FIGURES = Catalogue(
         "permutation": "heedful.report.figures.permutation",
         "jsd": "heedful.report.figures.jsd",
         "jsd_by_max": "heedful.report.figures.jsd_by_max",
+        "substitution": "heedful.report.figures.substitution",
+        "erasure": "heedful.report.figures.erasure",
+        "flips": "heedful.report.figures.flips",
+        "importance_sets": "heedful.report.figures.importance_sets",
+        "importance_mass": "heedful.report.figures.importance_mass",
+        "layers": "heedful.report.figures.layers",
     },
 )
 

@@ -60,6 +60,7 @@ class Figure:
     groups: tuple[Group, ...]
     missing: str = ""
     """Why there is nothing to see, or what was left out."""
+    wide: bool = False
 
     def spec(self) -> Spec:
         """All panels in one chart, on white, with legends of its own."""

@@ -44,4 +44,5 @@ PIECE = Piece(
     description="Histograms of the largest adversarial distance: searched, exact, spread-matched.",
     make=make,
     paper="jain2019, Figure 4",
+    needs=("adversarial",),
 )

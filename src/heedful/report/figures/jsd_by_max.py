@@ -36,4 +36,5 @@ PIECE = Piece(
     description="The adversarial distance in four bins of the largest attention weight.",
     make=make,
     paper="jain2019, Figure 5",
+    needs=("adversarial",),
 )

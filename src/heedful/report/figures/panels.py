@@ -11,11 +11,15 @@ import pandas as pd
 
 from heedful.report.evidence import Evidence
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import class_colour
+from heedful.report.figures.style import CLASSES, class_colour
 from heedful.studies.published import dataset_name
 
 Draw = Callable[[pd.DataFrame], Any]
 Legend = tuple[tuple[str, str], ...]
+
+
+ANY = -2
+"""Stands for the predicted class where there are more than colours; even, as class 0 is."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ def small_multiples(
         return Figure(
             words.name, words.title, words.caption, (), f"{words.about} was not measured."
         )
+    rows = folded(rows)
     defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
     lost = len(rows) - len(defined)
     missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
@@ -52,13 +57,22 @@ def small_multiples(
     return Figure(words.name, words.title, words.caption, tuple(groups), missing)
 
 
+def folded(rows: pd.DataFrame) -> pd.DataFrame:
+    """Classes are not told apart where a corpus has too many of them (words, entities)."""
+    if rows.empty:
+        return rows
+    classes = rows.groupby("corpus")["predicted"].transform("nunique")
+    return rows.assign(predicted=rows["predicted"].where(classes <= len(CLASSES), ANY))
+
+
 def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:
     """Colours of the predicted classes, with their names where the corpus gives them."""
     names = evidence.label_names(corpus)
     found = sorted(int(label) for label in rows["predicted"].unique())
-    return tuple(
-        (f"predicted {names.get(one, f'class {one}')}", class_colour(one)) for one in found
-    )
+    words = {ANY: "any prediction"} | {
+        one: f"predicted {names.get(one, f'class {one}')}" for one in found if one != ANY
+    }
+    return tuple((words[one], class_colour(one)) for one in found)
 
 
 def _says(about: str, cell: pd.DataFrame, model: str) -> str:

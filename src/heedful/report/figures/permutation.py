@@ -35,4 +35,5 @@ PIECE = Piece(
     description="Median change of output under shuffled attention, by the largest weight.",
     make=make,
     paper="jain2019, Figure 3",
+    needs=("permutation",),
 )

@@ -27,12 +27,12 @@ def make(evidence: Evidence) -> Figure:
     frame = published_beside_measured(evidence)
     frame = frame[frame["metric"].isin(list(NAMES)) & frame["measured"].notna()]
     if frame.empty:
-        return Figure("published", TITLE, CAPTION, (), "No τ was measured.")
+        return Figure("published", TITLE, CAPTION, (), "No τ was measured.", wide=True)
     groups = tuple(
         Group(str(dataset), LEGEND, tuple(_panels(part)))
         for dataset, part in frame.groupby("dataset", sort=False)
     )
-    return Figure("published", TITLE, CAPTION, groups)
+    return Figure("published", TITLE, CAPTION, groups, wide=True)
 
 
 def _panels(part: pd.DataFrame) -> list[Panel]:
@@ -74,4 +74,5 @@ PIECE = Piece(
     description="Every τ of jain2019's Table 2, published and measured, with intervals.",
     make=make,
     paper="jain2019, Table 2",
+    needs=("correlation",),
 )

@@ -8,7 +8,7 @@ from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.figures.figure import Figure
 from heedful.report.figures.histogram import Axis, highest, histogram
-from heedful.report.figures.panels import Words, small_multiples
+from heedful.report.figures.panels import Words, folded, small_multiples
 from heedful.report.figures.style import class_colour
 
 WORDS = Words(
@@ -23,7 +23,7 @@ AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
 
 
 def make(evidence: Evidence) -> Figure:
-    rows = evidence.rows("correlation", ["tau_gradient"])
+    rows = folded(evidence.rows("correlation", ["tau_gradient"]))
     rows = rows.assign(colour=rows["predicted"].map(class_colour))
     draw = partial(histogram, axis=AXIS, top=highest(rows, AXIS))
     return small_multiples(evidence, rows, WORDS, draw)
@@ -34,4 +34,5 @@ PIECE = Piece(
     description="Histograms of Kendall τ between attention and gradients, by predicted class.",
     make=make,
     paper="jain2019, Figure 2",
+    needs=("correlation",),
 )

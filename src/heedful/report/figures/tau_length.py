@@ -73,4 +73,5 @@ PIECE = Piece(
     name="tau_length",
     description="Average τ in the four quarters of text length, with intervals.",
     make=make,
+    needs=("correlation",),
 )

@@ -38,6 +38,7 @@ def ranking(table: Table, chosen: Settings) -> Statement:
         least=2,
         drops=(2, 1),
         drops_if_high=False,
+        gap=chosen.smallest_gap,
     )
 
     def cells_of(model: str) -> tuple[Cell, ...]:

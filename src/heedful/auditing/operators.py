@@ -1,0 +1,30 @@
+"""The removal operators of an audit, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from heedful.types import Model
+
+SAME = (
+    "this model has no mask token of its own, so mask and unk are the same removal operator: "
+    "it counts once, as mask."
+)
+
+
+def distinct_operators(model: Model, names: Sequence[str]) -> tuple[str, ...]:
+    """Two names of one operator would agree with each other and decide as if they were two.
+    The one name is `mask`, so that what was made by masking is known to be made by it."""
+    same = masks_with_unknown(model)
+    return tuple(dict.fromkeys("mask" if same and name == "unk" else name for name in names))
+
+
+def operator_notes(model: Model, names: Sequence[str]) -> tuple[str, ...]:
+    """What a reader should know of the operators that were asked for."""
+    return (SAME,) if "unk" in names and masks_with_unknown(model) else ()
+
+
+def masks_with_unknown(model: Model) -> bool:
+    """Whether a masked word is an unknown one."""
+    unknown = model.fillers.get("unk")
+    return unknown is not None and model.fillers.get("mask", unknown) == unknown

@@ -1,0 +1,106 @@
+"""What is measured and how it is judged, named on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.options import names, numbers
+from heedful.errors import HeedfulError, unknown_name
+
+if TYPE_CHECKING:
+    from heedful.auditing.spec import AuditSpec
+    from heedful.verdict.settings import Settings
+
+Explanations = Annotated[
+    str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
+]
+Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
+Operators = Annotated[str, typer.Option(help="How words are taken away, at least two.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
+Only = Annotated[
+    str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
+]
+Extra = Annotated[
+    str | None, typer.Option(help="Measure also sanity (of the maps) or null_space (of heads).")
+]
+Alpha = Annotated[
+    float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
+]
+Smallest = Annotated[
+    list[str] | None,
+    typer.Option(help="A property's smallest effect of interest: ranking=0.5; repeatable."),
+]
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """Everything that decides besides the model and its texts, as it was typed."""
+
+    explanations: Explanations = None
+    also: Also = None
+    operators: Operators = "delete,mask"
+    quick: Quick = False
+    only: Only = None
+    extra: Extra = None
+    alpha: Alpha = None
+    smallest: Smallest = None
+
+    def spec(self, seed: int) -> AuditSpec:
+        from heedful.auditing.spec import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
+
+        chosen = self.chosen
+        if self.explanations is not None:
+            chosen = (ATTENTION, *chosen, *IMPORTANCE)
+        else:
+            chosen = (*EXPLANATIONS, *chosen)
+        given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
+        spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
+        return replace(spec, ceiling=60, search_steps=20, permutations=10) if self.quick else spec
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The explanations that were asked for by name."""
+        from heedful.auditing.named import named, names_in
+
+        texts = [text for text in (self.explanations, self.also) if text is not None]
+        chosen = tuple(name for text in texts for name in names_in(text))
+        for name in chosen:
+            named(name)
+        return chosen
+
+    @property
+    def settings(self) -> Settings:
+        from heedful.verdict.settings import Settings
+
+        effects = numbers(self.smallest or [], "--smallest")
+        for name, value in effects.items():
+            if value <= 0:
+                raise HeedfulError(f"--smallest is {name}={value:g}: give a number above 0.")
+        plain = Settings(effects=effects)
+        return plain if self.alpha is None else replace(plain, alpha=self.alpha)
+
+    def _ways(self) -> tuple[str, ...]:
+        from heedful.removal import REMOVALS
+
+        ways = tuple(names(self.operators, "--operators"))
+        if len(ways) < 2:
+            raise HeedfulError(
+                f"--operators is {self.operators!r}: give at least two, such as delete,mask."
+            )
+        for way in ways:
+            if way not in REMOVALS:
+                raise unknown_name("removal operator", way, list(REMOVALS))
+        return ways
+
+
+def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
+    from heedful.auditing.spec import EXTRA, GROUPS
+
+    asked = tuple(names(extra, "--extra")) if extra is not None else ()
+    for name in asked:
+        if name not in EXTRA:
+            raise unknown_name("extra group", name, list(EXTRA))
+    return (*(names(only, "--only") if only is not None else GROUPS), *asked)

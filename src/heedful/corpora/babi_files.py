@@ -1,0 +1,68 @@
+"""bAbI's files: stories of plain facts, questions on them, and which facts support the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from heedful.corpora.example import Example, RawCorpus, Spans
+from heedful.corpora.labels import class_names, index_of
+from heedful.corpora.readers import Row, read_rows
+from heedful.corpora.sources import MissingData, Publisher, digests, find_files
+from heedful.errors import HeedfulError
+from heedful.specs import PrepareSpec
+
+PUBLISHER = Publisher("the bAbI tasks", "https://research.facebook.com/downloads/babi")
+COLUMNS = ("facts", "question", "answer", "support")
+LICENCE = "CC BY 3.0"
+CITATION = "Weston et al. 2016, Towards AI-Complete Question Answering"
+SUBSET = "the training file is the version of 1000 questions, the papers used 10000"
+
+# jain2019: the version of 10000 questions, 15% of them for dev, every word kept, vectors of 50
+# numbers that are learned from the start.
+DEFAULTS = PrepareSpec(
+    tokenizer="spacy", min_df=1, dev_fraction=0.15, vectors="random", dimension=50
+)
+
+
+def read_task(data_dir: Path | None, task: int) -> RawCorpus:
+    """One task; the classes are the answers of its training questions."""
+    files, subset = _find(data_dir, task)
+    splits = dict(zip(("train", "test"), files, strict=True))
+    rows = {split: read_rows(files[name], COLUMNS) for split, name in splits.items()}
+    labels = class_names([row["answer"] for row in rows["train"]], splits["train"])
+    examples = [
+        _example(row, f"babi{task}-{split}-{number:05d}", split, labels)
+        for split in splits
+        for number, row in enumerate(rows[split])
+    ]
+    note = SUBSET if subset else ""
+    return RawCorpus(labels, examples, digests(files), subset=subset, note=note)
+
+
+def fact_spans(facts: list[str], chosen: list[int]) -> Spans:
+    """Where the chosen facts stand when all are written one to a line."""
+    starts = [0]
+    for fact in facts:
+        starts.append(starts[-1] + len(fact) + 1)
+    return [(starts[i], starts[i] + len(facts[i])) for i in sorted(set(chosen))]
+
+
+def _example(row: Row, name: str, split: str, labels: tuple[str, ...]) -> Example:
+    facts, support = row["facts"], row["support"]
+    if not all(0 <= fact < len(facts) for fact in support):
+        raise HeedfulError(f"{name} is supported by a fact that is not there: get the file again.")
+    texts = {"a": "\n".join(facts), "b": row["question"]}
+    label = index_of(row["answer"], labels, split, int(name[-5:]) + 1)
+    return Example(name, split, texts, label, rationales={"a": fact_spans(facts, support)})
+
+
+def _find(data_dir: Path | None, task: int) -> tuple[dict[str, Path], bool]:
+    """The training file of 10000 questions where it is there, else that of 1000."""
+    test = f"babi/qa{task}_test.jsonl.gz"
+    try:
+        return find_files(data_dir, [f"babi/qa{task}_train.jsonl.gz", test], PUBLISHER), False
+    except MissingData:
+        small = f"babi/qa{task}_train_1k.jsonl.gz"
+        if data_dir is None or not (data_dir / small).is_file():
+            raise
+        return find_files(data_dir, [small, test], PUBLISHER), True

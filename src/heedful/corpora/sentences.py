@@ -1,0 +1,144 @@
+"""Where sentences begin, by characters, so that every tokeniser sees the same ones.
+
+A sentence ends at a line break (`<br />` too), or at an end mark with a blank behind it that is
+no abbreviation's. Tokenised texts (`a film . but`) and texts without capitals are told by their
+looks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.corpora.abbreviations import BEFORE_NUMBERS, BEGINNERS, MAY_END, NEVER_END
+
+_LINE = r"(?:\n|<[bB][rR]\s*/?>)"
+_MARK = r"(?<![.!?…])(?<![.!?…] )[.!?…]++(?: [.!?…]++)*+"
+_CLOSED = r"[”’)\]}\"']*(?: (?:[”’)\]}]|''|-[rR][rR][bB]-)(?=\s))*"
+_BREAK = re.compile(
+    rf"(?P<line>{_LINE}(?:\s|{_LINE})*)"
+    rf"|(?P<mark>{_MARK})(?P<closed>{_CLOSED})[^\S\n]+(?=\S)(?!{_LINE})"
+    rf"|(?<=[a-z][a-z])(?P<glued>[.!?]+)(?=[A-Z][a-z])"
+)
+_QUOTE = re.compile(r"[\"']\s+")
+_WORD = re.compile(r"(?:[^\W\d_]+[.'’-])*[^\W_]+$")
+_OPENERS = "\"'“‘([{`*_-–—"
+_NEAR = 80
+_ELLIPSIS = re.compile(r"…|[.] ?[.]")
+
+
+@dataclass(frozen=True)
+class _End:
+    """An end mark in its surroundings: the word before it, and the sentence it might end."""
+
+    mark: str
+    before: str
+    so_far: str
+    after: str
+    closed: str
+    small: bool
+
+    @property
+    def alone(self) -> bool:
+        """A token by itself, as tokenised texts have it."""
+        return self.so_far[-1:].isspace()
+
+    @property
+    def next_letter(self) -> str:
+        return self.after.lstrip(_OPENERS + " ")[:1]
+
+
+def sentence_starts(text: str) -> list[int]:
+    """The first character of each sentence, in order; the first is 0."""
+    starts = [0]
+    for place in _ends(text):
+        if starts[-1] < place < len(text) and text[starts[-1] : place].strip():
+            starts.append(place)
+    return starts
+
+
+def sentence_numbers(text: str, starts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The sentence of each token, counted over sentences that hold one: 0, 0, 1, …"""
+    found = np.searchsorted(np.asarray(sentence_starts(text)), starts, side="right")
+    return np.unique(found, return_inverse=True)[1].astype(np.int32)
+
+
+def _ends(text: str) -> Iterator[int]:
+    small = text == text.lower()
+    start = 0
+    for match in _BREAK.finditer(text):
+        place = match.end()
+        if not match["line"]:
+            place = _past_quote(text, start, match)
+            if not _is_end(_end(text, (start, place), match, small)):
+                continue
+        start = place
+        yield place
+
+
+def _past_quote(text: str, start: int, match: re.Match[str]) -> int:
+    """Where the next sentence would begin. In tokenised texts a straight quotation mark stands
+    alone: it closes where the sentence has opened one."""
+    quote = _QUOTE.match(text, match.end())
+    if quote and text.count(quote.group()[0], start, match.start()) % 2:
+        return quote.end()
+    return match.end()
+
+
+def _end(text: str, bounds: tuple[int, int], match: re.Match[str], small: bool) -> _End:
+    """Looks no further than a line each way, so that no text takes long."""
+    start, place = bounds
+    so_far = text[max(start, match.start() - _NEAR) : match.start()]
+    word = _WORD.search(so_far.rstrip())
+    return _End(
+        match["mark"] or match["glued"],
+        word.group() if word else "",
+        so_far,
+        text[place : place + _NEAR],
+        (match["closed"] or "") + text[match.end() : place].strip(),
+        small,
+    )
+
+
+def _is_end(end: _End) -> bool:
+    """Whether the next word begins a sentence, and the mark is not the abbreviation's."""
+    if _ELLIPSIS.match(end.mark):
+        return not end.next_letter.islower()
+    if end.mark == "." and _is_abbreviation(end):
+        return False
+    if end.next_letter.islower():
+        return _ends_before_small(end)
+    return True
+
+
+def _ends_before_small(end: _End) -> bool:
+    """Small letters begin a sentence in texts that have no others or are tokenised, and after a
+    cry or a question that no quotation mark closes."""
+    if end.mark != ".":
+        return not end.closed
+    return end.alone or end.small
+
+
+def _is_abbreviation(end: _End) -> bool:
+    word = end.before.lower()
+    if word in NEVER_END or _is_initial(end):
+        return True
+    if word in BEFORE_NUMBERS or not end.so_far.strip(_OPENERS + " \t").strip("0123456789"):
+        return end.next_letter.isdigit() or word.isdigit()
+    if end.alone or end.closed:
+        return False
+    if word in MAY_END or re.fullmatch(r"(?:[a-z][.])+[a-z]", word):
+        first = re.match(r"\w+", end.after.lstrip(_OPENERS + " "))
+        return first is not None and first.group().lower() not in BEGINNERS
+    return False
+
+
+def _is_initial(end: _End) -> bool:
+    """One letter, as in J. Smith. I and a are words of their own."""
+    if len(end.before) != 1 or end.before in "Iia" or not end.before.isalpha():
+        return False
+    return end.before.isupper() or end.small

@@ -1,0 +1,51 @@
+"""SNLI with counterfactual edits: pairs that people changed until the label changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from heedful.catalogue import Piece
+from heedful.corpora.example import RawCorpus
+from heedful.corpora.inference import COLUMNS, LABELS, labelled
+from heedful.corpora.readers import read_rows
+from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.errors import unknown_name
+from heedful.specs import PrepareSpec
+
+PUBLISHER = Publisher(
+    "the counterfactually augmented SNLI",
+    "https://github.com/acmi-lab/counterfactually-augmented-data",
+)
+PARTS = ("all", "original", "revised")
+
+
+def read(data_dir: Path | None, part: str = "all") -> RawCorpus:
+    """`part` is all pairs, the original ones, or the revised ones. The originals of dev and
+    test are also in SNLI's dev and test sets."""
+    if part not in PARTS:
+        raise unknown_name("part", part, list(PARTS))
+    names = {split: f"snli_cad/{split}.jsonl.gz" for split in ("train", "dev", "test")}
+    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    examples, other = [], 0
+    for split, name in names.items():
+        rows = read_rows(files[name], (*COLUMNS, "source"))
+        pairs, _ = labelled(rows, "snli_cad", split, name)
+        sources = [rows[int(pair.id[-6:])]["source"] for pair in pairs]
+        kept = [pair for pair, own in zip(pairs, sources, strict=True) if part in ("all", own)]
+        examples += kept
+        other += len(pairs) - len(kept)
+    return RawCorpus(LABELS, examples, digests(files), dropped={"of the other part": other})
+
+
+DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
+
+PIECE = Piece(
+    name="snli_cad",
+    description="SNLI pairs and their counterfactual revisions",
+    make=read,
+    paper="kaushik2020",
+    needs=("data",),
+    kind="pair",
+    licence="Apache 2.0; SNLI: CC BY-SA 4.0",
+    citation="Kaushik et al. 2020, Learning the Difference That Makes a Difference",
+)

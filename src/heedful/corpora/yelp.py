@@ -1,0 +1,35 @@
+"""Yelp reviews with one to five stars, whole reviews: bring the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from heedful.catalogue import Piece
+from heedful.corpora import rated
+from heedful.corpora.example import RawCorpus
+from heedful.corpora.sources import Publisher
+
+CORPUS = rated.Rated(
+    "yelp",
+    "yelp_review_full_csv",
+    ("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+    Publisher("the Yelp review files (yelp_review_full_csv)", "https://course.fast.ai/datasets"),
+)
+
+
+def read(data_dir: Path | None, sample: float = 1.0, seed: int = 0) -> RawCorpus:
+    """`sample` of the rows: see `rated`."""
+    return rated.read_rated(data_dir, CORPUS, sample, seed)
+
+
+DEFAULTS = rated.DEFAULTS
+
+PIECE = Piece(
+    name="yelp",
+    description="Whole Yelp reviews, one to five stars",
+    make=read,
+    paper="serrano2019",
+    needs=("data",),
+    licence="academic use under Yelp's terms",
+    citation="Zhang et al. 2015, Character-level Convolutional Networks for Text Classification",
+)

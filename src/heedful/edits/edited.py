@@ -1,0 +1,89 @@
+"""A model whose attention is always edited, in training and afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.edits.build import build_edit
+from heedful.models.family import Family
+from heedful.models.generation.writer import State, Writer
+from heedful.models.rerun_without import without_each
+from heedful.specs import ModelSpec
+from heedful.types import (
+    Batch,
+    Deleted,
+    Edits,
+    EditSpec,
+    Embeddings,
+    Keep,
+    SiteSpec,
+    Trace,
+)
+
+SEEDED = ("random", "permute")
+
+
+def edited(model: Family, spec: ModelSpec, seed: int) -> Family:
+    """The model as its spec has it: with `train_edit` at every site, or as it is."""
+    if not spec.train_edit:
+        return model
+    params = (("seed", seed),) if spec.train_edit in SEEDED else ()
+    edit = build_edit(EditSpec(spec.train_edit, params))
+    own = {site.name: edit for site in model.sites}
+    return EditedWriter(model, own) if isinstance(model, Writer) else Edited(model, own)
+
+
+class Edited(Family):
+    """An edit given in a call takes the place of the model's own at that site."""
+
+    def __init__(self, model: Family, own: Edits) -> None:
+        super().__init__()
+        self.model = model
+        self.own = own
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return self.model.sites
+
+    @property
+    def fillers(self) -> Mapping[str, int]:
+        return self.model.fillers
+
+    def embed(self, batch: Batch) -> Embeddings:
+        return self.model.embed(batch)
+
+    def forward(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        trace: Trace = self.model(batch, {**self.own, **(edits or {})}, keep, embeddings)
+        return trace
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        return self.model.resume(batch, trace, {**self.own, **edits})
+
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return without_each(lambda some: self(some).logits, batch)
+
+
+class EditedWriter(Edited, Writer):
+    """The same of a model that writes."""
+
+    model: Writer
+
+    def start(self, batch: Batch, edits: Edits | None = None) -> State:
+        return self.model.start(batch, {**self.own, **(edits or {})})
+
+    def step(
+        self, state: State, tokens: Int[Tensor, " b"], t: int
+    ) -> tuple[Float[Tensor, "b c"], State]:
+        return self.model.step(state, tokens, t)
+
+    def reorder(self, state: State, rows: Int[Tensor, " n"]) -> State:
+        return self.model.reorder(state, rows)

@@ -1,0 +1,1 @@
+"""Writing targets: greedy and beam search, once for every family that writes."""

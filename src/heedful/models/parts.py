@@ -1,0 +1,47 @@
+"""The parts that families are put together from, by name."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models import ATTENTIONS, ENCODERS
+from heedful.models.attention.attention import TokenAttention
+from heedful.models.encoders.encoder import Encoder
+from heedful.specs import ModelSpec
+
+
+def make_embedding(vectors: Float[Tensor, "v e"], trained: bool = True) -> nn.Embedding:
+    """Starts from the vectors; padding stays zero."""
+    table = nn.Embedding(len(vectors), vectors.shape[1], padding_idx=0, _weight=vectors.clone())
+    table.weight.requires_grad_(trained)
+    return table
+
+
+def make_encoder(spec: ModelSpec, width: int) -> Encoder:
+    encoder: Encoder = ENCODERS[spec.encoder].make(width, spec.layers, spec.sizes, spec.hidden)
+    return encoder
+
+
+def make_attention(spec: ModelSpec, width: int) -> TokenAttention:
+    attention: TokenAttention = ATTENTIONS[spec.attention].make(width)
+    return attention
+
+
+def outputs(classes: int) -> int:
+    """Two classes need one logit (jain2019's sigmoid)."""
+    return classes if classes > 2 else 1
+
+
+def check_parts(spec: ModelSpec, decoders: tuple[str, ...] = ("",)) -> None:
+    """What families of one encoder and one attention have in common."""
+    if spec.encoder not in ENCODERS:
+        raise unknown_name("encoder", spec.encoder, list(ENCODERS))
+    if spec.attention not in ATTENTIONS:
+        raise unknown_name("attention", spec.attention, list(ATTENTIONS))
+    if not 1 <= spec.layers <= 3:
+        raise HeedfulError(f"--layers is {spec.layers}: choose 1, 2 or 3.")
+    if spec.decoder not in decoders:
+        known = [name or '"" (there is one only)' for name in decoders]
+        raise unknown_name(f"decoder of the family {spec.family}", spec.decoder, known)

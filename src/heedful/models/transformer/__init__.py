@@ -1,0 +1,1 @@
+"""A Transformer encoder and decoder of our own, written with plain products."""

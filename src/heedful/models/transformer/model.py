@@ -1,0 +1,162 @@
+"""The Transformer (Vaswani et al. 2017) as a generating family.
+
+One table of embeddings serves both sides and, where widths agree, the output layer. In the
+encoder all tokens attend all, start and end among them; cross-attention sees the source's own
+tokens only, as in every other family; a target token attends itself and those before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.models.generation.sides import embedded_sides, last_given, present
+from heedful.models.generation.target import TargetWords
+from heedful.models.generation.writer import Writer
+from heedful.models.one_sequence import visible
+from heedful.models.rerun_without import without_each
+from heedful.models.transformer.attention import Read
+from heedful.models.transformer.layers import Shape
+from heedful.models.transformer.positions import sinusoids
+from heedful.models.transformer.record import Record
+from heedful.models.transformer.stacks import DecoderStack, EncoderStack, States
+from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Text, Trace
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where a search stands: what is read of the sources and of the targets so far."""
+
+    sources: tuple[Read, ...]
+    before: tuple[Read, ...]
+    mask: Bool[Tensor, "b k"]
+    ids: tuple[str, ...]
+    edits: Edits
+
+
+class Transformer(Writer):
+    def __init__(self, words: TargetWords, shape: Shape) -> None:
+        super().__init__()
+        self.words = words
+        width = words.embedding.embedding_dim
+        self.project = nn.Identity() if width == shape.size else nn.Linear(width, shape.size)
+        self.encoder, self.decoder = EncoderStack(shape), DecoderStack(shape)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return (*self.encoder.sites, *(site for pair in self.decoder.sites for site in pair))
+
+    def embed(self, batch: Batch) -> Embeddings:
+        return {
+            side: self.words.embedding(text.tokens).detach() for side, text in batch.texts.items()
+        }
+
+    def forward(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        tables = {"a": self.words.embedding, "b": self.words.embedding}
+        embedded = embedded_sides(tables, batch, keep, embeddings)
+        kept: States = {}
+        record = Record(batch.ids, edits or {})
+        a = self._placed(embedded["a"])
+        memory = self.encoder(a, _among(batch.texts["a"]), record, kept)
+        b = self._placed(embedded["b"])
+        out = self.decoder(b, memory, _masks(batch), record, kept)
+        trace = self._trace(batch, out, record, {**kept, "memory": memory}, keep)
+        return replace(trace, embeddings=embedded if keep.embeddings else {})
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        """From the layer of the first edited site on, with what it was given before."""
+        kept: States = dict(trace.states)
+        record = Record(batch.ids, edits)
+        record.weights.update(trace.weights)
+        record.masks.update(trace.masks)
+        part, number = self._first(edits)
+        memory = kept["memory"]
+        if part == "encoder":
+            given = kept[f"encoder.{number}"]
+            memory = self.encoder(given, _among(batch.texts["a"]), record, kept, number)
+            number = 0
+        given = kept[f"decoder.{number}"]
+        out = self.decoder(given, memory, _masks(batch), record, kept, number)
+        return self._trace(batch, out, record, {**kept, "memory": memory}, Keep(states=True))
+
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return without_each(lambda some: self(some).logits, batch)
+
+    def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
+        text = batch.texts["a"]
+        a = self._placed(self.words.embedding(text.tokens))
+        memory = self.encoder(a, _among(text), Record(batch.ids, edits or {}), {})
+        return Writing(self.decoder.sources(memory), (), visible(text), batch.ids, edits or {})
+
+    def step(
+        self, state: Writing, tokens: Int[Tensor, " b"], t: int
+    ) -> tuple[Float[Tensor, "b c"], Writing]:
+        b = self._placed(self.words.embedding(tokens)[:, None], t)
+        own = torch.ones(len(tokens), 1, 1, t + 1, dtype=torch.bool, device=tokens.device)
+        masks = (own, state.mask[:, None, None])
+        record = Record(state.ids, state.edits, t)
+        out, before = self.decoder.step(b, state.sources, state.before, masks, record)
+        return self.words.logits(out[:, 0]), replace(state, before=before)
+
+    def reorder(self, state: Writing, rows: Int[Tensor, " n"]) -> Writing:
+        return Writing(
+            tuple(read.take(rows) for read in state.sources),
+            tuple(read.take(rows) for read in state.before),
+            state.mask[rows],
+            tuple(state.ids[row] for row in rows.tolist()),
+            state.edits,
+        )
+
+    def _placed(self, embedded: Tensor, first: int = 0) -> Tensor:
+        """Embeddings at a length that positions do not drown, and the positions."""
+        states = self.project(embedded * embedded.shape[-1] ** 0.5)
+        out: Tensor = self.dropout(states + sinusoids(first, states.shape[1], states))
+        return out
+
+    def _first(self, edits: Edits) -> tuple[str, int]:
+        """The stack and the layer of the first edited site; the last layer without any."""
+        names = [site.name for site in self.sites if site.name in edits]
+        part, number = (names or [self.sites[-1].name])[0].split(".")[:2]
+        return part, int(number)
+
+    def _trace(
+        self, batch: Batch, out: Tensor, record: Record, states: States, keep: Keep
+    ) -> Trace:
+        text, last = batch.texts["b"], self.sites[-1].name
+        logits = self.words.logits(out)
+        rows = torch.arange(len(batch), device=logits.device)
+        return Trace(
+            logits=logits[rows, text.lengths - 1],
+            step_logits=logits,
+            weights=record.weights,
+            masks=record.masks,
+            states=states if keep.states else {},
+            values=record.values if keep.values else {},
+            readers={last: last_given(text, logits.dtype)} if keep.readers else {},
+        )
+
+
+def _among(text: Text) -> Tensor:
+    """In the encoder everything attends everything that is there and not hidden."""
+    there = present(text)
+    keys = there if text.hidden is None else there & ~text.hidden
+    return (there[:, :, None] & keys[:, None])[:, None]
+
+
+def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
+    """For the target's own attention and for the source's."""
+    text = batch.texts["b"]
+    there = present(text)
+    size = there.shape[1]
+    earlier = torch.ones(size, size, dtype=torch.bool, device=there.device).tril()
+    return _among(text) & earlier, (there[:, :, None] & visible(batch.texts["a"])[:, None])[:, None]

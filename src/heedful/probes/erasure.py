@@ -1,0 +1,127 @@
+"""Does the heaviest item matter more than another one? (serrano2019, §4.1)
+
+An item is erased by a weight of 0 and renormalising; the states stay, and what follows is
+run again. All rows of an example (its heads) lose their item together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece
+from heedful.measures.sensitivity import other_item
+from heedful.metrics.jsd import jsd
+from heedful.metrics.ties import TOLERANCE, tied_ranks
+from heedful.models.output import probabilities
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.probes.outputs import outputs, renormalised
+from heedful.probes.permutation import row_keys
+from heedful.probes.suffix_sums import others
+from heedful.types import AttentionRows, SiteSpec
+
+_NUMBERS_AT_ONCE = 1 << 22  # bounds the memory
+_ROUNDING = 1e-12  # a divergence below it is none
+
+
+def erasure(evidence: Evidence) -> Findings:
+    """ΔJS = JS(p, q of the heaviest) − JS(p, q of a random other), and their weights'
+    difference. Undefined for rows of one item."""
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("erasure"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            found = erased(each, site, view, evidence.seed)
+            measures = _measures(view, found)
+            if site.linear:
+                best = _best(each, site, view)
+                measures["js_best"] = torch.where(found.other >= 0, best, torch.nan)
+            collector.add(each, site, view, measures)
+    return Findings(collector.rows())
+
+
+@dataclass(frozen=True)
+class Erased:
+    """Outputs as they are, less each row's heaviest item, and less a random other one, which
+    is −1 where there is none."""
+
+    top: Int[Tensor, " n"]
+    other: Int[Tensor, " n"]
+    whole: Float[Tensor, "n c"]
+    less_top: Float[Tensor, "n c"]
+    less_other: Float[Tensor, "n c"]
+
+
+def erased(each: Pass, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
+    """The heaviest is the first of those that tie but for rounding."""
+    tolerance = TOLERANCE[view.weights.dtype]
+    top = tied_ranks(view.weights, view.mask, tolerance, own_scale=True).argmax(-1)
+    other = other_item(view.mask, top, row_keys(each, site, view, seed, "erasure"))
+    weights = view.weights.double()
+    tries = [weights, *(less(weights, item.clamp_min(0)) for item in (top, other))]
+    with torch.no_grad():
+        whole, less_top, less_other = outputs(each, site, view, torch.stack(tries, 1)).unbind(1)
+    return Erased(top, other, whole, less_top, less_other)
+
+
+def less(weights: Float[Tensor, "n k"], item: Int[Tensor, " n"]) -> Float[Tensor, "n k"]:
+    """Each row less one item."""
+    return renormalised(weights.scatter(1, item[:, None], 0.0))
+
+
+def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:
+    top, other = jsd(found.less_top, found.whole), jsd(found.less_other, found.whole)
+    measures = {
+        "js_top": top,
+        "js_random": other,
+        "js_difference": top - other,
+        "weight_difference": _weight(view, found.top) - _weight(view, found.other),
+        "negative": (top - other < -_ROUNDING).double(),
+    }
+    return {
+        name: torch.where(found.other >= 0, values, torch.nan) for name, values in measures.items()
+    }
+
+
+def _weight(view: AttentionRows, item: Tensor) -> Tensor:
+    return view.weights.double().gather(1, item.clamp_min(0)[:, None]).squeeze(1)
+
+
+def _best(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+    """The largest divergence that erasing one item makes, over all items."""
+    size = view.weights.shape[1] * each.probabilities.shape[1]
+    every = torch.arange(len(view.example), device=view.example.device)
+    parts = torch.split(every, max(1, _NUMBERS_AT_ONCE // size))
+    return torch.cat([_each_erased(each, site, view.take(rows)).amax(-1) for rows in parts])
+
+
+def _each_erased(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+    known = each.trace.token_logits[site.name]
+    weights, values = view.weights.double(), known.values.double()[view.example]
+    mixed = weights[..., None] * values
+    left = others(weights)[..., None]
+    bias = known.bias.double()
+    after = probabilities(others(mixed) / torch.where(left > 0, left, 1.0) + bias)
+    before = probabilities(mixed.sum(1, keepdim=True) + bias)
+    return jsd(after, before).masked_fill(~view.mask, 0.0)
+
+
+PIECE = Piece(
+    name="erasure",
+    description="change of the output without the heaviest item, and without a random other one",
+    make=erasure,
+    paper="serrano2019",
+    needs=("normalised",),
+    measures={
+        "js_top": Measure("JS divergence of the output without the heaviest item", True),
+        "js_random": Measure("JS divergence of the output without a random other item"),
+        "js_difference": Measure("js_top − js_random", True, signed=True),
+        "weight_difference": Measure("weight of the heaviest item less that of the random one"),
+        "negative": Measure("1 where the random item matters more than the heaviest", False),
+        "js_best": Measure("largest JS divergence that erasing one item makes (linear sites)"),
+    },
+)

@@ -1,0 +1,51 @@
+"""Which erasure flips the decision: that of the heaviest item, or of a random one?
+(serrano2019, §4.2)"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece
+from heedful.probes.collect import Collector
+from heedful.probes.erasure import Erased, erased
+from heedful.probes.evidence import Evidence, Findings
+
+
+def flips(evidence: Evidence) -> Findings:
+    """A table of two by two, one cell a measure, so that means are its shares. The random
+    item is the one of the probe `erasure`. Undefined for rows of one item."""
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("flips"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _cells(erased(each, site, view, evidence.seed)))
+    return Findings(collector.rows())
+
+
+def _cells(found: Erased) -> dict[str, Tensor]:
+    before = found.whole.argmax(-1)
+    top, other = found.less_top.argmax(-1) != before, found.less_other.argmax(-1) != before
+    cells = {
+        "flip_both": top & other,
+        "flip_top_only": top & ~other,
+        "flip_random_only": ~top & other,
+        "flip_neither": ~top & ~other,
+    }
+    known = found.other >= 0
+    return {name: torch.where(known, cell.double(), torch.nan) for name, cell in cells.items()}
+
+
+PIECE = Piece(
+    name="flips",
+    description="does erasing the heaviest item flip the decision, does erasing a random one",
+    make=flips,
+    paper="serrano2019",
+    needs=("normalised",),
+    measures={
+        "flip_both": Measure("1 where either erasure flips the decision"),
+        "flip_top_only": Measure("1 where only erasing the heaviest item flips it", True),
+        "flip_random_only": Measure("1 where only erasing the random item flips it", False),
+        "flip_neither": Measure("1 where neither does"),
+    },
+)

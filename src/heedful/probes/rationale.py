@@ -1,0 +1,61 @@
+"""How much attention lies where people found the reason, or the generator put it?"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece
+from heedful.metrics.auprc import auprc
+from heedful.metrics.mass_inside import mass_inside
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.types import AttentionRows
+
+
+def rationale(evidence: Evidence) -> Findings:
+    """Undefined where an example has no rationale. Even attention has `share_inside` of its
+    mass there."""
+    collector = Collector(evidence.data.ids)
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
+    for each in evidence.passes("rationale"):
+        inside = _inside(evidence, each, [place[example] for example in each.batch.ids])
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _measures(view, inside[view.example]))
+    return Findings(collector.rows())
+
+
+def _inside(evidence: Evidence, each: Pass, places: list[int]) -> Bool[Tensor, "b t"]:
+    """The marked tokens; a mark is there for each real token."""
+    real = each.batch.texts["a"].mask
+    marked = [evidence.data.rationale(place) for place in places]
+    inside = torch.zeros_like(real)
+    for row, marks in enumerate(marked):
+        if marks is not None:
+            inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
+    return inside
+
+
+def _measures(view: AttentionRows, inside: Tensor) -> dict[str, Tensor]:
+    weights = view.weights.double()
+    return {
+        "mass_inside": mass_inside(weights, inside, view.mask),
+        "share_inside": mass_inside(view.mask.double(), inside, view.mask),
+        "auprc": auprc(weights, inside, view.mask),
+    }
+
+
+PIECE = Piece(
+    name="rationale",
+    description="attention inside the rationales that the corpus marks",
+    make=rationale,
+    needs=("tokens", "rationales"),
+    measures={
+        "mass_inside": Measure("share of attention on the rationale", True),
+        "share_inside": Measure("share of the tokens in the rationale: what even attention has"),
+        "auprc": Measure("area under the precision-recall curve of the rationale", True),
+    },
+)

@@ -1,0 +1,80 @@
+"""What the task loses when attention is replaced (vashishth2019, §4.1; tutek2020).
+
+At inference the model's own weights are replaced at every site; a model trained with the
+replacement (a role of its own) never had others.
+"""
+
+from __future__ import annotations
+
+from heedful.catalogue import Measure, Piece
+from heedful.edits.build import build_edit
+from heedful.edits.edited import SEEDED
+from heedful.models.generation.search import Search
+from heedful.probes.evidence import Evidence, Findings
+from heedful.probes.outcomes import Outcomes, example_rows, outcomes
+from heedful.probes.score import score_table
+from heedful.randomness import stable_hash
+from heedful.types import Edits, EditSpec
+
+EDITS = ("uniform", "random", "permute")
+TRAINED = ("uniform", "random")
+CONDITIONS = (*(f"{edit}:infer" for edit in EDITS), *(f"{edit}:train+infer" for edit in TRAINED))
+
+
+def substitution(
+    evidence: Evidence, metric: str = "accuracy", beam: int = 1, resamples: int = 1000
+) -> Findings:
+    """`score` as it is, `score:<edit>:<when>` with attention replaced, `delta:…` the change.
+
+    Classes are scored by `metric`, accuracy or f1, as a share; targets by BLEU, from 0 to 100.
+    """
+    search = Search(beam)
+    base = outcomes(evidence, evidence.models["base"], None, metric, search)
+    found = _replaced(evidence, metric, search)
+    lines = [base.line("score", evidence.seed, resamples)]
+    for name, other in found.items():
+        lines.append(other.line(f"score:{name}", evidence.seed, resamples))
+        lines.append(other.line_against(base, f"delta:{name}", evidence.seed, resamples))
+    correct = {f"correct:{name}": other.correct for name, other in found.items()}
+    rows = example_rows(evidence, "substitution", {"correct": base.correct, **correct})
+    return Findings(rows, summary=score_table(lines, len(base.each)), notes={"score": base.metric})
+
+
+def _replaced(evidence: Evidence, metric: str, search: Search) -> dict[str, Outcomes]:
+    found = {}
+    for edit in EDITS:
+        edits = replacing(evidence, edit)
+        base = evidence.models["base"]
+        found[f"{edit}:infer"] = outcomes(evidence, base, edits, metric, search)
+    for role in TRAINED:
+        if role in evidence.models:
+            model = evidence.models[role]
+            found[f"{role}:train+infer"] = outcomes(evidence, model, None, metric, search)
+    return found
+
+
+def replacing(evidence: Evidence, edit: str) -> Edits:
+    """The edit at every site of the base model."""
+    seed = stable_hash(evidence.seed, "substitution")
+    params = (("seed", seed),) if edit in SEEDED else ()
+    made = build_edit(EditSpec(edit, params))
+    return {site.name: made for site in evidence.models["base"].sites}
+
+
+PIECE = Piece(
+    name="substitution",
+    description="change of the task score under uniform, random or permuted attention",
+    make=substitution,
+    paper="vashishth2019",
+    roles={edit: {"train_edit": edit} for edit in TRAINED},
+    measures={
+        "score": Measure("the task's score: accuracy or F1 (shares), or BLEU", True),
+        "correct": Measure("1 where the decision (or a target's next word) is right", True),
+        **{f"score:{name}": Measure(f"the score, attention {name}", True) for name in CONDITIONS},
+        **{
+            f"delta:{name}": Measure(f"its change, attention {name}", signed=True)
+            for name in CONDITIONS
+        },
+        **{f"correct:{name}": Measure(f"1 where right, attention {name}") for name in CONDITIONS},
+    },
+)

@@ -1,0 +1,119 @@
+"""What the task loses when attention is replaced, published beside measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from heedful.catalogue import Piece
+from heedful.report.evidence import Evidence
+from heedful.report.extra import need
+from heedful.report.figures.figure import Figure, Group, Panel
+from heedful.report.figures.style import KINDS, WIDTH
+from heedful.report.places import Place, places
+from heedful.report.printed import Printed, printed
+from heedful.studies.published import CONDITIONS, dataset_name
+
+PAPER = "vashishth2019"
+MEASURED, PRINTED = KINDS["exact"], "#d2781a"
+TITLE = "Attention replaced (vashishth2019, Tables 1 to 3)"
+CAPTION = (
+    "Change of the score when attention is replaced in training too, or afterwards only, in "
+    "points of per cent or of BLEU; panels of one unit share a scale. Bar and line: measured here "
+    "with its 95% interval; diamond: printed by the paper, where corpus and model are the same. A "
+    "short bar says that the task can be done without these weights; a long one, with the "
+    "context-only decoder of two texts, also that the second text is gone."
+)
+WORDS = {
+    "uniform:train+infer": "uniform, in training too",
+    "uniform:infer": "uniform, afterwards",
+    "random:train+infer": "random, in training too",
+    "random:infer": "random, afterwards",
+    "permute:infer": "shuffled, afterwards",
+}
+LEGEND = (("measured, 95% interval", MEASURED), ("paper", PRINTED))
+
+
+def make(evidence: Evidence) -> Figure:
+    paper = printed(PAPER)
+    where = places(evidence, PAPER, paper)
+    every = [(place, changes(evidence.together, place, paper)) for place in where]
+    found = [(place, table) for place, table in every if len(table)]
+    groups: dict[str, list[Panel]] = {}
+    for place, table in found:
+        panel = Panel(place.model, _panel(table, *_reach(found, place.score)), _says(place, table))
+        groups.setdefault(dataset_name(place.corpus), []).append(panel)
+    drawn = tuple(Group(name, LEGEND, tuple(panels)) for name, panels in groups.items())
+    missing = "" if drawn else "The score with attention replaced was not measured."
+    return Figure("substitution", TITLE, CAPTION, drawn, missing, wide=True)
+
+
+def changes(together: pd.DataFrame, place: Place, paper: Printed) -> pd.DataFrame:
+    """A line per replacement: the change and what the paper prints, in points."""
+    cells = together[
+        (together["probe"] == "substitution")
+        & (together["corpus"] == place.corpus)
+        & (together["model"] == place.label)
+        & (together["group"] == "all")
+        & together["mean"].notna()
+    ]
+    numbers = {str(line["measure"]): line for line in cells.to_dict("records")}
+    scale = 1.0 if place.score == "bleu" else 100.0
+    lines = [
+        {
+            "row": WORDS[when],
+            **{name: scale * numbers[f"delta:{when}"][name] for name in ("mean", "low", "high")},
+            "printed": _printed(paper, place, when),
+        }
+        for when in CONDITIONS
+        if f"delta:{when}" in numbers
+    ]
+    return pd.DataFrame(lines, columns=["row", "mean", "low", "high", "printed"])
+
+
+def _printed(paper: Printed, place: Place, when: str) -> float:
+    """Not for a substitute: it is other data."""
+    if place.substitute:
+        return float("nan")
+    cell = (place.asked, "all", place.named, f"delta_{place.score}:{when}")
+    values = (paper.value(table, "paper", cell)[0] for table in paper.tables)
+    return next((value for value in values if value == value), float("nan"))
+
+
+def _reach(found: list[tuple[Place, pd.DataFrame]], score: str) -> tuple[float, float]:
+    """One scale for all panels of one unit; zero is always on it."""
+    alike = [table for place, table in found if (place.score == "bleu") == (score == "bleu")]
+    numbers = pd.concat(alike)[["mean", "low", "high", "printed"]]
+    return min(0.0, float(numbers.min().min())) - 1.0, max(0.0, float(numbers.max().max())) + 1.0
+
+
+def _panel(table: pd.DataFrame, low: float, high: float) -> Any:
+    alt = need("altair")
+    scale = alt.Scale(domain=[low, high], nice=False)
+    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=160))
+    base = alt.Chart(table, width=WIDTH, height={"step": 19}).encode(y=y)
+
+    def at(name: str) -> Any:
+        return alt.X(f"{name}:Q", title="change, points", scale=scale)
+
+    bar = base.mark_bar(size=10, opacity=0.5, color=MEASURED).encode(x=at("mean"))
+    line = base.mark_rule(strokeWidth=2, color=MEASURED).encode(x=at("low"), x2="high:Q")
+    marks = base.transform_filter("isValid(datum.printed)").mark_point(
+        shape="diamond", size=60, strokeWidth=1.8, opacity=1, color=PRINTED
+    )
+    return alt.layer(bar, line, marks.encode(x=at("printed")))
+
+
+def _says(place: Place, table: pd.DataFrame) -> str:
+    parts = "; ".join(f"{line.row} {line.mean:+.1f}" for line in table.itertuples())
+    return f"Change of {place.score} with attention replaced, {place.model}: {parts}."
+
+
+PIECE = Piece(
+    name="substitution",
+    description="Change of the score with attention replaced, published beside measured.",
+    make=make,
+    paper="vashishth2019, Tables 1 to 3",
+    needs=("substitution",),
+)

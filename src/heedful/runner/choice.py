@@ -1,0 +1,51 @@
+"""What a user chooses instead of a study's own settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from heedful.errors import unknown_name
+from heedful.probes import PROBES
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.studies.study import Small
+
+SIZES = ("full", "small")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """None leaves what the study has; `model` and `train` replace fields of all its specs."""
+
+    encoders: list[str] | None = None
+    attentions: list[str] | None = None
+    model: tuple[tuple[str, Any], ...] = ()
+    train: tuple[tuple[str, Any], ...] = ()
+    probes: list[str] | None = None
+    size: str = "full"
+
+    def models(self, given: tuple[ModelSpec, ...]) -> list[ModelSpec]:
+        """The study's models with the chosen parts, each once."""
+        found = [
+            replace(model, encoder=encoder, attention=attention, **dict(self.model))
+            for model in given
+            for encoder in self.encoders or [model.encoder]
+            for attention in self.attentions or [model.attention]
+        ]
+        return list(dict.fromkeys(found))
+
+    def asked(self, given: tuple[ProbeSpec, ...]) -> tuple[ProbeSpec, ...]:
+        """The chosen probes: with the study's parameters where it has them."""
+        if self.probes is None:
+            return given
+        own = {probe.name: probe for probe in given}
+        for name in self.probes:
+            PROBES[name]  # an unknown one is refused here
+        return tuple(own.get(name, ProbeSpec(name)) for name in self.probes)
+
+    def training(self, given: TrainSpec, small: Small | None) -> TrainSpec:
+        if self.size not in SIZES:
+            raise unknown_name("size", self.size, list(SIZES))
+        if self.size == "small" and small is not None and small.epochs is not None:
+            given = replace(given, epochs=small.epochs)
+        return replace(given, **dict(self.train))

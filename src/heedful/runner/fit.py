@@ -1,0 +1,57 @@
+"""Whether a probe fits a model and its data; what does not is skipped, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from heedful.probes import PROBES
+from heedful.probes.evidence import Evidence
+
+Need = Callable[[Evidence], bool]
+
+
+def unfit(name: str, evidence: Evidence) -> str | None:
+    """Why a probe does not apply, or None."""
+    for need in PROBES[name].needs:
+        fulfilled, reason = NEEDS[need]
+        if not fulfilled(evidence):
+            return reason
+    return None
+
+
+def _aligned(evidence: Evidence) -> bool:
+    return evidence.whole is not None and evidence.whole.alignments is not None
+
+
+def _marked(evidence: Evidence) -> bool:
+    return any(marks is not None for marks in evidence.data.sides["a"].rationales)
+
+
+NEEDS: dict[str, tuple[Need, str]] = {
+    "linear": (
+        lambda evidence: all(site.linear for site in evidence.sites),
+        "it needs a decoder that is linear in the attention weights",
+    ),
+    "tokens": (
+        lambda evidence: all(site.level == "tokens" for site in evidence.sites),
+        "it needs attention over tokens, and this model's last attention is over sentences",
+    ),
+    "normalised": (
+        lambda evidence: all(site.normalised for site in evidence.sites),
+        "it needs weights that sum to 1, and this model has a gate",
+    ),
+    "classes": (
+        lambda evidence: evidence.task == "classification",
+        "it needs a corpus with classes, and this one is for generation",
+    ),
+    "generation": (
+        lambda evidence: evidence.task == "generation",
+        "it needs a corpus for generation",
+    ),
+    "several sites": (
+        lambda evidence: len(evidence.models["base"].sites) > 1,
+        "it needs a model with several attention sites",
+    ),
+    "alignment": (_aligned, "it needs a corpus with gold alignments"),
+    "rationales": (_marked, "it needs a corpus with rationales"),
+}

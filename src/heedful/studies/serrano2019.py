@@ -1,0 +1,44 @@
+"""Serrano & Smith 2019, Is Attention Interpretable?
+
+Hierarchical (HAN) and flat (FLAN) models over three encoders; what happens to the decision
+when items lose their attention, one by one or in the order of a ranking.
+"""
+
+from __future__ import annotations
+
+from heedful.catalogue import Piece
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.studies.study import Setting, Small, Study
+
+ENCODERS = {"bigru": "rnn", "conv": "conv", "none": "noenc"}
+FAMILIES = {"hierarchical": "han", "one_sequence": "flan"}
+MODELS = tuple(
+    ModelSpec(encoder, "additive", family=family, dropout=0.3)
+    for family in FAMILIES
+    for encoder in ENCODERS
+)
+
+STUDY = Study(
+    name="serrano2019",
+    version=1,
+    settings=(
+        Setting(
+            "single",
+            ("yahoo", "imdb10", "amazon", "yelp"),
+            MODELS,
+            tuple(map(ProbeSpec, ("score", "erasure", "flips", "importance_sets"))),
+            TrainSpec(epochs=20, batch_size=64, class_weights=False, select="accuracy", patience=3),
+        ),
+    ),
+    published=("2",),
+    names={model.name: f"{FAMILIES[model.family]}-{ENCODERS[model.encoder]}" for model in MODELS},
+    small={"imdb8": Small(limit=4000, epochs=6), "imdb10": Small(limit=4000, epochs=6)},
+)
+
+PIECE = Piece(
+    name="serrano2019",
+    description="single weights erased, decisions flipped, importance sets by several rankings",
+    make=lambda: STUDY,
+    paper="serrano2019",
+    citation="Serrano & Smith 2019, Is Attention Interpretable?, ACL",
+)
