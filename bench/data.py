@@ -74,6 +74,11 @@ class Data:
     labels: tuple[str, ...]
     vectors: Tensor
     splits: dict[str, Split]
+    task: str = "classification"
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels)
 
     def split(self, name: str) -> Split:
         return self.splits[name]
@@ -106,6 +111,6 @@ def generate(plan: Plan) -> Data:
 
 def trained(data: Data, encoder: str, epochs: int) -> tuple[OneSequence, float]:
     """A model, and the ROC-AUC it reached on dev."""
-    model = build(ModelSpec(encoder, "additive"), data.vectors, len(data.labels), seed=0)
+    model = build(ModelSpec(encoder, "additive"), data.vectors, data.classes, seed=0)
     result = train(model, data, TrainSpec(epochs=epochs), seed=0)
     return result.model, float(result.history["dev_score"].max())

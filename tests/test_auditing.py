@@ -22,12 +22,15 @@ from heedful.auditing import audit as auditing
 from heedful.auditing import measure as measuring
 from heedful.auditing import waves as wave_settings
 from heedful.auditing.audit import LOOKS, Plan
+from heedful.auditing.cost import estimate
 from heedful.auditing.explanation import explain
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.named import named, names_in
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import GROUPS, AuditSpec
 from heedful.auditing.table import COLUMNS
+from heedful.cli.main import main
+from heedful.cli.measured import MeasureOptions
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.errors import HeedfulError
@@ -310,6 +313,75 @@ def test_other_seeds_draw_otherwise() -> None:
     assert (one.maps["explanation"] == other.maps["explanation"]).all()
     drawn = [values(each).xs("tvd_permuted", level="measure") for each in (one, other)]
     assert not np.allclose(*drawn)
+
+
+# --- layers
+
+
+LAYERS = replace(SMALL, explanations=("attention",), only=("layers",))
+STACKS = ("first=1", "first=2", "first=3", "last=1", "last=2")
+
+
+def stacks_of(found: Audit, measure: str) -> dict[str, pd.Series]:
+    """By stack, without the name of the layers' group; values by example."""
+    rows = found.rows[found.rows["measure"] == measure]
+    kinds = rows["operator"].str.rpartition(":")
+    assert set(kinds[0]) <= {"permute encoder.layer.attention.self"}
+    by_stack = rows.set_index("example")["value"].groupby(kinds[2].to_numpy())
+    return {str(name): part for name, part in by_stack}
+
+
+def test_stacks_of_layers_are_shuffled_from_both_ends() -> None:
+    """Where a stack is one layer or all of them, other groups measure the same thing."""
+    model = bert(num_hidden_layers=3)
+    spec = replace(LAYERS, only=("layers", "interventions"))
+    found = audit(model, texts(6), spec, dtype="float64")
+    moved, right = stacks_of(found, "tvd_stack"), stacks_of(found, "correct_stack")
+    assert tuple(moved) == tuple(right) == STACKS
+    all_values = values(found)["base"]
+    for stack, layer in {"first=1": 0, "last=1": 2}.items():
+        alone = all_values[:, f"attention:layer={layer}", "permute recomputed", "tvd_layer"]
+        assert np.allclose(moved[stack], alone, atol=1e-12)
+    assert np.allclose(moved["first=3"], all_values[:, "", "permute everywhere", "tvd"], atol=1e-12)
+    assert (right["first=3"] == all_values[:, "", "permute everywhere", "correct"]).all()
+    assert not np.allclose(moved["first=2"], moved["last=2"])
+    assert set(found.rows.query("measure == 'correct_stack'")["value"]) <= {0.0, 1.0}
+
+
+def test_stacks_need_layers_and_accuracy_needs_labels(of_run: Audit) -> None:
+    assert not of_run.rows["measure"].str.contains("stack|layer").any()  # it has one layer
+    rows = [{"text": row["text"]} for row in texts(3)]
+    found = audit(bert(), rows, LAYERS, label_column=None)
+    assert set(found.rows["measure"]) == {"special_mass", "tvd_layer", "tvd_stack"}
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+def test_what_layers_cost_is_foreseen(layers: int) -> None:
+    """A pass for each of two edits in two modes at each layer, and for each stack: an estimate
+    makes them all, also a quick one's."""
+    model, tokenizer = bert(num_hidden_layers=layers)
+    seen: list[int] = []
+    model.register_forward_hook(lambda module, given, output: seen.append(1))
+    passes = []
+    for only in ((), ("layers",)):
+        seen.clear()
+        estimate((model, tokenizer), texts(5), replace(LAYERS, only=only))
+        passes.append(len(seen))
+    assert passes[1] - passes[0] == 4 * layers + 2 * layers - 1
+    assert "layers" in MeasureOptions(quick=True).spec(0).only
+
+
+def test_layers_are_one_line_in_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "bert")
+    pd.DataFrame(texts(6)).to_csv("data.csv", index=False)
+    for only, wanted in (("layers", 1), ("heads", 0)):
+        assert main(["audit", str(tmp_path / "bert"), "data.csv", "--only", only]) == 0
+        said = [line for line in capsys.readouterr().out.splitlines() if "shuffled" in line]
+        assert len(said) == wanted
+    assert not said
 
 
 # --- every kind of subject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -15,6 +16,9 @@ import pytest
 
 from heedful.report.audit_bars import bar, scale_of
 from heedful.report.audit_evidence import evidence_of
+from heedful.report.audit_heads import heads, null_space, sanity
+from heedful.report.audit_inside import stack_numbers, stack_panels
+from heedful.report.audit_layers import ACCURACY, MOVED, alone, layers_line, stacks
 from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
 from heedful.report.audit_numbers import bounds, milliseconds, percent, plain, shown, weight
 from heedful.report.audit_page import audit_page
@@ -319,6 +323,218 @@ def test_numbers() -> None:
     assert (percent(None), percent(0.126), bounds(None, None)) == ("–", "13%", "–")
     assert (milliseconds(31.4), milliseconds(None), weight(-1e-6)) == ("31", "–", "−<0.001")
     assert plain("occlusion:operator=mask") == "occlusion (mask)"
+
+
+# --- layers and heads
+
+
+RIGHT = {"first=1": 48, "first=2": 36, "first=3": 30, "last=1": 54, "last=2": 42}
+"""Of sixty texts so many are right with these layers shuffled."""
+
+
+def inside(group: str = "encoder", texts: int = 60, per_cluster: int = 1) -> pd.DataFrame:
+    """Rows of a model of three layers and two heads, right on 95%; nothing else measured."""
+    rows = rows_of(World(examples=texts, per_cluster=per_cluster))
+    one = rows[(rows["measure"] == "correct") & (rows["operator"] == "")]
+    wrong = np.arange(texts) < texts / 20
+    one = one.assign(label=np.where(wrong, 1 - one["predicted"], one["predicted"]))
+    return pd.concat([_measured(one, *each) for each in _inside(group, texts)], ignore_index=True)
+
+
+def _measured(
+    one: pd.DataFrame, explanation: str, operator: str, measure: str, value: Any
+) -> pd.DataFrame:
+    return one.assign(explanation=explanation, operator=operator, measure=measure, value=value)
+
+
+def _inside(group: str, texts: int) -> Any:
+    place = np.arange(texts)
+    for stack, right in RIGHT.items():
+        yield "", f"permute {group}:{stack}", ACCURACY, (place < right * texts / 60) * 1.0
+        yield "", f"permute {group}:{stack}", MOVED, place / texts / len(stack)
+    for layer in range(3):
+        for edit in ("permute", "uniform"):
+            for mode in ("recomputed", "held"):
+                moved = 0.1 * (layer + 1) * (1 + (edit == "permute")) / (1 + (mode == "held"))
+                yield f"attention:layer={layer}", f"{edit} {mode}", "tvd_layer", moved
+        for head in range(2):
+            name = f"attention:layer={layer},head={head}"
+            yield name, "", "head_entropy", 2.0 * head + layer
+            yield name, "", "head_special", 0.25 * head
+            yield name, "", "head_self", np.nan
+    for head in range(2):
+        name = f"attention:head={head}"
+        yield name, "", "null_space_freedom", np.where(place < texts / 2, 4.0 * head, 0.0)
+        yield name, "", "null_space_jsd", 0.3 * head
+        yield name, "", "null_space_tvd", 1e-6
+    yield "occlusion:operator=mask", "", "tau_randomised", 0.125
+    yield "occlusion:operator=mask", "", "moved_by_shift", 0.0
+    yield "gradient_input", "", "moved_by_shift", 0.75
+
+
+def parts_inside(rows: pd.DataFrame) -> dict[str, Any]:
+    known = {"model": "tiny", "data": "made up", "classes": ["alpha", "beta"]}
+    return {"verdict": json.loads(judge(rows, None, known).to_json()), "facts": known, "rows": rows}
+
+
+def only_rows(rows: pd.DataFrame) -> dict[str, Any]:
+    return {"verdict": {}, "rows": rows}
+
+
+@pytest.fixture(scope="module")
+def inside_page() -> str:
+    return audit_page(parts_inside(inside()))
+
+
+def test_layers_and_heads_have_a_section_only_where_they_were_measured(
+    page: str, inside_page: str
+) -> None:
+    assert 'id="inside"' not in page and 'href="#inside"' not in page
+    tags = parse(inside_page)
+    assert ("id", "inside") in tags.attributes and ("href", "#inside") in tags.attributes
+    titles = ("More and more layers shuffled", "One layer changed", "What each head does")
+    for words in (*titles, "recomputed", "Held", "not surgical", "lower bound"):
+        assert words in tags.text
+    some = inside()
+    some = some[some["measure"] == "head_entropy"]
+    text = parse(audit_page(parts_inside(some))).text
+    assert titles[2] in text and not any(each in text for each in titles[:2])
+    assert "Other statistics" not in text
+
+
+@pytest.mark.parametrize("per_cluster", [1, 3])
+def test_stacks_go_from_none_to_all_with_bounds_over_clusters(per_cluster: int) -> None:
+    from scipy import stats
+
+    rows = inside(per_cluster=per_cluster)
+    table = stacks(evidence_of(only_rows(rows)))
+    found = table.set_index(["measure", "end", "count"])
+    curve = {"first": [0.95, 0.8, 0.6, 0.5], "last": [0.95, 0.9, 0.7, 0.5]}
+    for end, means in curve.items():
+        assert found.loc[ACCURACY, "mean"][end].tolist() == pytest.approx(means)
+        assert found.loc[MOVED, "mean"][end].iloc[0] == 0 and set(table["n"]) == {60}
+    own = rows[(rows["measure"] == ACCURACY) & rows["operator"].str.endswith("first=2")]
+    sums = own.assign(off=own["value"] - 0.6).groupby("cluster")["off"].sum()
+    groups = len(sums)
+    error = math.sqrt((sums**2).sum() * groups / (groups - 1)) / 60
+    half = stats.t.ppf(0.95, groups - 1) * error
+    line = found.loc[ACCURACY, "first", 2]
+    assert (line["low"], line["high"]) == pytest.approx((0.6 - half, 0.6 + half))
+
+
+def test_all_texts_right_is_not_certainty() -> None:
+    rows = inside()
+    rows["label"] = rows["predicted"]
+    line = stacks(evidence_of(only_rows(rows))).query("count == 0").iloc[0]
+    assert (line["mean"], line["high"]) == (1.0, 1.0)
+    assert line["low"] == pytest.approx(0.05 ** (1 / 60))  # none of 60 wrong: the rule of three
+    one = stacks(evidence_of(only_rows(inside(texts=1))))
+    assert one.query("count == 1")["low"].isna().all() and one["mean"].notna().all()
+
+
+def test_the_drawn_numbers_are_said_and_listed(inside_page: str) -> None:
+    evidence = evidence_of(only_rows(inside()))
+    accuracy, moved = stack_panels(evidence)
+    assert "from the first layer on: 0.95 at 0, 0.80 at 1, 0.60 at 2, 0.50 at 3" in accuracy.says
+    assert "from the last layer on: 0.95 at 0, 0.90 at 1, 0.70 at 2, 0.50 at 3" in accuracy.says
+    assert accuracy.says.split(":")[0] == "Accuracy by layers shuffled; from the first layer on"
+    listed = stack_numbers(evidence)
+    assert [line["name"] for line in listed["lines"]] == ["none", "1", "2", "3"]
+    assert listed["columns"][0] == "accuracy, from the first layer on"
+    text = parse(inside_page).text
+    for line in listed["lines"]:
+        assert all(cell in text for cell in line["cells"])
+    assert "untouched model, 95% of 60 texts" in text
+    marks = [layer["data"] for layer in accuracy.bare["layer"] if "data" in layer]
+    assert marks[-1] == {"values": [{"mean": pytest.approx(0.95)}]}
+    assert moved.title == "Mean change of the output"
+
+
+def test_single_layers_by_edit_and_mode() -> None:
+    found = alone(evidence_of(only_rows(inside()))).set_index(["edit", "mode", "layer"])["mean"]
+    assert found["permute", "recomputed", 2] == pytest.approx(0.6)
+    assert found["uniform", "held", 0] == pytest.approx(0.05) and len(found) == 12
+
+
+def test_layers_without_labels() -> None:
+    rows = inside().assign(label=-1)
+    rows = rows[rows["measure"] != ACCURACY]
+    evidence = evidence_of(only_rows(rows))
+    assert [one.title for one in stack_panels(evidence)] == ["Mean change of the output"]
+    text = parse(audit_page(parts_inside(rows))).text
+    assert "There are no labels, so no accuracy" in text and "nan" not in text
+    assert layers_line(evidence) == (
+        "Layers shuffled: mean TVD 0.00 with none, 0.070 with the first, 0.082 with the last, "
+        "0.070 with all 3 (60 texts)."
+    )
+
+
+def test_a_line_for_the_terminal() -> None:
+    rows = inside()
+    assert layers_line(evidence_of(only_rows(rows))) == (
+        "Layers shuffled: accuracy 95% with none, 80% with the first, 90% with the last, "
+        "50% with all 3 (60 texts)."
+    )
+    cross = rows[rows["operator"] == "permute encoder:first=1"]
+    both = pd.concat([rows, cross.assign(operator="permute cross:first=1")])
+    evidence = evidence_of(only_rows(both))
+    assert layers_line(evidence).startswith("Layers of encoder shuffled: accuracy 95%")
+    assert [one.title[:10] for one in stack_panels(evidence)] == ["Accuracy ·", "Mean chang"]
+    names = [line["name"] for line in stack_numbers(evidence)["lines"]]
+    assert names[:2] == ["none · cross", "1 · cross"]
+    assert layers_line(evidence_of(only_rows(rows[rows["measure"] == "head_entropy"]))) == ""
+
+
+def test_heads_as_a_matrix() -> None:
+    rows = inside()
+    evidence = evidence_of(only_rows(rows))
+    spread, special = heads(evidence)  # attention to oneself was undefined throughout
+    assert spread["columns"] == [0, 1] and spread["texts"] == "60 texts"
+    assert [line["name"] for line in spread["lines"]] == ["layer 0", "layer 1", "layer 2"]
+    cells = [[(c["text"], c["shade"]) for c in line["cells"]] for line in spread["lines"]]
+    assert cells[0] == [("0.00", "0"), ("2.00", "50")] and cells[2][1] == ("4.00", "100")
+    assert special["lines"][0]["cells"][1] == {"text": "0.25", "shade": "25"}
+    ragged = rows[rows["explanation"] != "attention:layer=1,head=1"]
+    gap = heads(evidence_of(only_rows(ragged)))[0]["lines"][1]["cells"][1]
+    assert gap == {"text": "–", "shade": "0"}
+
+
+def test_of_very_many_heads_only_the_spread_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = evidence_of(only_rows(inside()))
+    for most, wanted in ((6, 2), (5, 1)):
+        monkeypatch.setattr("heedful.report.audit_heads.MOST", most)
+        assert len(heads(evidence)) == wanted
+
+
+def test_the_null_space_in_a_sentence() -> None:
+    rows = inside()
+    said = null_space(evidence_of(only_rows(rows)))
+    assert "in 25% of all pairs of text and head" in said and "along 4 directions" in said
+    assert "divergence of 0.30 (mean; 0.69 is" in said and "never above <0.001" in said
+    bound = rows.assign(value=rows["value"].where(rows["measure"] != "null_space_freedom", 0.0))
+    assert "no head’s weights can move" in null_space(evidence_of(only_rows(bound)))
+    assert null_space(evidence_of(only_rows(rows[rows["measure"] == MOVED]))) == ""
+
+
+def test_sanity_by_explanation(inside_page: str) -> None:
+    assert sanity(evidence_of(only_rows(inside()))) == [
+        {"name": "gradient input", "tau": "–", "moved": "0.75", "n": "60"},
+        {"name": "occlusion (mask)", "tau": "0.12", "moved": "0.00", "n": "60"},
+    ]
+    assert "τ with random weights" in parse(inside_page).text
+
+
+def test_hostile_names_of_layers_are_only_text() -> None:
+    rows = inside(HOSTILE, texts=12)
+    other = rows[rows["operator"].str.startswith("permute <")]
+    other = other.assign(operator=other["operator"].str.replace(HOSTILE, "a\u202eb", regex=False))
+    named = {"gradient_input": HOSTILE}
+    rows = pd.concat([rows.replace({"explanation": named}), other])
+    page = audit_page(parts_inside(rows))
+    tags = parse(page)
+    assert not tags.tags & {"script", "img"} and "\u202e" not in page
+    assert not any(name.startswith("on") for name, _ in tags.attributes)
+    assert "Accuracy · <script>" in tags.text and "a⟨U+202E⟩b" in tags.text
 
 
 def test_the_page_needs_no_torch() -> None:

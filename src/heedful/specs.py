@@ -75,6 +75,9 @@ class ModelSpec:
     dropout: float = 0.0
     train_edit: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dropout", float(self.dropout))  # read back from JSON it is 0
+
     @property
     def name(self) -> str:
         """`bilstm-additive`, `bilstm2-dot`, `pair-bilstm-additive-context`, `…+uniform`."""

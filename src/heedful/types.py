@@ -136,7 +136,8 @@ class EditSpec:
 
 @dataclass(frozen=True)
 class Keep:
-    """What a forward pass should leave behind besides logits and weights."""
+    """What a forward pass should leave behind besides logits. Without `weights` a model of
+    many layers need not stop at each of them; those of edited sites may still be there."""
 
     states: bool = False
     embeddings: bool = False
@@ -144,6 +145,7 @@ class Keep:
     encoding: bool = False
     values: bool = False
     readers: bool = False
+    weights: bool = True
 
 
 @dataclass(frozen=True)

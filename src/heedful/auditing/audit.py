@@ -34,7 +34,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 4
+VERSION = 5
 LOOKS = 4
 MANY_CLASSES = 1000
 

@@ -14,6 +14,7 @@ from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import Table
 from heedful.measures.heads import head_statistics
 from heedful.measures.interventions import MODES, Intervention, effect
+from heedful.measures.layers import cumulative
 from heedful.measures.null_space import null_space
 from heedful.measures.sanity import WordMap, moved_by_shift, tau_with_randomised
 from heedful.models.output import TARGETS
@@ -23,16 +24,29 @@ from heedful.types import Batch, Model, Trace
 
 
 def layers(table: Table, model: Model, batch: Batch, trace: Trace, seed: int) -> None:
-    """Each layer by itself made even or shuffled, later ones recomputed or held."""
+    """Each layer by itself made even or shuffled, later ones recomputed or held; then stacks of
+    layers shuffled. A model of one layer has had all of it already."""
     sites = text_sites(model)
     if len(sites) < 2:
         return
+    _stacks(table, model, batch, trace, seed)
     for number, site in enumerate(sites):
         for mode in MODES:
             for edit in ("uniform", "permute"):
                 done = Intervention(edit, site.name, mode, seed=seed)
                 moved = effect(model, batch, done, trace).tvd
                 table.add({"tvd_layer": moved}, f"{ATTENTION}:layer={number}", f"{edit} {mode}")
+
+
+def _stacks(table: Table, model: Model, batch: Batch, trace: Trace, seed: int) -> None:
+    """The first one, two, … layers of each group shuffled, and the last ones (vashishth2019);
+    later ones recomputed. A pass for each, from the first shuffled layer on."""
+    labelled = bool((batch.labels >= 0).all())
+    for stack, after in cumulative(model, batch, "permute", seed=seed, trace=trace).items():
+        name = f"permute {stack.name}"
+        table.add({"tvd_stack": after.tvd}, operator=name)
+        if labelled:
+            table.add({"correct_stack": after.predicted == batch.labels}, operator=name)
 
 
 def heads(table: Table, model: Model, batch: Batch) -> None:

@@ -68,7 +68,7 @@ def audit(
     if as_json:
         show_json("audit", {"verdict": json.loads(found.verdict.to_json())})
         return
-    for line in found.verdict.lines():
+    for line in [*found.verdict.lines(), *_layers(found)]:
         show(line)
     for note in found.facts["notes"]:
         show(f"Note: {note}")
@@ -77,6 +77,15 @@ def audit(
     if out is not None:
         page = out / "page.html"
         say(f"page: {page}" if page.is_file() else f"tables: {out}")
+
+
+def _layers(found: Audit) -> list[str]:
+    """One line where layers were measured."""
+    from heedful.report.audit_evidence import evidence_of
+    from heedful.report.audit_layers import layers_line
+
+    line = layers_line(evidence_of(found.as_parts()))
+    return [line] if line else []
 
 
 def set_threads(threads: int | None) -> None:

@@ -223,7 +223,9 @@ def _finetune(
 
 def _result(trained: Run, scored: Run) -> dict[str, Any]:
     summary = scored.table("summary")
+    notes = scored.json("notes") if scored.has("notes.json") else {}
     return {
+        "notes": notes,
         "run": trained.key,
         "scores": summary[["measure", "mean", "low", "high"]].to_dict("records"),
         "history": trained.table("history").to_dict("records"),
@@ -240,6 +242,8 @@ def _show(runs: list[dict[str, Any]], as_json: bool) -> None:
             name, mean, low, high = (score[key] for key in ("measure", "mean", "low", "high"))
             interval = "" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"
             show(f"  {name:<9} {mean:.3f}{interval}")
+        for name, note in run["notes"].items():
+            show(f"  {name}: {note}")
         if "folder" in run:
             show(f"  {run['folder']}")
 

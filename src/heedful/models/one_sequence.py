@@ -159,7 +159,7 @@ def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -
         encoder,
         make_attention(spec, encoder.size),
         nn.Linear(encoder.size, outputs(classes)),
-        float(spec.dropout),  # read back from JSON, 0.0 is 0
+        spec.dropout,
     )
 
 

@@ -12,17 +12,20 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 
 T = TypeVar("T")
-TOKENS_AT_ONCE = 4096
+TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 1 << 15}
+"""By device: more gains nothing there."""
 
 
 def chunked(
-    work: Callable[[Tensor], T], lengths: Int[Tensor, " n"], tokens_at_once: int = TOKENS_AT_ONCE
+    work: Callable[[Tensor], T], lengths: Int[Tensor, " n"], tokens_at_once: int | None = None
 ) -> Iterator[tuple[Tensor, T]]:
     """`(rows, work(rows))`, the longest first, at most so many padded tokens at a time.
 
     A chunk that does not fit into memory is halved, and so are all that follow: the longest
     come first, so this is found out early.
     """
+    if tokens_at_once is None:
+        tokens_at_once = TOKENS_AT_ONCE.get(lengths.device.type, 2048)
     if tokens_at_once < 1:
         raise HeedfulError(f"tokens_at_once is {tokens_at_once}: choose 1 or more.")
     sizes, order = lengths.cpu().sort(descending=True, stable=True)

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.removal import REMOVALS
-from heedful.removal.chunks import TOKENS_AT_ONCE, chunked
+from heedful.removal.chunks import chunked
 from heedful.removal.distinct import Distinct, distinct
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
-from heedful.types import Batch, Model
+from heedful.types import Batch, Keep, Model
 from heedful.words import to_tokens, to_words, word_mask
 
 Read = Callable[[Float[Tensor, "n c"], Int[Tensor, " n"]], Float[Tensor, "n f"]]
@@ -32,7 +32,8 @@ def removed(
     text = batch.texts["a"]
     shown = as_operator(operator).apply(model, batch, to_tokens(_existing(gone, batch), text))
     with torch.no_grad():
-        logits = model(shown.batch, embeddings=shown.embeddings).logits.double()
+        keep = Keep(weights=False)
+        logits = model(shown.batch, keep=keep, embeddings=shown.embeddings).logits.double()
     _refuse_nan(logits, batch)
     return logits
 
@@ -42,7 +43,7 @@ def removed_many(
     batch: Batch,
     gone: Bool[Tensor, "b m w"],
     operator: str | Operator = "delete",
-    tokens_at_once: int = TOKENS_AT_ONCE,
+    tokens_at_once: int | None = None,
     memory: Memory | None = None,
     read: Read = lambda logits, example: logits,
 ) -> Float[Tensor, "b m f"]:

@@ -69,6 +69,12 @@ class AuditEvidence:
         columns = ["label", "predicted", "confidence", "length"]
         return self.main.drop_duplicates("example").set_index("example")[columns].sort_index()
 
+    @cached_property
+    def cluster_of(self) -> dict[str, str]:
+        """What is resampled together; an example without a cluster is its own."""
+        known = self.main.drop_duplicates("example").set_index("example")["cluster"]
+        return {str(name): str(name if pd.isna(key) else key) for name, key in known.items()}
+
     def values(self, measure: str, explanation: str = "", operator: str = "") -> pd.Series:
         """One number per example where it is defined."""
         return self._groups.get((measure, explanation, operator), NOTHING)

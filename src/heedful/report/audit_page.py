@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from heedful.report import audit_facts, audit_texts
+from heedful.report import audit_facts, audit_heads, audit_inside, audit_texts
 from heedful.report.audit_choice import agreement, ranked, ranking_order
 from heedful.report.audit_dots import ROLES, dot_domain, dot_plot, dot_rows
 from heedful.report.audit_edits import (
@@ -43,6 +43,7 @@ def audit_page(parts: Mapping[str, Any]) -> str:
             properties=properties(evidence),
             choice=_choice(evidence),
             edits=_edits(evidence),
+            inside=_inside(evidence),
             texts=audit_texts.texts(evidence),
             beside=plain(audit_texts.beside(evidence)),
             **_small_print(evidence),
@@ -107,6 +108,26 @@ def _edits(evidence: AuditEvidence) -> dict[str, Any]:
     }
 
 
+def _inside(evidence: AuditEvidence) -> dict[str, Any]:
+    """Nothing at all where no layer and no head was looked at."""
+    found = {
+        "stacks": _lines(audit_inside.stack_panels(evidence), "stack"),
+        "stack_numbers": audit_inside.stack_numbers(evidence),
+        "alone": _lines(audit_inside.alone_panels(evidence), "layer"),
+        "alone_numbers": audit_inside.alone_numbers(evidence),
+        "heads": audit_heads.heads(evidence),
+        "null_space": audit_heads.null_space(evidence),
+        "sanity": audit_heads.sanity(evidence),
+    }
+    there = any(found[name] for name in ("stacks", "alone", "heads", "null_space", "sanity"))
+    words = {
+        "words": audit_inside.stack_words(evidence),
+        "ends": list(audit_inside.ENDS.values()),
+        "modes": list(audit_inside.MODES.values()),
+    }
+    return {**found, **words} if there else {}
+
+
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
     return {
         "caveats": list(evidence.verdict.get("caveats") or ()),
@@ -120,6 +141,10 @@ def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
 
 def _histograms(found: list[Drawn], name: str) -> list[dict[str, Any]]:
     return [{**_drawn(panel(one), f"{name}-{i}"), **caption(one)} for i, one in enumerate(found)]
+
+
+def _lines(found: list[Panel], name: str) -> list[dict[str, Any]]:
+    return [_drawn(one, f"{name}-{i}") for i, one in enumerate(found)]
 
 
 def _drawn(one: Panel, name: str) -> dict[str, Any]:

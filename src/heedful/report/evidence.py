@@ -75,6 +75,17 @@ class Evidence:
         runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
         return dict(runs[0].facts.get("params", {})) if runs else {}
 
+    def notes(self, corpus: str, label: str, probe: str) -> dict[str, str]:
+        """What a probe says about its numbers, such as BLEU's signature; seeds share it."""
+        cells = self.cells[(self.cells["corpus"] == corpus) & (self.cells["label"] == label)]
+        runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
+        return {
+            name: text
+            for run in runs
+            if run.has("notes.json")
+            for name, text in run.json("notes").items()
+        }
+
     def label_names(self, corpus: str) -> dict[int, str]:
         """Class number → name, as the corpus reports them."""
         for key in self.cells.loc[self.cells["corpus"] == corpus, "corpus_run"].unique():

@@ -16,7 +16,8 @@ from heedful.studies.study import Study
 @dataclass(frozen=True)
 class Place:
     """A model on a corpus. `asked` and `named` are the dataset and the model looked up in the
-    paper, `like` the datasets whose metrics it gets, `score` what its changes are of."""
+    paper, `like` the datasets whose metrics it gets, `score` what its changes are of, and
+    `signature` how BLEU was computed."""
 
     corpus: str
     label: str
@@ -26,6 +27,7 @@ class Place:
     score: str
     substitute: bool
     note: str
+    signature: str
 
     @property
     def model(self) -> str:
@@ -69,6 +71,7 @@ def _place(
         score=_score(evidence, report, corpus, label),
         substitute=bool(instead),
         note="; ".join(part for part in (_subset(report), _instead(instead)) if part),
+        signature=evidence.notes(corpus, label, "translation").get("bleu", ""),
     )
 
 
@@ -82,8 +85,10 @@ def _alike(evidence: Evidence, study: Study | None, paper: Printed, corpus: str)
 
 
 def _score(evidence: Evidence, report: dict[str, Any], corpus: str, label: str) -> str:
-    """What the probe `substitution` scores on a corpus."""
-    if report.get("task") == "generation":
+    """What the probe `substitution` scores on a corpus; where the corpus was not carried along,
+    a translation that was scored tells."""
+    probes = evidence.cells.loc[evidence.cells["corpus"] == corpus, "probe"]
+    if report.get("task") == "generation" or "translation" in set(probes):
         return "bleu"
     return str(evidence.params(corpus, label, "substitution").get("metric", "accuracy"))
 

@@ -17,7 +17,8 @@ def differentiable(model: Model, batch: Batch, through_attention: bool) -> Trace
     """
     edits = {} if through_attention else {site.name: detach() for site in model.sites}
     with torch.enable_grad():
-        return model(batch, edits, Keep(embeddings=True, encoding=True))
+        keep = Keep(embeddings=True, encoding=True, weights=not through_attention)
+        return model(batch, edits, keep)
 
 
 def embedding_gradient(
@@ -41,6 +42,7 @@ def gradient_at(
     not detached."""
     x = embedded.detach().requires_grad_()
     with torch.enable_grad():
-        value = target(model(batch, embeddings={"a": x}).logits, label)
+        keep = Keep(weights=False)
+        value = target(model(batch, keep=keep, embeddings={"a": x}).logits, label)
         (gradient,) = torch.autograd.grad(value.sum(), x)
     return value.detach(), gradient

@@ -23,7 +23,7 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.output import probability
-from heedful.removal.chunks import TOKENS_AT_ONCE, chunked
+from heedful.removal.chunks import chunked
 from heedful.removal.filler import filler
 from heedful.removal.mask import replaced
 from heedful.saliency.clenshaw_curtis import nodes
@@ -66,7 +66,7 @@ def integrated(
     tolerance: float = 0.01,
     steps: int = 8,
     max_steps: int = 256,
-    tokens_at_once: int = TOKENS_AT_ONCE,
+    tokens_at_once: int | None = None,
 ) -> Integrated:
     """Doubles `steps` until the gap is within `tolerance` of |f(x) − f(baseline)|, or until
     `max_steps`; n steps have n + 1 nodes."""
@@ -99,11 +99,16 @@ class Path:
     target: Target
     start: Float[Tensor, "b t e"]
     end: Float[Tensor, "b t e"]
-    tokens_at_once: int
+    tokens_at_once: int | None
 
 
 def _path(
-    model: Model, batch: Batch, label: Tensor, target: Target, baseline: str, tokens_at_once: int
+    model: Model,
+    batch: Batch,
+    label: Tensor,
+    target: Target,
+    baseline: str,
+    tokens_at_once: int | None,
 ) -> Path:
     if baseline not in BASELINES:
         raise unknown_name("baseline", baseline, list(BASELINES))

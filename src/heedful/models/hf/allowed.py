@@ -16,11 +16,13 @@ class Allowed:
     """Where a site may look, in a trace's coordinates; which of the module's query rows see
     nothing at all (None: every row sees something); and what the module should add to its
     scores: a row that sees nothing sees everything for the length of a softmax, as one over
-    nothing may be no number, and then loses its weights."""
+    nothing may be no number, and then loses its weights. `starved`: one of these rows is not
+    padding's."""
 
     mask: Bool[Tensor, "b h q k"]
     blind: Bool[Tensor, "b h q 1"] | None
     added: Tensor | None
+    starved: bool = False
 
     def hush(self, weights: Float[Tensor, "b h q k"]) -> Float[Tensor, "b h q k"]:
         """No weights in rows that see nothing."""
@@ -43,4 +45,5 @@ def allowed_by(mask: Tensor | None, queries: Side, keys: Side) -> Allowed:
     turned = keys.turn_back(queries.turn_back(inner, 2), 3)
     if not bool(blind.any()):
         return Allowed(turned, None, mask)
-    return Allowed(turned, blind, None if mask is None else mask.masked_fill(blind, 0.0))
+    added = None if mask is None else mask.masked_fill(blind, 0.0)
+    return Allowed(turned, blind, added, bool((blind & rows).any()))

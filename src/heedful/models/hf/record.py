@@ -55,6 +55,8 @@ class Recorder:
             return call.plain()
         site = self._next(call.module)
         allowed = self._allow(call, site)
+        if self._unheard(site) and not allowed.starved:
+            return call.eager(allowed.added)
         output, weights = call.run(
             lambda weights: self._weigh(weights, site, allowed), allowed.added
         )
@@ -92,6 +94,13 @@ class Recorder:
             )
         return self.sites[key]
 
+    def _unheard(self, site: Site) -> bool:
+        """Whether nobody asks about the site's weights, and nobody changes them. Padding then
+        looks where it likes: nothing looks at padding."""
+        keep = self.keep or Keep(weights=False)
+        asked = keep.weights or keep.values or keep.readers
+        return not asked and site.spec.name not in self.edits
+
     def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
         """What goes on to dropout: no weight where none may be, and edited."""
         queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
@@ -103,7 +112,7 @@ class Recorder:
                 f"an edit of {name!r} returned shape {tuple(kept.shape)} "
                 f"where {tuple(own.shape)} was needed."
             )
-        if self.keep:
+        if self.keep and self.keep.weights:
             self.weights[name], self.masks[name] = kept, allowed.mask
         return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
 
