@@ -164,9 +164,17 @@ def _limit(study: Study, corpus: str, options: _Options) -> int | None:
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
+    from heedful.corpora.sources import MissingData
     from heedful.runner.cost import estimate
 
-    costs = [estimate(plan, cell, store, machine) for cell in plan.cells]
+    costs = []
+    for cell in plan.cells:
+        try:
+            costs.append(estimate(plan, cell, store, machine))
+        except MissingData as missing:
+            if not plan.lenient:
+                raise
+            say(f"{cell.title} is left out: {missing}")
     total = sum(cost.train_seconds + cost.probe_seconds for cost in costs)
     if as_json:
         show_json("study", {"dry_run": True, "cells": [vars(c) for c in costs], "seconds": total})

@@ -169,16 +169,16 @@ def _plan(
     from dataclasses import replace
 
     from heedful.runner.study import corpus_kind, grid
-    from heedful.runner.usual import USUAL, WRITING
+    from heedful.runner.usual import WRITING, usual
     from heedful.specs import ProbeSpec, TrainSpec
     from heedful.studies.study import Setting, Study
 
     kind = corpus_kind(spec)
     writes = kind == "generation"
     scores = (ProbeSpec("translation" if writes else "score"),)
-    usual = WRITING if writes else TrainSpec()
-    models = (replace(USUAL[kind], **model),)
-    setting = Setting(kind, (), models, scores, replace(usual, **training))
+    training_of = WRITING if writes else TrainSpec()
+    models = (replace(usual(kind, model.get("family")), **model),)
+    setting = Setting(kind, (), models, scores, replace(training_of, **training))
     alone = Study("train", 1, (setting,))
     return grid(alone, [spec], seeds=numbers, data_dir=data_dir)
 

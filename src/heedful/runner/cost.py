@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.split import Split
+from heedful.corpora.steps import at_a_quarter
 from heedful.models.build import build
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
@@ -87,7 +88,16 @@ def _probe_seconds(corpus: Run, cell: Cell, names: list[str], machine: Machine) 
     test = prepared.split("test")
     sample = _typical(test, _SAMPLE)
     model = build(cell.model, prepared.vectors, prepared.classes, 0).to(machine.device).eval()
-    evidence = Evidence({"base": model}, sample, 0, machine.device, machine.batch_size)
+    evidence = Evidence(
+        {"base": model},
+        at_a_quarter(sample) if prepared.task == "generation" else sample,
+        0,
+        machine.device,
+        machine.batch_size,
+        task=prepared.task,
+        whole=sample,
+        words=prepared.words,
+    )
     total = 0.0
     for name in names:
         if unfit(name, evidence) is None:

@@ -98,13 +98,13 @@ def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -
     check_training(train)
     models = choice.models(setting.models)
     for model in models:
-        check_model(model)
-        if FAMILIES[model.family].kind != kind:
+        wanted = FAMILIES[model.family].kind
+        if wanted != kind:
             raise HeedfulError(
-                f"the family {model.family} is for corpora of the kind "
-                f"{FAMILIES[model.family].kind}, and {corpus.title} is of the kind {kind}: choose "
-                f"another family or corpus."
+                f"the family {model.family} is for corpora of the kind {wanted}, and "
+                f"{corpus.title} is of the kind {kind}: choose another family or corpus."
             )
+        check_model(model)
     return [
         Cell(corpus, model, seed, train, choice.asked(setting.probes))
         for model in models

@@ -1,14 +1,17 @@
-"""The model a user gets for a kind of corpus without naming one."""
+"""The model a user gets without naming its parts: by family, or by the kind of corpus."""
 
 from __future__ import annotations
 
 from heedful.specs import ModelSpec, TrainSpec
 
 USUAL = {
-    "single": ModelSpec("bilstm", "additive"),
+    "one_sequence": ModelSpec("bilstm", "additive"),
+    "hierarchical": ModelSpec("bigru", "additive", family="hierarchical"),
     "pair": ModelSpec("bilstm", "additive", family="pair", decoder="query"),
-    "generation": ModelSpec("bilstm", "additive", family="seq2seq", dropout=0.3),
+    "seq2seq": ModelSpec("bilstm", "additive", family="seq2seq", dropout=0.3),
+    "transformer": ModelSpec("prenorm", "dot", family="transformer", dropout=0.1),
 }
+FAMILY_OF = {"single": "one_sequence", "pair": "pair", "generation": "seq2seq"}
 WRITING = TrainSpec(
     epochs=20,
     batch_size=64,
@@ -18,3 +21,9 @@ WRITING = TrainSpec(
     select="likelihood",
     patience=4,
 )
+
+
+def usual(kind: str, family: str | None) -> ModelSpec:
+    """Of the family, where one is named; an unknown one is refused later, by name."""
+    chosen = family or FAMILY_OF[kind]
+    return USUAL.get(chosen, ModelSpec(family=chosen))

@@ -67,7 +67,7 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     halves = [half(cells, table, side) for side in (0, 1)]
     cluster_of = table.cluster_of
     if min(_clusters(part, cluster_of) for part in halves) < chosen.fewest:
-        text = f"too few examples to recommend: {2 * chosen.fewest} or more are needed."
+        text = f"too few examples: each half of them needs {chosen.fewest}."
         return Recommendation("", f"no recommendation: {text}")
     best = choose(halves[0])
     ranked = _ranked(best, halves[1], cluster_of, chosen)
