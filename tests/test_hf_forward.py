@@ -307,3 +307,34 @@ def test_sites_are_named_by_module_and_call() -> None:
             ("decoder.layers.1.encoder_attn", "a"),
         ]
         assert all(site.level == "tokens" and not site.linear for site in model.sites)
+
+
+@pytest.mark.parametrize(("name", "task"), [*CLASSIFIERS, *WRITERS])
+def test_without_weights_the_logits_are_the_same_to_the_last_bit(name: str, task: str) -> None:
+    batch = batch_for(name, task)
+    with attach(tiny_hf(name, task), FILLERS) as model, torch.no_grad():
+        whole, bare = model(batch), model(batch, keep=Keep(weights=False))
+    assert torch.equal(whole.logits, bare.logits)
+    assert whole.weights and not bare.weights
+
+
+def test_without_weights_a_row_that_sees_nothing_still_mixes_nothing() -> None:
+    """All tokens hidden: eager attention would look everywhere."""
+    batch = hf_batch()
+    text = batch.texts["a"]
+    hidden = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
+    blind = replace(batch, texts={"a": replace(text, hidden=hidden)})
+    with attach(tiny_hf("Bert", "classification"), FILLERS) as model, torch.no_grad():
+        whole, bare = model(blind), model(blind, keep=Keep(weights=False))
+    assert torch.equal(whole.logits, bare.logits)
+    assert not any(bool(weights.any()) for weights in whole.weights.values())
+
+
+def test_without_weights_edits_are_still_made() -> None:
+    batch = hf_batch()
+    with attach(tiny_hf("Bert", "classification"), FILLERS) as model, torch.no_grad():
+        edits = {model.sites[0].name: lambda call: torch.zeros_like(call.weights)}
+        whole, bare = model(batch, edits), model(batch, edits, Keep(weights=False))
+        untouched = model(batch)
+    assert torch.equal(whole.logits, bare.logits)
+    assert not torch.equal(whole.logits, untouched.logits)
