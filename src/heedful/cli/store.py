@@ -146,7 +146,9 @@ def _what(facts: Mapping[str, Any]) -> str:
     model = facts.get("model")
     if facts.get("piece") or not isinstance(model, Mapping):
         return str(facts.get("piece", ""))
-    return "-".join(str(model[part]) for part in ("encoder", "attention") if part in model)
+    from heedful.report.cells import model_name
+
+    return model_name(dict(model))
 
 
 def _existing(path: Path) -> Store:
