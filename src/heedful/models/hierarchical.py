@@ -18,7 +18,7 @@ from heedful.catalogue import Piece
 from heedful.models.family import Family
 from heedful.models.level import Level, make_level
 from heedful.models.one_sequence import visible
-from heedful.models.parts import check_parts, make_embedding, outputs
+from heedful.models.parts import check_parts, embedded, make_embedding, outputs
 from heedful.models.rerun_without import without_each
 from heedful.models.sentence_rows import sentence_rows
 from heedful.specs import ModelSpec
@@ -72,13 +72,12 @@ class Hierarchical(Family):
         embeddings: Embeddings | None = None,
     ) -> Trace:
         text = batch.texts["a"]
-        embedded = embeddings["a"] if embeddings else self.embedding(text.tokens)
-        if embeddings is None and keep.embeddings and torch.is_grad_enabled():
-            embedded = embedded.detach().requires_grad_()
+        given = embeddings["a"] if embeddings else None
+        x = embedded(self.embedding, text.tokens, given, keep)
         rows = sentence_rows(text)
-        states = rows.join(self.words.encode(rows.split(self.dropout(embedded)), rows.lengths))
+        states = rows.join(self.words.encode(rows.split(self.dropout(x)), rows.lengths))
         trace = self._from_words(batch, states, edits or {}, keep)
-        return replace(trace, embeddings={"a": embedded} if keep.embeddings else {})
+        return replace(trace, embeddings={"a": x} if keep.embeddings else {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states of the first level that is edited; no earlier encoder runs again."""

@@ -15,6 +15,7 @@ from heedful.models.encoders.encoder import Encoder, Encoding, Readout
 from heedful.models.family import Family
 from heedful.models.parts import (
     check_parts,
+    embedded,
     make_attention,
     make_embedding,
     make_encoder,
@@ -77,14 +78,13 @@ class OneSequence(Family):
         embeddings: Embeddings | None = None,
     ) -> Trace:
         text = batch.texts["a"]
-        embedded = embeddings["a"] if embeddings else self.embedding(text.tokens)
-        if embeddings is None and keep.embeddings and torch.is_grad_enabled():
-            embedded = embedded.detach().requires_grad_()
-        encoding: Encoding = self.encoder(self.dropout(embedded), text.lengths)
+        given = embeddings["a"] if embeddings else None
+        x = embedded(self.embedding, text.tokens, given, keep)
+        encoding: Encoding = self.encoder(self.dropout(x), text.lengths)
         trace = self._attend(batch, encoding.states, edits or {}, keep)
         return replace(
             trace,
-            embeddings={"a": embedded} if keep.embeddings else {},
+            embeddings={"a": x} if keep.embeddings else {},
             encoding=encoding if keep.encoding else None,
         )
 

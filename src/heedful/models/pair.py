@@ -25,7 +25,7 @@ from heedful.models.pair_attention import make_query_attention
 from heedful.models.pair_conditional import Conditional
 from heedful.models.pair_decoder import DECODERS, PairDecoder
 from heedful.models.pair_encoder import Encoded, PairEncoder, Separate
-from heedful.models.parts import check_parts, make_embedding, make_encoder, outputs
+from heedful.models.parts import check_parts, embedded, make_embedding, make_encoder, outputs
 from heedful.models.rerun_without import without_each
 from heedful.specs import ModelSpec
 from heedful.types import (
@@ -69,7 +69,8 @@ class Pair(Family):
 
     def embed(self, batch: Batch) -> Embeddings:
         _check_pairs(batch)
-        return {side: self._embedded(batch, side).detach() for side in ("a", "b")}
+        tables = self.embeddings.items()
+        return {side: table(batch.texts[side].tokens).detach() for side, table in tables}
 
     def forward(
         self,
@@ -80,15 +81,15 @@ class Pair(Family):
     ) -> Trace:
         """A side that `embeddings` does not name keeps its own."""
         _check_pairs(batch)
-        given = dict(embeddings or {})
-        for side in (side for side in ("a", "b") if side not in given):
-            given[side] = self._embedded(batch, side)
-            if keep.embeddings and torch.is_grad_enabled():
-                given[side] = given[side].detach().requires_grad_()
+        given = embeddings or {}
+        x = {
+            side: embedded(table, batch.texts[side].tokens, given.get(side), keep)
+            for side, table in self.embeddings.items()
+        }
         a, b = batch.texts["a"], batch.texts["b"]
-        encoded = self.encoder(self.dropout(given["a"]), a, self.dropout(given["b"]), b)
+        encoded = self.encoder(self.dropout(x["a"]), a, self.dropout(x["b"]), b)
         trace = self._attend(batch, encoded, edits or {}, keep)
-        return replace(trace, embeddings=given if keep.embeddings else {})
+        return replace(trace, embeddings=x if keep.embeddings else {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From states and query on; no encoder runs again."""
@@ -99,10 +100,6 @@ class Pair(Family):
     def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         """Deletes tokens of side a."""
         return without_each(lambda some: self(some).logits, batch)
-
-    def _embedded(self, batch: Batch, side: str) -> Tensor:
-        embedded: Tensor = self.embeddings[side](batch.texts[side].tokens)
-        return embedded
 
     def _attend(self, batch: Batch, encoded: Encoded, edits: Edits, keep: Keep) -> Trace:
         states, query = encoded.states, encoded.query

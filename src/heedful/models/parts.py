@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, unknown_name
@@ -10,6 +11,7 @@ from heedful.models import ATTENTIONS, ENCODERS
 from heedful.models.attention.attention import TokenAttention
 from heedful.models.encoders.encoder import Encoder
 from heedful.specs import ModelSpec
+from heedful.types import Keep
 
 
 def make_embedding(vectors: Float[Tensor, "v e"], trained: bool = True) -> nn.Embedding:
@@ -17,6 +19,17 @@ def make_embedding(vectors: Float[Tensor, "v e"], trained: bool = True) -> nn.Em
     table = nn.Embedding(len(vectors), vectors.shape[1], padding_idx=0, _weight=vectors.clone())
     table.weight.requires_grad_(trained)
     return table
+
+
+def embedded(
+    table: nn.Module, tokens: Int[Tensor, "b t"], given: Tensor | None, keep: Keep
+) -> Float[Tensor, "b t e"]:
+    """The embeddings given, or the tokens' own: a leaf where they are to be differentiated by."""
+    if given is not None:
+        return given
+    own: Tensor = table(tokens)
+    leaf = keep.embeddings and torch.is_grad_enabled()
+    return own.detach().requires_grad_() if leaf else own
 
 
 def make_encoder(spec: ModelSpec, width: int) -> Encoder:
