@@ -13,7 +13,7 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora.aspects_grammar import ASPECTS, LABELS, Word, judgement, linked, scene
 from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.errors import HeedfulError
+from heedful.corpora.made import check_recipe
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -101,14 +101,10 @@ def _spell(sentences: list[list[Word]]) -> tuple[str, GivenTokens, dict[str, Spa
 
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     problems = {
-        "sizes must not be negative, and n_train at least 1": min(sizes.values()) < 0
-        or sizes["train"] < 1,
         "scenes must not be negative": recipe.scenes < 0,
         "negation must be from 0 to 1": not 0 <= recipe.negation <= 1,
     }
-    for problem, found in problems.items():
-        if found:
-            raise HeedfulError(f"the aspects corpus cannot be made: {problem}.")
+    check_recipe("aspects", sizes, problems)
 
 
 DEFAULTS = PrepareSpec(tokenizer="given")

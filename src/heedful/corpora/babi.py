@@ -23,6 +23,7 @@ from heedful.corpora.babi_world import (
     questions,
 )
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
+from heedful.corpora.made import check_recipe
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -105,15 +106,11 @@ def _check(
         f"{name} must be 2 to {len(known)}": not 2 <= count <= len(known)
         for name, (count, known) in counts.items()
     }
-    few = min(sizes.values()) < 0 or sizes["train"] < 1
-    problems["sizes must not be negative, and n_train at least 1"] = few
     problems["min_facts must be at least 1"] = facts[0] < 1
     shortest = max(SHORTEST[task], facts[0])
     problems[f"max_facts must be at least {shortest}"] = facts[1] < shortest
     problems["places must be at least 3 for task 3"] = task == 3 and counts["places"][0] < 3
-    for problem, found in problems.items():
-        if found:
-            raise HeedfulError(f"the babi corpus cannot be made: {problem}.")
+    check_recipe("babi", sizes, problems)
 
 
 DEFAULTS = PrepareSpec(tokenizer="given", dimension=50)

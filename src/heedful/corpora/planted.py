@@ -13,6 +13,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
+from heedful.corpora.made import check_recipe
 from heedful.corpora.planted_grammar import (
     Token,
     aside,
@@ -22,7 +23,6 @@ from heedful.corpora.planted_grammar import (
     scene,
     verdict,
 )
-from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -125,8 +125,6 @@ def _spell(sentences: list[list[Token]]) -> tuple[str, GivenTokens, list[tuple[i
 
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     problems = {
-        "sizes must not be negative, and n_train at least 1": min(sizes.values()) < 0
-        or sizes["train"] < 1,
         "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
         "min_length must be at least 1": recipe.min_length < 1,
         "max_length must be at least min_length, and 6": recipe.max_length
@@ -136,9 +134,7 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
             0 <= recipe.negation <= 1 and 0 <= recipe.noise <= 1
         ),
     }
-    for problem, found in problems.items():
-        if found:
-            raise HeedfulError(f"the planted corpus cannot be made: {problem}.")
+    check_recipe("planted", sizes, problems)
 
 
 DEFAULTS = PrepareSpec(tokenizer="given")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
+from heedful.corpora.made import check_recipe
 from heedful.corpora.toytranslation_grammar import sentence, translate
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -119,15 +120,11 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     if recipe.task not in TASKS:
         raise unknown_name("task of the corpus toytranslation", recipe.task, list(TASKS))
     problems = {
-        "sizes must not be negative, and n_train at least 1": min(sizes.values()) < 0
-        or sizes["train"] < 1,
         "words must be at least 2": recipe.words < 2,
         "min_length must be at least 1": recipe.min_length < 1,
         "max_length must be at least min_length": recipe.max_length < recipe.min_length,
     }
-    for problem, found in problems.items():
-        if found:
-            raise HeedfulError(f"the corpus toytranslation cannot be made: {problem}.")
+    check_recipe("toytranslation", sizes, problems)
 
 
 DEFAULTS = PrepareSpec(tokenizer="given", dimension=64)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.saliency.lrp_directions import walked
 from heedful.saliency.lrp_rules import passing, stable
 
 
@@ -18,11 +19,7 @@ def gru_states(
     layer: nn.GRU, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
 ) -> Float[Tensor, "b t d"]:
     """The states of an `nn.GRU` of one layer; zeros after each text's end."""
-    weights: dict[str, Tensor] = dict(layer.named_parameters())
-    live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
-    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
-    sides = [_walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
-    return torch.cat(sides, -1).transpose(0, 1)
+    return walked(_walk, layer, x, lengths, epsilon)
 
 
 def _walk(

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.saliency.lrp_directions import walked
 from heedful.saliency.lrp_rules import passing, stable
 
 
@@ -17,11 +18,7 @@ def lstm_states(
     layer: nn.LSTM, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
 ) -> Float[Tensor, "b t d"]:
     """The states of an `nn.LSTM` of one layer; zeros after each text's end."""
-    weights: dict[str, Tensor] = dict(layer.named_parameters())
-    live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
-    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
-    sides = [_walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
-    return torch.cat(sides, -1).transpose(0, 1)
+    return walked(_walk, layer, x, lengths, epsilon)
 
 
 def _walk(
