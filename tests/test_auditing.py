@@ -35,6 +35,7 @@ from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.errors import HeedfulError
 from heedful.runner.machine import Machine
+from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
 from heedful.saliency import SALIENCIES
 from heedful.specs import ModelSpec, TrainSpec
@@ -104,7 +105,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def run(store: Store) -> Run:
     corpus = prepare(PLANTED, store)
-    return trained(store, corpus, ModelSpec(hidden=8), TrainSpec(epochs=1), 0, Machine())
+    return trained(store, corpus, Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0), Machine())
 
 
 @pytest.fixture(scope="module")

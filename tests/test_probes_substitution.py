@@ -11,6 +11,7 @@ import torch
 from sklearn.metrics import f1_score
 
 from counted import count_by_blanks, counts
+from heedful.catalogue import Role
 from heedful.corpora.split import Split
 from heedful.edits.edited import edited
 from heedful.errors import HeedfulError
@@ -95,7 +96,7 @@ def test_trained_roles_stand_beside_the_base() -> None:
     found = measured(PROBES["substitution"].make(seen, resamples=10))
     expected = reference.accuracy(tiny_model(seed=3, double=True), split, reference.even)
     assert found.loc["score:uniform:train+infer", "mean"] == pytest.approx(expected)
-    assert PROBES["substitution"].roles["random"] == {"train_edit": "random"}
+    assert PROBES["substitution"].roles()["random"] == Role({"train_edit": "random"})
 
 
 def test_f1_instead_of_accuracy() -> None:

@@ -13,9 +13,11 @@ import torch
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.corpora.prepared import Prepared
+from heedful.edits.restored import restored
 from heedful.errors import HeedfulError
 from heedful.runner.machine import Machine
-from heedful.runner.train import load_model, trained
+from heedful.runner.recipe import Recipe
+from heedful.runner.train import trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import Adapter, open_subject, predicted
@@ -28,7 +30,7 @@ PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 
 def train(store: Store, spec: CorpusSpec) -> Run:
     corpus = prepare(spec, store)
-    return trained(store, corpus, ModelSpec(hidden=8), TrainSpec(epochs=1), 0, Machine())
+    return trained(store, corpus, Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0), Machine())
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def run(store: Store) -> Run:
 def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:
     corpus = store.open(run.upstream["corpus"])
     split = Prepared(corpus).split("test")
-    wanted = predict(load_model(run, corpus, "cpu"), split, "cpu").argmax(-1)
+    wanted = predict(restored(run), split, "cpu").argmax(-1)
     for source in (run.key, run.key[:12], run, run.path, str(run.path)):
         with open_subject(source, store=store, device="cpu") as subject:
             assert predicted(subject).tolist() == wanted.tolist()

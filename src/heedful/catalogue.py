@@ -25,11 +25,30 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Role:
+    """Another model that a probe needs beside the one on trial: what its specs have otherwise,
+    how far its seed is from the base model's, and which role (`base`, or one named earlier)
+    is its teacher."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)
+    train: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    teacher: str = ""
+
+
+Roles = Callable[..., Mapping[str, Role]]
+
+
+def _alone(**params: Any) -> Mapping[str, Role]:
+    return {}
+
+
+@dataclass(frozen=True)
 class Piece:
     """The facts of one piece. `version` goes up whenever its results change.
 
     A corpus is of the `kind` single, pair or generation. A probe that compares models names
-    their `roles`, each with what its model's spec has otherwise than the base model's.
+    their `roles`, by the parameters it is called with.
     """
 
     name: str
@@ -44,7 +63,7 @@ class Piece:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     level: str = "tokens"
     kind: str = "single"
-    roles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    roles: Roles = _alone
     licence: str = ""
     citation: str = ""
 

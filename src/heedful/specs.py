@@ -24,6 +24,8 @@ class PrepareSpec:
     `counting="authors"` applies jain2019's own filter instead, strict on both sides with bounds
     from the data.
     `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
+    `impermissible` marks tokens that attention must not be seen on (pruthi2020): words
+    with commas between them, or `/a pattern/`; empty leaves the marks the corpus brings.
     """
 
     tokenizer: str = "spacy"
@@ -38,6 +40,7 @@ class PrepareSpec:
     limit: int | None = None
     seed: int = 0
     pieces: int = 8000
+    impermissible: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,44 @@ class CorpusSpec:
         return Path(str(self.params["path"])).name if "path" in self.params else self.name
 
 
+Params = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class TermSpec:
+    """A term of the loss by catalogue name, how much it counts, and its own parameters."""
+
+    name: str
+    weight: float = 1.0
+    params: Params = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", float(self.weight))
+        object.__setattr__(self, "params", tuple((key, value) for key, value in self.params))
+
+    @property
+    def title(self) -> str:
+        """`tying10`, `mlm0.3`."""
+        return f"{self.name}{self.weight:g}"
+
+
+GOALS = ("labels", "teacher")
+
+
 @dataclass(frozen=True)
 class ModelSpec:
     """A model of one of the families. `sizes` is `code` or `paper` (protocols of jain2019
-    differ); `hidden` overrides the encoder's size.
+    differ); `hidden` overrides the encoder's size. An encoder may be wrapped, as in
+    `bilstm+residual`.
 
     `decoder` names one of a family's several (pairs: `context` or `query`; "" where there is
     one). With a `train_edit` the model never has attention of its own: the edit takes its
-    place in training and afterwards.
+    place in training and afterwards; `frozen` brings the weights of a teacher, another model
+    of the same corpus.
+
+    What it was trained for is a part of the model too: its `goal` is to say the `labels`, or
+    what a `teacher` says, and `terms` are added to that loss. A `blind` model never sees the
+    corpus's impermissible tokens.
     """
 
     encoder: str = "bilstm"
@@ -74,18 +107,26 @@ class ModelSpec:
     decoder: str = ""
     dropout: float = 0.0
     train_edit: str = ""
+    goal: str = "labels"
+    terms: tuple[TermSpec, ...] = ()
+    blind: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dropout", float(self.dropout))  # read back from JSON it is 0
+        terms = (TermSpec(**t) if isinstance(t, Mapping) else t for t in self.terms)
+        object.__setattr__(self, "terms", tuple(terms))
 
     @property
     def name(self) -> str:
-        """`bilstm-additive`, `bilstm2-dot`, `pair-bilstm-additive-context`, `…+uniform`."""
+        """`bilstm-additive`, `bilstm2-dot`, `pair-bilstm-additive-context`, `…+uniform`,
+        `…+tying10+diversity0.5`."""
         family = "" if self.family == "one_sequence" else f"{self.family}-"
         layers = str(self.layers) if self.layers > 1 else ""
         decoder = f"-{self.decoder}" if self.decoder else ""
-        edit = f"+{self.train_edit}" if self.train_edit else ""
-        return f"{family}{self.encoder}{layers}-{self.attention}{decoder}{edit}"
+        extra = [self.train_edit, "" if self.goal == "labels" else self.goal]
+        extra += [term.title for term in self.terms] + ["blind" if self.blind else ""]
+        ending = "".join(f"+{part}" for part in extra if part)
+        return f"{family}{self.encoder}{layers}-{self.attention}{decoder}{ending}"
 
 
 @dataclass(frozen=True)
@@ -93,10 +134,11 @@ class TrainSpec:
     """jain2019's training by default: Adam with AMSGrad, weight decay off attention.
 
     `select` is the dev metric the best checkpoint is chosen by: `roc_auc`, `accuracy`, `f1`,
-    `likelihood` (of the targets; generation has no other), or `auto` (ROC-AUC for two
-    classes, accuracy for more). `patience` stops after that many epochs without improvement.
-    With `warmup` steps the learning rate rises to its value and then falls as 1/√step; with
-    `smoothing` a target's loss counts that much for all other tokens together.
+    `likelihood` (of the targets; generation has no other), `loss` (the whole training loss,
+    terms and all), or `auto` (ROC-AUC for two classes, accuracy for more). `patience` stops
+    after that many epochs without improvement. With `warmup` steps the learning rate rises to
+    its value and then falls as 1/√step; with `smoothing` a target's loss counts that much for
+    all other tokens together.
     """
 
     epochs: int = 8

@@ -75,7 +75,10 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
         columns[f"tokens_{side}"] = [vocabulary.encode(t.words) for t in tokens]
         columns[f"starts_{side}"] = [t.starts for t in tokens]
         columns[f"ends_{side}"] = [t.ends for t in tokens]
-        columns[f"rationale_{side}"] = [_rationale(item, side) for item in items]
+        columns[f"rationale_{side}"] = [_marks(item, side, "rationales") for item in items]
+        if any(item.example.impermissible is not None for item in items):
+            marks = [_marks(item, side, "impermissible") for item in items]
+            columns[f"impermissible_{side}"] = marks
         columns[f"sentences_{side}"] = [
             sentence_numbers(item.example.texts[side], item.sides[side].starts) for item in items
         ]
@@ -90,11 +93,11 @@ def token_rationale(tokens: Tokens, spans: Spans) -> NDArray[np.bool_]:
     return inside
 
 
-def _rationale(item: Tokenised, side: str) -> NDArray[np.bool_] | None:
-    rationales = item.example.rationales
-    if rationales is None or side not in rationales:
+def _marks(item: Tokenised, side: str, kind: str) -> NDArray[np.bool_] | None:
+    spans = getattr(item.example, kind)
+    if spans is None or side not in spans:
         return None
-    return token_rationale(item.sides[side], rationales[side])
+    return token_rationale(item.sides[side], spans[side])
 
 
 def _candidates(example: Example) -> NDArray[np.int32]:

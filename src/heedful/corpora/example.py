@@ -21,7 +21,9 @@ class Example:
     given as (token, start, end) and `rationales` as [start, end), both in characters of
     the side's text, so a rationale survives any tokenisation; so does an `alignment`. Where
     only some classes can be the answer, `candidates` are their numbers. A corpus for
-    generation has no classes; its labels are 0.
+    generation has no classes; its labels are 0. What attention should not be seen on
+    (pruthi2020) is `impermissible`, spans like rationales. Examples of one `cluster` (a
+    document, a story) are not independent of each other.
     """
 
     id: str
@@ -32,6 +34,8 @@ class Example:
     rationales: Mapping[str, Spans] | None = None
     candidates: tuple[int, ...] | None = None
     alignment: Links | None = None
+    impermissible: Mapping[str, Spans] | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from heedful.corpora.describe import describe
 from heedful.corpora.encode import Progress, Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.filters import Count, filter_lengths
+from heedful.corpora.marking import mark
 from heedful.corpora.sources import MissingData, digests
 from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.corpora.vectors import vectors_file, word_vectors
@@ -86,7 +87,7 @@ def _items(
     """The examples that stay, tokenised, and what each filter let through."""
     check_raw(raw)
     everything = cut_splits(raw.examples, spec)
-    examples = limit_splits(everything, spec)
+    examples = mark(limit_splits(everything, spec), spec.impermissible)
     counts = _limit_counts(everything, examples) if spec.limit else []
     items = tokenise(examples, spec.tokenizer, progress, spec.pieces)
     splits = [example.split for example in examples]

@@ -30,10 +30,12 @@ class Side:
     rationales: list[NDArray[np.bool_] | None]
     sentences: list[NDArray[np.int32]]
     ended: bool = True
+    impermissible: list[NDArray[np.bool_] | None] | None = None
 
     def take(self, indices: NDArray[np.int64]) -> Side:
         columns: list[Any] = [[column[i] for i in indices] for column in self._columns()]
-        return replace(Side(*columns), ended=self.ended)
+        marked = self.impermissible and [self.impermissible[i] for i in indices]
+        return replace(Side(*columns), ended=self.ended, impermissible=marked)
 
     def pad(self, indices: NDArray[np.int64]) -> Text:
         """Real tokens stand between the first and the last one; a position says so, not an id."""
@@ -130,6 +132,11 @@ class Split:
         """Which real tokens a human (or the generator) marked, or None."""
         return self.sides[side].rationales[index]
 
+    def impermissible(self, index: int, side: str = "a") -> NDArray[np.bool_] | None:
+        """Which real tokens attention should not be seen on, or None."""
+        marks = self.sides[side].impermissible
+        return None if marks is None else marks[index]
+
     def alignment(self, index: int) -> NDArray[np.int32] | None:
         """`[m, 2]`: which real token of side a translates which of side b, or None."""
         found = self.alignments[index] if self.alignments else None
@@ -156,6 +163,7 @@ class Split:
                 list(rows[f"ends_{name}"]),
                 list(rows[f"rationale_{name}"]),
                 list(rows[f"sentences_{name}"]),
+                impermissible=_column(rows, f"impermissible_{name}"),
             )
             for name in names
         }
@@ -165,8 +173,12 @@ class Split:
             labels,
             sides,
             _marked(list(rows["candidates"]), classes) if "candidates" in rows else None,
-            list(rows["alignment"]) if "alignment" in rows else None,
+            _column(rows, "alignment"),
         )
+
+
+def _column(rows: pd.DataFrame, name: str) -> list[Any] | None:
+    return list(rows[name]) if name in rows else None
 
 
 def _marked(candidates: list[NDArray[np.int32]], classes: int) -> Tensor:

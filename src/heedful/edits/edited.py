@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.edits.build import build_edit
+from heedful.edits.frozen import frozen
+from heedful.errors import HeedfulError
 from heedful.models.family import Family
 from heedful.models.generation.writer import State, Writer
 from heedful.models.rerun_without import without_each
@@ -15,10 +18,12 @@ from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
     Deleted,
+    Edit,
     Edits,
     EditSpec,
     Embeddings,
     Keep,
+    SiteCall,
     SiteSpec,
     Trace,
 )
@@ -26,23 +31,34 @@ from heedful.types import (
 SEEDED = ("random", "permute")
 
 
-def edited(model: Family, spec: ModelSpec, seed: int) -> Family:
-    """The model as its spec has it: with `train_edit` at every site, or as it is."""
+def edited(
+    model: Family, spec: ModelSpec, seed: int, given: Mapping[str, Tensor] | None = None
+) -> Family:
+    """The model as its spec has it: with `train_edit` at every site, or as it is. `frozen`
+    weights are `given` by example and stand at the main site."""
     if not spec.train_edit:
         return model
-    params = (("seed", seed),) if spec.train_edit in SEEDED else ()
-    edit = build_edit(EditSpec(spec.train_edit, params))
-    own = {site.name: edit for site in model.sites}
+    if spec.train_edit == "frozen":
+        if given is None:
+            raise HeedfulError("frozen attention needs a teacher: another model of the corpus.")
+        own: Edits = {site.name: frozen(given) for site in model.sites if site.main}
+    else:
+        params = (("seed", seed),) if spec.train_edit in SEEDED else ()
+        edit = build_edit(EditSpec(spec.train_edit, params))
+        own = {site.name: edit for site in model.sites}
     return EditedWriter(model, own) if isinstance(model, Writer) else Edited(model, own)
 
 
 class Edited(Family):
-    """An edit given in a call takes the place of the model's own at that site."""
+    """An edit given in a call sees the weights that the model's own edit left."""
 
     def __init__(self, model: Family, own: Edits) -> None:
         super().__init__()
         self.model = model
         self.own = own
+
+    def _both(self, given: Edits) -> Edits:
+        return {**given, **{site: _after(own, given.get(site)) for site, own in self.own.items()}}
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -62,14 +78,24 @@ class Edited(Family):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        trace: Trace = self.model(batch, {**self.own, **(edits or {})}, keep, embeddings)
+        trace: Trace = self.model(batch, self._both(edits or {}), keep, embeddings)
         return trace
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        return self.model.resume(batch, trace, {**self.own, **edits})
+        return self.model.resume(batch, trace, self._both(edits))
 
     def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         return without_each(lambda some: self(some).logits, batch)
+
+
+def _after(own: Edit, given: Edit | None) -> Edit:
+    if given is None:
+        return own
+
+    def edit(call: SiteCall) -> Tensor:
+        return given(replace(call, weights=own(call)))
+
+    return edit
 
 
 class EditedWriter(Edited, Writer):
@@ -78,7 +104,7 @@ class EditedWriter(Edited, Writer):
     model: Writer
 
     def start(self, batch: Batch, edits: Edits | None = None) -> State:
-        return self.model.start(batch, {**self.own, **(edits or {})})
+        return self.model.start(batch, self._both(edits or {}))
 
     def step(
         self, state: State, tokens: Int[Tensor, " b"], t: int

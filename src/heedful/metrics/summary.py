@@ -24,8 +24,8 @@ def summarise(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
     are not independent, and examples are what the bootstrap draws again. `n` counts examples
     with a defined value, `undefined` the rows without one (NaN or infinite). Groups are
     `all`, the predicted classes, and quarters of each site's examples by length (`length=1`
-    the shortest; empty quarters, which ties in length make, are left out). `sd` is between
-    examples (n − 1).
+    the shortest) and by the prediction's probability (`confidence=1` the least sure; empty
+    quarters, which ties make, are left out). `sd` is between examples (n − 1).
     """
     rows = rows.assign(value=rows["value"].where(np.isfinite(rows["value"])))
     lines = [
@@ -44,18 +44,19 @@ def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     yield "all", rows
     for predicted, part in rows.groupby("predicted", sort=True):
         yield f"class={predicted}", part
-    quarter = _quarters(rows)
-    for number in range(1, 5):
-        part = rows[quarter == number]
-        if len(part):
-            yield f"length={number}", part
+    for column in ("length", "confidence"):
+        quarter = _quarters(rows, column)
+        for number in range(1, 5):
+            part = rows[quarter == number]
+            if len(part):
+                yield f"{column}={number}", part
 
 
-def _quarters(rows: pd.DataFrame) -> pd.Series:
-    """Each row's quarter of the examples' lengths; equal lengths share a quarter."""
-    length = rows.groupby("example", sort=True)["length"].max()
-    edges = np.quantile(length, [0.25, 0.5, 0.75])
-    quarters = pd.Series(np.searchsorted(edges, length) + 1, index=length.index)
+def _quarters(rows: pd.DataFrame, column: str) -> pd.Series:
+    """Each row's quarter of the examples by a number of theirs; equal ones share a quarter."""
+    of_each = rows.groupby("example", sort=True)[column].max()
+    edges = np.quantile(of_each, [0.25, 0.5, 0.75])
+    quarters = pd.Series(np.searchsorted(edges, of_each) + 1, index=of_each.index)
     return rows["example"].map(quarters)
 
 

@@ -80,6 +80,7 @@ def _facts(each: Pass, site: SiteSpec, view: AttentionRows) -> Columns:
         "predicted": each.predicted.cpu().numpy()[example],
         "length": view.mask.sum(-1).cpu().numpy(),
         "max_weight": view.weights.amax(-1).double().cpu().numpy(),
+        "confidence": each.probabilities.amax(-1).cpu().numpy()[example],
     }
     return {"example": facts.pop("example"), "site": _same(site.name, facts), **facts}
 

@@ -61,7 +61,8 @@ class Evidence:
     """The runs by role (`base` is the model on trial), the data and the seed.
 
     Of a corpus for generation `data` holds one decoding step of each target, so that every
-    probe sees a classification; `whole` holds the targets.
+    probe sees a classification; `whole` holds the targets. What a probe has to learn it learns
+    from `training`.
     """
 
     models: Mapping[str, Model]
@@ -73,6 +74,7 @@ class Evidence:
     task: str = "classification"
     whole: Split | None = None
     words: Sequence[str] = ()
+    training: Split | None = None
     _passes: list[Pass] = field(default_factory=list)
 
     @property
@@ -105,7 +107,8 @@ class Evidence:
                 keep = Keep(token_logits=True, states=states, readers=True)
                 trace = model(batch, keep=keep)
                 kept += sum(states.numel() for states in trace.states.values())
-                yield Pass(model, batch, trace)
+                # the steps of whole targets are as wide as the vocabulary, and nobody reads them
+                yield Pass(model, batch, replace(trace, step_logits=None))
 
 
 @dataclass(frozen=True)

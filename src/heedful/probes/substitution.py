@@ -6,7 +6,7 @@ replacement (a role of its own) never had others.
 
 from __future__ import annotations
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import Measure, Piece, Role
 from heedful.edits.build import build_edit
 from heedful.edits.edited import SEEDED
 from heedful.models.generation.search import Search
@@ -66,7 +66,7 @@ PIECE = Piece(
     description="change of the task score under uniform, random or permuted attention",
     make=substitution,
     paper="vashishth2019",
-    roles={edit: {"train_edit": edit} for edit in TRAINED},
+    roles=lambda **params: {edit: Role({"train_edit": edit}) for edit in TRAINED},
     measures={
         "score": Measure("the task's score: accuracy or F1 (shares), or BLEU", True),
         "correct": Measure("1 where the decision (or a target's next word) is right", True),

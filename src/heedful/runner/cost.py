@@ -15,10 +15,12 @@ from heedful.probes.evidence import Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.machine import Machine
 from heedful.runner.probe import Reading, probe_facts
+from heedful.runner.recipe import Recipe, recipes
 from heedful.runner.study import Cell, Grid
-from heedful.runner.train import model_facts
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.runner.train import model_key
+from heedful.specs import ProbeSpec
 from heedful.store import Run, Store, run_key
+from heedful.training.aim import Aim
 from heedful.training.loop import train
 
 _SAMPLE = 64
@@ -38,52 +40,49 @@ def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
     """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
     corpus = plan.corpus(cell, store)
     models = dict.fromkeys(_models(cell))
-    keys = {
-        model: run_key("model", model_facts(corpus, model, cell.train, cell.seed))
-        for model in models
-    }
-    runs = {model: store.open(key) for model, key in keys.items() if store.has(key)}
+    keys = {recipe: model_key(corpus, recipe) for recipe in models}
+    runs = {recipe: store.open(key) for recipe, key in keys.items() if store.has(key)}
     reading = Reading(cell.seed, precision=plan.precision)
     missing = [each for each in cell.probes if not _has(store, cell, each, reading, runs)]
-    untrained = len(models) - len(runs)
-    once = _train_seconds(corpus, cell, cell.train, machine) if untrained else 0.0
-    train_seconds = untrained * once
-    probe_seconds = _probe_seconds(corpus, cell, [p.name for p in missing], machine)
+    epochs = sum(recipe.train.epochs for recipe in models if recipe not in runs)
+    setup, epoch = _train_seconds(corpus, cell, machine) if epochs else (0.0, 0.0)
+    train_seconds = (len(models) - len(runs)) * setup + epochs * epoch
+    probe_seconds = _probe_seconds(corpus, cell, missing, machine)
     return Cost(cell.title, train_seconds, probe_seconds)
 
 
-def _models(cell: Cell) -> Iterator[ModelSpec]:
+def _models(cell: Cell) -> Iterator[Recipe]:
     """The cell's own and those its probes compare it with."""
-    yield cell.model
+    yield cell.recipe
     for probe in cell.probes:
-        for changes in PROBES[probe.name].roles.values():
-            yield replace(cell.model, **changes)
+        yield from recipes(cell.recipe, probe).values()
 
 
 def _has(
-    store: Store, cell: Cell, probe: ProbeSpec, reading: Reading, runs: Mapping[ModelSpec, Run]
+    store: Store, cell: Cell, probe: ProbeSpec, reading: Reading, runs: Mapping[Recipe, Run]
 ) -> bool:
-    roles = PROBES[probe.name].roles
-    wanted = {role: replace(cell.model, **changes) for role, changes in roles.items()}
-    if cell.model not in runs or any(model not in runs for model in wanted.values()):
+    wanted = recipes(cell.recipe, probe)
+    if cell.recipe not in runs or any(recipe not in runs for recipe in wanted.values()):
         return False
-    others = {role: runs[model] for role, model in wanted.items()}
-    return store.has(run_key("probe", probe_facts(runs[cell.model], probe, reading, others)))
+    others = {role: runs[recipe] for role, recipe in wanted.items()}
+    return store.has(run_key("probe", probe_facts(runs[cell.recipe], probe, reading, others)))
 
 
-def _train_seconds(corpus: Run, cell: Cell, spec: TrainSpec, machine: Machine) -> float:
+def _train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, float]:
+    """To begin, and of an epoch; models of other roles are taken to be as fast."""
     prepared = Prepared(corpus)
-    sample = _Sampled(prepared, spec.batch_size * 4)
+    sample = _Sampled(prepared, cell.train.batch_size * 4)
     model = build(cell.model, prepared.vectors, prepared.classes, 0)
-    epochs = replace(spec, epochs=_WARM)
     started = time.perf_counter()
-    history = train(model, sample, epochs, 0, machine.device).history
+    short = replace(cell.train, epochs=_WARM)
+    aim = Aim(terms=cell.model.terms)
+    history = train(model, sample, short, 0, machine.device, aim=aim).history
     setup = time.perf_counter() - started - history["seconds"].sum()
-    epoch = float(history["seconds"].iloc[-1])
-    return setup + epoch * spec.epochs * len(prepared.split("train")) / len(sample.split("train"))
+    share = len(prepared.split("train")) / len(sample.split("train"))
+    return setup, float(history["seconds"].iloc[-1]) * share
 
 
-def _probe_seconds(corpus: Run, cell: Cell, names: list[str], machine: Machine) -> float:
+def _probe_seconds(corpus: Run, cell: Cell, probes: list[ProbeSpec], machine: Machine) -> float:
     prepared = Prepared(corpus)
     test = prepared.split("test")
     sample = _typical(test, _SAMPLE)
@@ -97,12 +96,15 @@ def _probe_seconds(corpus: Run, cell: Cell, names: list[str], machine: Machine) 
         task=prepared.task,
         whole=sample,
         words=prepared.words,
+        training=_typical(prepared.split("train"), _SAMPLE),
     )
     total = 0.0
-    for name in names:
-        if unfit(name, evidence) is None:
+    for probe in probes:
+        if unfit(probe.name, evidence) is None:
+            others = dict.fromkeys(recipes(cell.recipe, probe), model)
             started = time.perf_counter()
-            PROBES[name].make(evidence)
+            seen = replace(evidence, models={**others, "base": model})
+            PROBES[probe.name].make(seen, **probe.params)
             total += time.perf_counter() - started
     return total * max(1.0, len(test) / len(sample))
 
@@ -112,6 +114,7 @@ class _Sampled:
 
     def __init__(self, corpus: Prepared, count: int) -> None:
         self.task, self.classes = corpus.task, corpus.classes
+        self.words, self.vectors = corpus.words, corpus.vectors
         self._splits = {name: _typical(corpus.split(name), count) for name in ("train", "dev")}
 
     def split(self, name: str) -> Split:

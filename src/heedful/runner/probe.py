@@ -10,6 +10,7 @@ import torch
 
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.steps import at_a_quarter
+from heedful.edits.restored import restored
 from heedful.errors import unknown_name
 from heedful.metrics.summary import summarise
 from heedful.models.family import Family
@@ -18,7 +19,7 @@ from heedful.probes.evidence import Evidence, Findings
 from heedful.progress import Progress, silent
 from heedful.runner.fit import unfit
 from heedful.runner.machine import Machine
-from heedful.runner.train import load_model
+from heedful.runner.recipe import Recipe, recipes
 from heedful.specs import ProbeSpec
 from heedful.store import Run, Store, run_key
 
@@ -43,8 +44,8 @@ class Skipped:
     reason: str
 
 
-RunOf = Callable[[Mapping[str, Any]], Run]
-"""The run of the cell's model with some fields of its spec replaced, trained where it is not."""
+RunOf = Callable[[Recipe], Run]
+"""The run of a recipe, trained where it is not."""
 
 
 def probe_facts(
@@ -65,7 +66,7 @@ def probe_facts(
 
 def probed(
     store: Store,
-    model: Run,
+    base: Recipe,
     probes: Iterable[ProbeSpec],
     reading: Reading,
     machine: Machine,
@@ -74,9 +75,9 @@ def probed(
 ) -> Iterator[tuple[ProbeSpec, Run | Skipped]]:
     """Each probe's run. The model is loaded once, and only if something is missing."""
     evidence: Evidence | None = None
+    model = run_of(base)
     for probe in probes:
-        roles = PROBES[probe.name].roles
-        others = {role: run_of(changes) for role, changes in roles.items()}
+        others = {role: run_of(recipe) for role, recipe in recipes(base, probe).items()}
         facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
         if not store.has(key):
@@ -85,23 +86,20 @@ def probed(
             if reason:
                 yield probe, Skipped(probe.name, reason)
                 continue
-            seen = _with_roles(evidence, store, others, reading)
+            seen = _with_roles(evidence, others, reading)
             findings = PROBES[probe.name].make(seen, **probe.params)
             _write(store, facts, findings, machine)
         yield probe, store.open(key)
 
 
-def _with_roles(
-    evidence: Evidence, store: Store, others: Mapping[str, Run], reading: Reading
-) -> Evidence:
+def _with_roles(evidence: Evidence, others: Mapping[str, Run], reading: Reading) -> Evidence:
     """The same evidence, its passes shared, with the models of other roles beside the base."""
-    models = {role: _load(store, run, reading, evidence.device) for role, run in others.items()}
+    models = {role: _load(run, reading, evidence.device) for role, run in others.items()}
     return replace(evidence, models={**evidence.models, **models})
 
 
-def _load(store: Store, run: Run, reading: Reading, device: str) -> Family:
-    corpus = store.open(run.upstream["corpus"])
-    return load_model(run, corpus, device).to(PRECISIONS[reading.precision])
+def _load(run: Run, reading: Reading, device: str) -> Family:
+    return restored(run, device).to(PRECISIONS[reading.precision])
 
 
 def _evidence(
@@ -112,7 +110,7 @@ def _evidence(
     corpus = Prepared(store.open(model.upstream["corpus"]))
     split, writes = corpus.split(reading.split), corpus.task == "generation"
     return Evidence(
-        models={"base": _load(store, model, reading, machine.device)},
+        models={"base": _load(model, reading, machine.device)},
         data=at_a_quarter(split) if writes else split,
         seed=reading.seed,
         device=machine.device,
@@ -121,6 +119,7 @@ def _evidence(
         task=corpus.task,
         whole=split,
         words=corpus.words,
+        training=corpus.split("train"),
     )
 
 

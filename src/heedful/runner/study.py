@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from heedful.progress import Progress, silent
 from heedful.runner.choice import Choice
 from heedful.runner.machine import Machine
 from heedful.runner.probe import PRECISIONS, Reading, Skipped, probed
-from heedful.runner.train import trained
+from heedful.runner.recipe import Recipe
+from heedful.runner.train import model_key, trained
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies.study import Study
+from heedful.training.aim import check as check_aim
 from heedful.training.loop import check as check_training
 
 PARTS = ["family", "encoder", "attention", "layers", "decoder"]
@@ -44,6 +46,10 @@ class Cell:
     @property
     def title(self) -> str:
         return f"{self.corpus.title} {self.model.name} seed {self.seed}"
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(self.model, self.train, self.seed)
 
 
 @dataclass
@@ -105,6 +111,7 @@ def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -
                 f"{corpus.title} is of the kind {kind}: choose another family or corpus."
             )
         check_model(model)
+        check_aim(model)
     return [
         Cell(corpus, model, seed, train, choice.asked(setting.probes))
         for model in models
@@ -160,15 +167,14 @@ def _run_cell(
 ) -> Iterator[tuple[dict[str, Any], str | None]]:
     corpus = plan.corpus(cell, store, progress)
 
-    def run_of(changes: Mapping[str, Any]) -> Run:
-        model = replace(cell.model, **changes)
-        return trained(store, corpus, model, cell.train, cell.seed, machine, progress)
+    def run_of(recipe: Recipe) -> Run:
+        return trained(store, corpus, recipe, machine, progress)
 
-    model = run_of({})
+    model, base = model_key(corpus, cell.recipe), cell.recipe
     reading = Reading(cell.seed, precision=plan.precision)
-    for probe, result in probed(store, model, cell.probes, reading, machine, run_of, progress):
+    for probe, result in probed(store, base, cell.probes, reading, machine, run_of, progress):
         found = "" if isinstance(result, Skipped) else result.key
-        line = _line(cell, probe.name, found, model.key, corpus.key)
+        line = _line(cell, probe.name, found, model, corpus.key)
         yield line, result.reason if isinstance(result, Skipped) else None
 
 

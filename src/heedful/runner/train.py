@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
+from heedful.corpora.blinded import Blinded
 from heedful.corpora.prepared import Prepared
 from heedful.edits.edited import edited
+from heedful.edits.restored import restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES
 from heedful.models.build import build
-from heedful.models.family import Family
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
-from heedful.specs import ModelSpec, TrainSpec
+from heedful.runner.recipe import Recipe
 from heedful.store import Run, Store, run_key
-from heedful.training.loop import VERSION, train
+from heedful.training.aim import Aim
+from heedful.training.loop import VERSION, Trained, train
+from heedful.training.terms import TERMS
 
 
-def model_facts(corpus: Run, model: ModelSpec, spec: TrainSpec, seed: int) -> dict[str, Any]:
+def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:
     """What makes a trained model, and so names it."""
+    model = recipe.model
+    upstream = {"corpus": corpus.key}
+    if recipe.teacher is not None:
+        upstream["teacher"] = model_key(corpus, recipe.teacher)
     return {
         "model": asdict(model),
         "versions": {
@@ -30,31 +36,30 @@ def model_facts(corpus: Run, model: ModelSpec, spec: TrainSpec, seed: int) -> di
             "encoder": _version(ENCODERS, model.encoder),
             "attention": _version(ATTENTIONS, model.attention),
             "training": VERSION,
+            **{term.name: TERMS[term.name].version for term in model.terms},
         },
-        "train": asdict(spec),
-        "seed": seed,
-        "upstream": {"corpus": corpus.key},
+        "train": asdict(recipe.train),
+        "seed": recipe.seed,
+        "upstream": upstream,
         "corpus_digest": corpus.digest,
     }
 
 
+def model_key(corpus: Run, recipe: Recipe) -> str:
+    return run_key("model", model_facts(corpus, recipe))
+
+
 def trained(
-    store: Store,
-    corpus: Run,
-    model: ModelSpec,
-    spec: TrainSpec,
-    seed: int,
-    machine: Machine,
-    progress: Progress = silent,
+    store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress: Progress = silent
 ) -> Run:
-    """The trained model as a run; resumes where a killed training stopped."""
-    facts = model_facts(corpus, model, spec, seed)
+    """The trained model as a run, its teacher before it; resumes a killed training."""
+    facts = model_facts(corpus, recipe)
     key = run_key("model", facts)
     if not store.has(key):
-        prepared = Prepared(corpus)
-        fresh = edited(build(model, prepared.vectors, prepared.classes, seed), model, seed)
-        scratch = store.scratch(key)
-        result = train(fresh, prepared, spec, seed, machine.device, scratch, progress)
+        teacher = None
+        if recipe.teacher is not None:
+            teacher = trained(store, corpus, recipe.teacher, machine, progress)
+        result = _train(store, corpus, recipe, machine, progress, teacher)
         with store.writing("model", facts) as run:
             weights = {name: t.cpu().contiguous() for name, t in result.model.state_dict().items()}
             save_file(weights, run.weights("weights"))
@@ -63,14 +68,22 @@ def trained(
     return store.open(key)
 
 
-def load_model(run: Run, corpus: Run, device: str) -> Family:
-    """A trained model, ready to be probed."""
-    prepared = Prepared(corpus)
-    spec = ModelSpec(**run.facts["model"])
-    fresh = build(spec, torch.zeros_like(prepared.vectors), prepared.classes, 0)
-    model = edited(fresh, spec, int(run.facts["seed"]))
-    model.load_state_dict(load_file(run.weights("weights")))
-    return model.to(device).eval()
+def _train(
+    store: Store,
+    corpus: Run,
+    recipe: Recipe,
+    machine: Machine,
+    progress: Progress,
+    teacher: Run | None,
+) -> Trained:
+    data, model, seed = Prepared(corpus), recipe.model, recipe.seed
+    frozen = model.train_edit == "frozen" and teacher is not None
+    given = weights_by_id(teacher, machine.device) if frozen and teacher else None
+    fresh = edited(build(model, data.vectors, data.classes, seed), model, seed, given)
+    aim = Aim(model.goal, model.terms, restored(teacher, machine.device) if teacher else None)
+    scratch = store.scratch(model_key(corpus, recipe))
+    shown = Blinded(data) if model.blind else data
+    return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, aim)
 
 
 def _version(catalogue: Catalogue, name: str) -> int:

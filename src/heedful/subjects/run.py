@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from safetensors.torch import load_file
 
 from heedful.corpora.normalise import normalise
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.sentences import sentence_numbers
 from heedful.corpora.tokenize import tokenizer
 from heedful.corpora.vocabulary import SPECIALS, Vocabulary
-from heedful.edits.edited import edited
+from heedful.edits.restored import restored
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
 from heedful.specs import UNKNOWN, ModelSpec
 from heedful.store import Run, Store
 from heedful.subjects.digest import weights_digest
@@ -72,7 +68,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     read = _documents(prepared, data, reading)
     _check_sides(run, read, pair)
     documents = replace(read, items=tuple(map(_on_trial, read.items)))
-    model = _load(run, prepared, loading)
+    model = restored(run, loading.best_device).to(loading.torch_dtype)
     vocabulary = _vocabulary(prepared)
     limit = LONGEST if loading.max_length is None else loading.max_length
     rows = _rows(documents, read, vocabulary, limit)
@@ -132,14 +128,6 @@ def _on_trial(document: Document) -> Document:
 def _spans(name: str, text: str) -> tuple[Span, ...]:
     tokens = next(tokenizer(name)([text]))
     return tuple(zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True))
-
-
-def _load(run: Run, prepared: Prepared, loading: Loading) -> Family:
-    spec = ModelSpec(**run.facts["model"])
-    fresh = build(spec, torch.zeros_like(prepared.vectors), prepared.classes, 0)
-    model = edited(fresh, spec, int(run.facts["seed"]))
-    model.load_state_dict(load_file(run.weights("weights")))
-    return model.to(device=loading.best_device, dtype=loading.torch_dtype).eval()
 
 
 def _vocabulary(prepared: Prepared) -> Vocabulary:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 import pandas as pd
 import torch
@@ -23,26 +23,16 @@ from heedful.models.family import Family
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
+from heedful.training.aim import Aim, Loss, loss_of
 from heedful.training.batches import bucketed
 from heedful.training.checkpoint import Progressed, load, save
-from heedful.training.objective import Objective, class_loss, target_loss
 from heedful.training.select import selector
+from heedful.training.term import Data
+from heedful.types import Batch
 
-SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood")
-VERSION = 1
+SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood", "loss")
+VERSION = 2
 """Goes up whenever the same spec and seed would give other weights."""
-
-
-class Data(Protocol):
-    """What training asks of a corpus."""
-
-    @property
-    def task(self) -> str: ...
-
-    @property
-    def classes(self) -> int: ...
-
-    def split(self, name: str) -> Split: ...
 
 
 @dataclass(frozen=True)
@@ -61,6 +51,7 @@ def train(
     device: str = "cpu",
     scratch: Path | None = None,
     progress: Progress = silent,
+    aim: Aim = Aim(),
 ) -> Trained:
     """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
     check(spec)
@@ -70,60 +61,61 @@ def train(
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
     done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
     data, dev = corpus.split("train"), corpus.split("dev")
-    lossy = _objective(corpus, spec)
-    score = selector(spec, corpus.task, corpus.classes)
+    lossy = loss_of(model, corpus, spec, aim)
+    score = selector(spec, corpus.task, corpus.classes, lossy)
     while done.epochs < spec.epochs and not _stopped(done, spec):
         started = time.perf_counter()
         steps = count(done.epochs * -(-len(data) // spec.batch_size) + 1)
-        step = _stepper(model, optimizer, accelerator, lossy, spec, steps)
+        step = _stepper(optimizer, accelerator, lossy, spec, steps)
         with _seeded(seed, done.epochs, device):
-            loss = _epoch(data, spec, seed, done.epochs, step, progress)
-        _record(done, model, loss, score(model.eval(), dev, device), started)
+            losses = _epoch(data, spec, seed, done.epochs, step, progress)
+            found = score(model.eval(), dev, device)
+        _record(done, model, losses, found, started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
     return Trained(model.eval(), pd.DataFrame(done.history))
 
 
+Step = Callable[[Batch], dict[str, float]]
+
+
 def _epoch(
-    data: Split,
-    spec: TrainSpec,
-    seed: int,
-    epoch: int,
-    step: Callable[[object], float],
-    progress: Progress,
-) -> float:
+    data: Split, spec: TrainSpec, seed: int, epoch: int, step: Step, progress: Progress
+) -> dict[str, float]:
+    """The mean loss, and of its parts where there are several."""
     batches = bucketed(data.lengths, spec.batch_size, seed, epoch)
-    total = 0.0
+    total: dict[str, float] = defaultdict(float)
     for number, index in enumerate(batches):
-        total += step(data.batch(index)) * len(index)
+        for name, value in step(data.batch(index)).items():
+            total[name] += value * len(index)
         progress(f"epoch {epoch + 1} of {spec.epochs}", number + 1, len(batches))
-    return total / len(data)
+    return {name: value / len(data) for name, value in total.items()}
 
 
 def _stepper(
-    model: Family,
     optimizer: torch.optim.Optimizer,
     accelerator: Accelerator,
-    lossy: Objective,
+    lossy: Loss,
     spec: TrainSpec,
     steps: Iterator[int],
-) -> Callable[..., float]:
-    model.train()
+) -> Step:
+    lossy.model.train()
 
-    def step(batch) -> float:  # type: ignore[no-untyped-def]
-        batch = batch.to(accelerator.device)
-        loss = lossy(model(batch), batch)
+    def step(batch: Batch) -> dict[str, float]:
+        loss, parts = lossy(batch.to(accelerator.device))
         if not torch.isfinite(loss):
             raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
         optimizer.zero_grad(set_to_none=True)
         accelerator.backward(loss)
         if spec.clip is not None:
-            accelerator.clip_grad_norm_(model.parameters(), spec.clip)
+            accelerator.clip_grad_norm_(lossy.model.parameters(), spec.clip)
+        rate = spec.learning_rate * _pace(next(steps), spec.warmup)
         for group in optimizer.param_groups:
-            group["lr"] = spec.learning_rate * _pace(next(steps), spec.warmup)
+            group["lr"] = rate
         optimizer.step()
-        return float(loss.detach())
+        more = parts if len(parts) > 1 else {}
+        return {name: float(part.detach()) for name, part in {"loss": loss, **more}.items()}
 
     return step
 
@@ -149,12 +141,14 @@ def _optimizer(model: Family, spec: TrainSpec) -> torch.optim.Optimizer:
     return torch.optim.Adam(groups, lr=spec.learning_rate, amsgrad=spec.amsgrad, fused=True)
 
 
-def _record(done: Progressed, model: Family, loss: float, score: float, started: float) -> None:
+def _record(
+    done: Progressed, model: Family, losses: dict[str, float], score: float, started: float
+) -> None:
     if math.isnan(score):  # it would beat no other, and the first epoch would be kept unsaid
         raise HeedfulError("the dev split has no such score: it needs examples of every class.")
     seconds = round(time.perf_counter() - started, 3)
     done.history.append(
-        {"epoch": done.epochs + 1, "loss": loss, "dev_score": score, "seconds": seconds}
+        {"epoch": done.epochs + 1, **losses, "dev_score": score, "seconds": seconds}
     )
     if score > done.best_score or not done.best:
         done.best_score = score
@@ -168,12 +162,6 @@ def _seeded(seed: int, epoch: int, device: str) -> Iterator[None]:
     with torch.random.fork_rng(devices):
         torch.manual_seed(stable_hash(seed, "epoch", epoch))
         yield
-
-
-def _objective(corpus: Data, spec: TrainSpec) -> Objective:
-    if corpus.task == "generation":
-        return target_loss(spec.smoothing)
-    return class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
 
 
 def _pace(step: int, warmup: int) -> float:

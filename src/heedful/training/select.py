@@ -11,6 +11,7 @@ from heedful.corpora.split import Split
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
 from heedful.specs import TrainSpec
+from heedful.training.aim import Loss
 from heedful.training.objective import target_steps
 from heedful.training.predict import predict
 from heedful.types import Model
@@ -19,7 +20,9 @@ Selector = Callable[[Model, Split, str], float]
 _BATCH = 64
 
 
-def selector(spec: TrainSpec, task: str, classes: int) -> Selector:
+def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
+    if spec.select == "loss":
+        return least(lossy)
     if task == "generation":
         return likelihood
     name = spec.select
@@ -50,3 +53,16 @@ def likelihood(model: Model, dev: Split, device: str) -> float:
     if not np.isfinite(total):
         raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
     return total / max(1, count)
+
+
+def least(lossy: Loss) -> Selector:
+    """The whole loss on the dev split, less being better."""
+
+    def score(model: Model, dev: Split, device: str) -> float:
+        total = 0.0
+        with torch.no_grad():
+            for places, batch in dev.batches(_BATCH):
+                total += float(lossy(batch.to(device))[0]) * len(places)
+        return -total / len(dev)
+
+    return score

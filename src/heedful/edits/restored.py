@@ -1,0 +1,63 @@
+"""A trained model back from the store, with whatever its attention was replaced by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from heedful.corpora.prepared import Prepared
+from heedful.edits.edited import edited
+from heedful.errors import HeedfulError
+from heedful.models.build import build
+from heedful.models.family import Family
+from heedful.specs import ModelSpec
+from heedful.store import Run, Store
+
+Given = Mapping[str, Tensor]
+"""Weights by example id, `[heads, queries, keys]`."""
+_TOKENS_AT_ONCE = 1 << 13
+
+
+def restored(run: Run, device: str = "cpu") -> Family:
+    """The model of a run, ready to be probed."""
+    store = Store(run.path.resolve().parent.parent)
+    corpus = Prepared(store.open(run.upstream["corpus"]))
+    spec = ModelSpec(**run.facts["model"])
+    fresh = build(spec, torch.zeros_like(corpus.vectors), corpus.classes, 0)
+    given = None
+    if spec.train_edit == "frozen":
+        given = weights_by_id(store.open(run.upstream["teacher"]), device)
+    model = edited(fresh, spec, int(run.facts["seed"]), given)
+    model.load_state_dict(load_file(run.weights("weights")))
+    return model.to(device).eval()
+
+
+@torch.no_grad()
+def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
+    """What a trained model attends to in every example of its corpus, at its main site."""
+    store = Store(teacher.path.resolve().parent.parent)
+    corpus = Prepared(store.open(teacher.upstream["corpus"]))
+    model = restored(teacher, device)
+    site = main_site(model)
+    found: dict[str, Tensor] = {}
+    for name in ("train", "dev", "test"):
+        for _, batch in corpus.split(name).batches(256, _TOKENS_AT_ONCE):
+            trace = model(batch.to(device))
+            weights, masks = trace.weights[site].cpu(), trace.masks[site].cpu()
+            for row, example in enumerate(batch.ids):
+                found[example] = weights[row][..., masks[row].any(0).any(0)].clone()
+    return found
+
+
+def main_site(model: Family) -> str:
+    """The name of the one attention that is shown."""
+    names = [site.name for site in model.sites if site.main]
+    if len(names) != 1:
+        raise HeedfulError(
+            f"a teacher needs one main attention, and this model has {len(names)}: choose "
+            f"another family."
+        )
+    return names[0]

@@ -1,0 +1,81 @@
+"""What a term of the loss is, and what it may be made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Protocol
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.corpora.split import Split
+from heedful.errors import HeedfulError
+from heedful.models.family import Family
+from heedful.types import Batch, Keep, SiteSpec, Trace
+
+
+class Data(Protocol):
+    """What training asks of a corpus."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def words(self) -> Sequence[str]: ...
+
+    @property
+    def vectors(self) -> Tensor: ...
+
+    def split(self, name: str) -> Split: ...
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a term may know besides the batch: the model that learns, what it learns from, and
+    its teacher, where it has one."""
+
+    model: Family
+    corpus: Data
+    teacher: Family | None = None
+
+
+Value = Callable[[Batch, Trace], Tensor]
+
+
+@dataclass(frozen=True)
+class Term:
+    """`value(batch, trace)` is one number, a mean over the batch's examples; `keep` says what
+    of a forward pass it looks at. Draws of its own come from torch's generator, which the
+    loop seeds."""
+
+    value: Value
+    keep: Keep = field(default_factory=Keep)
+
+
+def together(keeps: Sequence[Keep]) -> Keep:
+    """What all of them ask for."""
+    names = [each.name for each in fields(Keep)]
+    return Keep(**{name: any(getattr(keep, name) for keep in keeps) for name in names})
+
+
+def main_site(model: Family) -> SiteSpec:
+    """The one attention that is shown; terms are about no other."""
+    sites = [site for site in model.sites if site.main]
+    if len(sites) != 1:
+        raise HeedfulError(
+            f"a term of the loss is about one main attention, and this model has {len(sites)}: "
+            f"choose another family."
+        )
+    return sites[0]
+
+
+def attended_states(
+    model: Family, trace: Trace
+) -> tuple[Float[Tensor, "b k d"], Bool[Tensor, "b k"]]:
+    """The states the main attention mixes, with their gradients, and which of them it may see."""
+    site = main_site(model).name
+    return trace.states[site], trace.masks[site].any(1).any(1)
