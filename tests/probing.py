@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
+import torch
 
 from heedful.corpora.split import Split
 from heedful.models.one_sequence import OneSequence
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
+from heedful.randomness import stable_hash
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
-OTHERS = {"generation", "alignment", "several sites", "rationales"}
+OTHERS = {"generation", "alignment", "several sites", "rationales", "impermissible"}
 # What applies to a model of one sequence and one linear site, on classes without rationales.
+COMPARING = ("seeds", "guides", "frontier")
 FITTING = [name for name in PROBES if not OTHERS & set(PROBES[name].needs)]
 
 
 def evidence(model: Model, split: Split, batch_size: int = 64, seed: int = 5) -> Evidence:
-    return Evidence({"base": model}, split, seed, batch_size=batch_size)
+    return Evidence({"base": model}, split, seed, batch_size=batch_size, training=split)
 
 
 def find(
     name: str, model: Model, split: Split, batch_size: int = 64, seed: int = 5, **params: Any
 ) -> Findings:
-    findings: Findings = PROBES[name].make(evidence(model, split, batch_size, seed), **params)
+    seen = accompanied(evidence(model, split, batch_size, seed), name, **params)
+    findings: Findings = PROBES[name].make(seen, **params)
     return findings
+
+
+def accompanied(seen: Evidence, name: str, **params: Any) -> Evidence:
+    """With stand-ins for the other models of a probe that cannot do without them: the base's
+    weights, a little off, each by draws of its own."""
+    if name not in COMPARING:
+        return seen
+    others = {role: _another(seen.models["base"], role) for role in PROBES[name].roles(**params)}
+    return replace(seen, models={**seen.models, **others})
+
+
+def _another(model: Model, role: str) -> Model:
+    assert isinstance(model, torch.nn.Module)
+    other, draws = copy.deepcopy(model), torch.Generator().manual_seed(stable_hash(role))
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=draws)
+    return cast(Model, other)
 
 
 def table(findings: Findings, split: Split) -> pd.DataFrame:

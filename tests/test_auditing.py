@@ -829,3 +829,24 @@ def test_only_some_groups() -> None:
         found = audit(bert(), rows, spec, rationale_column="why")
         assert set(found.rows["measure"]) - {"special_mass", "tie_rate"} == measures, group
         assert found.verdict.decision == "INCONCLUSIVE"
+
+
+def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) -> None:
+    gate, softmax = (
+        trained(
+            store,
+            prepare(PLANTED, store),
+            Recipe(ModelSpec("average", attention, hidden=8), TrainSpec(epochs=1), 0),
+            Machine(),
+        )
+        for attention in ("gate", "additive")
+    )
+    spec = replace(MOVED, only=("interventions", "exclusivity"))
+    whole, found = (audit(each, spec=spec, n=4) for each in (softmax, gate))
+    needed = {"js_top", "tvd_best", "jsd_same_output", "jsd_entropy_matched", "reachable"}
+    assert needed <= set(whole.rows["measure"]) and not whole.facts["skipped"]
+    assert not needed & set(found.rows["measure"])
+    assert {"tvd", "tvd_permuted"} <= set(found.rows["measure"])
+    skipped = found.facts["skipped"]
+    assert set(skipped) == {"erasure of an item of attention", "exclusivity"}
+    assert all("this model has a gate" in why for why in skipped.values())

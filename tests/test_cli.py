@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,10 @@ import pytest
 from heedful.cli.main import main
 from heedful.cli.options import names, seeds
 from heedful.errors import HeedfulError
+from heedful.specs import ModelSpec
 from heedful.store import Store
+from heedful.studies import STUDIES
+from heedful.studies.jain2019 import STUDY
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -104,6 +108,25 @@ def test_dry_run_costs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert code == 0
     assert found["seconds"] > 0
     assert not any(key.startswith(("model", "probe")) for key in Store(tmp_path).keys())
+
+
+def test_a_dry_run_says_what_is_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEEDFUL_DATA", raising=False)
+    setting = replace(STUDY.settings[0], corpora=("sst", "planted"), models=(ModelSpec("average"),))
+    piece = replace(STUDIES["jain2019"], make=lambda: replace(STUDY, settings=(setting,)))
+    monkeypatch.setattr("heedful.studies.jain2019.PIECE", piece)
+    given = ["study", "jain2019", "--dry-run", "--limit", "40", "--store", tmp_path]
+    code, out, err = run(capsys, *given)
+    assert code == 0 and "1 cells" in out
+    assert "sst average-additive seed 0 is left out: no data folder was given" in err
+    code, out, _ = run(capsys, *given, "--json")
+    found = json.loads(out)
+    assert code == 0 and [each["title"] for each in found["cells"]] == [
+        "planted average-additive seed 0"
+    ]
+    assert list(found["left_out"]) == ["sst average-additive seed 0"]
 
 
 def test_doctor_works_without_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -307,6 +307,21 @@ def test_check_passes_fails_and_refuses(
     assert (code, out) == (2, "") and "was made with other settings" in err
 
 
+def test_operators_that_are_the_same_to_the_model_are_no_other_settings(
+    capsys: pytest.CaptureFixture[str], world: Path
+) -> None:
+    """A GPT-2 has no mask token: mask and unk are one operator."""
+    given = ["check", world / "gpt2", world / "good.csv", *LEAST, "--n", "2"]
+    given += ["--label-words", "1= good,0= bad", "--operators"]
+    code, _, err = run(capsys, *given, "delete,mask,unk", "--write-baseline", "base.json")
+    assert code == 0, err
+    for same in ("delete,mask,unk", "delete,mask"):
+        code, _, err = run(capsys, *given, same, "--baseline", "base.json")
+        assert code == 0, err
+    code, out, err = run(capsys, *given, "mask,zero", "--baseline", "base.json")
+    assert (code, out) == (2, "") and "was made with other settings" in err
+
+
 def test_check_takes_what_an_audit_takes(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     both = [inspect.signature(each).parameters for each in (audit_verb.audit, check_verb.check)]
     ours = {"out", "card", "budget", "seed_model", "dry_run"}
@@ -428,12 +443,22 @@ BAD: dict[str, tuple[list[str], str]] = {
     "negative seed": ([*AUDIT, "--seed", "-1"], "--seed"),
     "data dir missing": ([*AUDIT, "--data-dir", "none"], "--data-dir"),
     "a parameter of no corpus": (["audit", "WORLD/bert", "planted", "--param", "x=1"], "'x'"),
+    "a corpus for generation": (["audit", "WORLD/bert", "multi30k"], "is for generation"),
+    "a column of a corpus": (
+        ["audit", "WORLD/bert", "planted", "--cluster-column", "who"],
+        "leave cluster_column out",
+    ),
+    "a parameter of a table": ([*AUDIT, "--param", "seed=1"], "no parameter 'seed'"),
     "no such split": (["audit", "WORLD/bert", "planted", "--split", "best"], "unknown split"),
     "explain nothing": (["explain", "WORLD/bert", "  "], "the text is empty"),
     "explain no word": (["explain", "WORLD/bert", "\u200b"], "has a word in it"),
     "explain the unknown": ([*EXPLAIN, "--explanations", "magic"], "choose one of attention"),
     "explain no target": ([*EXPLAIN, "--target", "odds"], "unknown target"),
     "explain no layer": ([*EXPLAIN, "--explanations", "attention:layer=9"], "from 0 to 1"),
+    "explain one of a pair": (
+        [*EXPLAIN, "--pairs", "1"],
+        "pairs is 1: give 2 or more words, or 0.",
+    ),
     "explain an empty name": ([*EXPLAIN, "--explanations", "attention,,lrp"], "one comma"),
     "explain, no threads": ([*EXPLAIN, "--threads", "0"], "--threads is 0"),
     "check no number": ([*CHECK, "--at-least", "ranking"], "write property=number"),

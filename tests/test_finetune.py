@@ -32,9 +32,10 @@ from heedful.errors import HeedfulError
 from heedful.runner import finetune as runner
 from heedful.runner.finetune import FOLDER, Task, finetuned, task
 from heedful.runner.machine import Machine
-from heedful.specs import CorpusSpec, PrepareSpec
+from heedful.specs import CorpusSpec, PrepareSpec, TermSpec
 from heedful.store import Run, Store
 from heedful.store.pack import pack, unpack
+from heedful.subjects import open_subject, predicted
 from heedful.training import finetune as loop
 from heedful.training.finetune_data import encode, encode_splits
 from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
@@ -163,6 +164,17 @@ def test_the_folder_opens_and_predicts_the_same(made: tuple[Store, Run], raw: Ra
         )
 
 
+def test_it_is_tried_on_the_texts_it_was_tested_on(made: tuple[Store, Run]) -> None:
+    """By its run or its folder; the corpus's usual parameters would be another corpus."""
+    _, run = made
+    for source in (run, run.folder(FOLDER), str(run.folder(FOLDER))):
+        with open_subject(source, "planted", device="cpu") as subject:
+            names = [document.id for document in subject.documents]
+            assert names == run.table("predictions")["example"].tolist()
+            wanted = run.table("predictions")["predicted"].tolist()
+            assert predicted(subject).tolist() == wanted
+
+
 def test_the_same_seed_gives_the_same_bytes(whole: Run, small: Task, tmp_path: Path) -> None:
     torch.manual_seed(123)  # what was drawn before does not matter
     again = finetuned(Store(tmp_path), small, 0, MACHINE)
@@ -200,6 +212,18 @@ def test_a_killed_training_ends_like_one_that_was_not(
     columns = ["epoch", "loss", "dev_score"]
     assert resumed.table("history")[columns].equals(whole.table("history")[columns])
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_terms_make_another_model(whole: Run, small: Task, folder: Path, tmp_path: Path) -> None:
+    term = TermSpec("tying", 0.5, (("site", "encoder.layer.0.attention.self"),))
+    spec = replace(SPEC, epochs=1, terms=(term, TermSpec("diversity", 0.5)))
+    run = finetuned(Store(tmp_path), task(folder, small.corpus, spec, None), 0, MACHINE)
+    assert run.key != whole.key
+    assert [each["name"] for each in run.facts["train"]["terms"]] == ["tying", "diversity"]
+    history = run.table("history").iloc[0]
+    assert history["tying0.5"] == 0  # the only layer is given the embeddings themselves
+    assert history["loss"] == pytest.approx(history["goal"] + history["diversity0.5"])
+    assert "terms" not in whole.facts["train"]
 
 
 def test_finished_work_is_found(made: tuple[Store, Run], work: Task) -> None:

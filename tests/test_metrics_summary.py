@@ -22,6 +22,7 @@ def row(example: str, value: float, **other: object) -> dict[str, object]:
         "predicted": 0,
         "length": 5,
         "max_weight": 0.5,
+        "confidence": 0.9,
         "measure": "tau",
         "value": value,
     }
@@ -70,13 +71,18 @@ def test_a_measure_without_any_value_is_still_listed() -> None:
     assert (loo["n"], loo["undefined"]) == (0, 1) and math.isnan(loo["mean"])
 
 
-def test_groups_are_classes_and_quarters_of_length() -> None:
-    rows = [row(f"e{i:02}", float(i), length=10 + i, predicted=i % 3 * 5) for i in range(12)]
+def test_groups_are_classes_and_quarters_of_length_and_confidence() -> None:
+    rows = [
+        row(f"e{i:02}", float(i), length=10 + i, predicted=i % 3 * 5, confidence=1 - i / 30)
+        for i in range(12)
+    ]
     summary = summarise(table(*rows), seed=0)
     assert summary["group"].tolist() == [
         *("all", "class=0", "class=5", "class=10"),
         *("length=1", "length=2", "length=3", "length=4"),
+        *("confidence=1", "confidence=2", "confidence=3", "confidence=4"),
     ]
+    assert line(summary, "confidence=1")["mean"] == line(summary, "length=4")["mean"] == 10
     assert [line(summary, f"length={q}")["mean"] for q in (1, 2, 3, 4)] == [1.0, 4.0, 7.0, 10.0]
     assert line(summary, "class=5")["mean"] == (1 + 4 + 7 + 10) / 4
 

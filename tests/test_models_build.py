@@ -61,13 +61,17 @@ def test_dot_attention_starts_from_a_standard_normal_query() -> None:
 @pytest.mark.parametrize(
     ("spec", "classes", "message"),
     [
-        (ModelSpec(encoder="transformer"), 2, "average, bigru, bilstm, cnn, conv, lstm, none"),
+        (ModelSpec(encoder="transformer"), 2, "bilstm, cnn, conv, lstm, none, orthogonal"),
+        (ModelSpec(encoder="bilstm+glue"), 2, "wrapper of an encoder 'glue'.*concat, residual"),
+        (ModelSpec(encoder="glue+concat"), 2, "unknown encoder 'glue'"),
+        (ModelSpec(encoder="bilstm+"), 2, "wrapper of an encoder ''"),
         (ModelSpec(attention="sparse"), 2, "additive, dot"),
         (ModelSpec(layers=0), 2, "choose 1, 2 or 3"),
         (ModelSpec(layers=4), 2, "choose 1, 2 or 3"),
         (ModelSpec(sizes="huge"), 2, "code or paper"),
-        (ModelSpec(hidden=6), 2, "multiple of 4"),
-        (ModelSpec(hidden=0), 2, "multiple of 4"),
+        (ModelSpec(hidden=7), 2, "an even number from 4 to 4096"),
+        (ModelSpec(hidden=0), 2, "an even number from 4 to 4096"),
+        (ModelSpec("cnn", hidden=6), 2, "a multiple of the 4 kernels"),
         (ModelSpec(), 1, "at least two"),
     ],
 )

@@ -16,6 +16,8 @@ from heedful.corpora.prepared import Prepared
 from heedful.edits.custom import custom
 from heedful.edits.permute import permute
 from heedful.edits.uniform import uniform
+from heedful.measures.exclusivity import ExclusivityParams, exclusivity
+from heedful.metrics.jsd import jsd
 from heedful.models import ENCODERS
 from heedful.models.attention.dot import Dot
 from heedful.models.build import build
@@ -38,7 +40,12 @@ TEXTS: list[Sentences] = [
     [[11, 12], [13, 14, 15, 16]],
     [[17], [18], [19], [20, 21]],
 ]
-FAMILIES = [*((name, "additive") for name in ENCODERS), ("bilstm", "dot"), ("bigru", "gate")]
+FAMILIES = [
+    *((name, "additive") for name in ENCODERS),
+    ("bilstm", "dot"),
+    ("bigru", "gate"),
+    ("bigru", "sparsemax"),
+]
 
 
 def tiny(
@@ -136,6 +143,33 @@ def test_sites_and_shapes() -> None:
 def test_gates_at_both_levels() -> None:
     assert not any(site.normalised for site in tiny(attention="gate").sites)
     assert all(site.normalised for site in tiny(attention="dot").sites)
+
+
+def test_sentences_are_read_by_shares_that_sum_to_one() -> None:
+    """Also where their weights are gates."""
+    for attention in ("gate", "additive"):
+        trace = tiny(attention=attention)(batch_from(TEXTS), keep=EVERYTHING)
+        row = trace.weights["sentences"][:, 0, 0]
+        shares = trace.readers["words"]
+        torch.testing.assert_close(shares.sum(-1), torch.ones(4).double())
+        torch.testing.assert_close(shares * row.sum(-1, keepdim=True), row)
+    gone = {"sentences": custom(lambda call: torch.zeros_like(call.weights))}
+    trace = tiny(attention="gate")(batch_from(TEXTS), gone, EVERYTHING)
+    assert not trace.readers["words"].any()
+
+
+def test_the_search_sees_the_sentences_as_they_are_then() -> None:
+    """Other words change which sentence counts, and with it what a reader would see."""
+    model, batch = tiny(), batch_from(TEXTS)
+    old = model(batch, keep=EVERYTHING)
+    found = exclusivity(model, batch, ExclusivityParams(epsilon=0.2, steps=20))
+    new = model(batch, {"words": custom(lambda _: found.weights)}, EVERYTHING)
+    maps = [
+        torch.einsum("bs,bst->bt", trace.readers["words"], weights[:, 0])
+        for trace, weights in ((old, old.weights["words"]), (new, found.weights))
+    ]
+    assert (new.readers["words"] - old.readers["words"]).abs().max() > 0.01
+    torch.testing.assert_close(found.jsd, jsd(maps[1], maps[0]))
 
 
 SIZES = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=4), min_size=1, max_size=4)

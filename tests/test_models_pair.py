@@ -38,6 +38,8 @@ PARTS = [
     *((encoder, "additive", "query") for encoder in [*ENCODERS, "conditional"]),
     *((encoder, "dot", "context") for encoder in [*ENCODERS, "conditional"]),
     ("bilstm", "gate", "context"),
+    ("bilstm", "sparsemax", "query"),
+    ("bilstm", "entmax", "context"),
     ("conditional", "additive", "context"),
     ("bilstm", "dot", "query"),
 ]
@@ -316,7 +318,10 @@ def test_single_texts_are_refused() -> None:
         (ModelSpec(family="pair"), "context, query"),
         (ModelSpec("transformer", family="pair", decoder="query"), "conditional"),
         (ModelSpec("conditional"), "unknown encoder"),
-        (ModelSpec(attention="sparse", family="pair", decoder="query"), "additive, dot, gate"),
+        (
+            ModelSpec(attention="sparse", family="pair", decoder="query"),
+            "additive, dot, entmax, gate",
+        ),
         (ModelSpec(layers=4, family="pair", decoder="query"), "choose 1, 2 or 3"),
         (ModelSpec(decoder="query"), "one_sequence"),
     ],
@@ -328,7 +333,7 @@ def test_a_wrong_spec_is_named(spec: ModelSpec, message: str) -> None:
 
 def test_attention_by_name() -> None:
     assert not list(make_query_attention("dot", 4).parameters())
-    with pytest.raises(HeedfulError, match="additive, dot, gate"):
+    with pytest.raises(HeedfulError, match="additive, dot, entmax, gate"):
         make_query_attention("sparse", 4)
 
 

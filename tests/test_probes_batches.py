@@ -12,8 +12,12 @@ from probing import FITTING, LENGTHS, find, table
 from tiny import tiny_model, tiny_split
 
 PARAMS: dict[str, dict[str, Any]] = {
+    "extracted": {"epochs": 30},
     "adversarial": {"search_steps": 25, "search_candidates": 2, "k": 2},
     "substitution": {"resamples": 20},
+    "guides": {"resamples": 20},
+    "seeds": {"count": 3},
+    "frontier": {"weights": (0.0, 1.0), "labels": (1.0,)},
     "score": {"resamples": 20},
 }
 # What may jump where two tokens or two corners of the polytope are as good as tied.

@@ -15,6 +15,7 @@ from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.runner.fit import unfit
 from heedful.specs import ModelSpec
+from probing import accompanied
 from tiny_pairs import WIDTH, WORDS, rows_of, tiny_pairs, tiny_writer
 from translations import classified, side_of, tiny_translations, writing_evidence
 
@@ -24,13 +25,22 @@ SPECS = {
     "pair-query": ModelSpec("bilstm", hidden=8, family="pair", decoder="query"),
     "hierarchical": ModelSpec("bigru", hidden=8, family="hierarchical"),
     "gate": ModelSpec("bilstm", "gate", hidden=8),
+    "sparsemax": ModelSpec("bilstm", "sparsemax", hidden=8),
+    "hard": ModelSpec("bilstm", "hard", hidden=8),
 }
 WRITERS = ("additive", "prenorm")
 PARAMS: dict[str, dict[str, Any]] = {
+    "extracted": {"epochs": 30},
     "adversarial": {"search_steps": 2, "search_candidates": 2},
     "permutation": {"permutations": 5},
-    **{name: {"resamples": 5} for name in ("score", "substitution", "layers", "translation")},
+    **{
+        name: {"resamples": 5}
+        for name in ("score", "substitution", "layers", "translation", "guides")
+    },
     "alignment": {"resamples": 5},
+    "seeds": {"count": 2},
+    "frontier": {"weights": (0.0,), "labels": (1.0,)},
+    "mutual_information": {"resamples": 5},
 }
 LONG = ("adversarial", "layers", "substitution", "translation")
 CASES = [
@@ -53,11 +63,13 @@ def seen(family: str, batch_size: int) -> Evidence:
         rows = rows_of(tiny_pairs((4, 1, 6, 3, 5, 2), (1,) * 6), "a")
         split = type(split)(split.ids, split.labels, {"a": side_of(rows, sentences=3)})
     split = classified(split, CLASSES, candidates=family.startswith("pair"))
-    return Evidence({"base": model}, split, 5, batch_size=batch_size)
+    return Evidence({"base": model}, split, 5, batch_size=batch_size, training=split)
 
 
 def run(family: str, name: str, batch_size: int) -> Findings:
-    found: Findings = PROBES[name].make(seen(family, batch_size), **PARAMS.get(name, {}))
+    params = PARAMS.get(name, {})
+    evidence = accompanied(seen(family, batch_size), name, **params)
+    found: Findings = PROBES[name].make(evidence, **params)
     return found
 
 
@@ -81,6 +93,8 @@ def test_what_does_not_apply_is_told() -> None:
     assert skipped["pair-linear"] >= {"rationale", "layers", *writing}
     assert "correlation" in skipped["hierarchical"] and "layers" not in skipped["hierarchical"]
     assert skipped["gate"] >= {"erasure", "flips", "importance_sets", "adversarial"}
+    assert {"mutual_information", "token_probability"} <= skipped["hierarchical"]
+    assert "conicity" not in skipped["hierarchical"] and "conicity" in skipped["prenorm"]
     assert "score" in skipped["prenorm"] and "translation" not in skipped["prenorm"]
 
 

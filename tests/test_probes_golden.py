@@ -13,23 +13,35 @@ from probing import FITTING, LENGTHS, find
 from tiny import tiny_model, tiny_split
 
 PARAMS: dict[str, dict[str, Any]] = {
+    "extracted": {"epochs": 40, "sparsity": 0.2},
     "adversarial": {"search_steps": 20, "search_candidates": 2, "k": 2},
     "permutation": {"permutations": 11},
     "substitution": {"resamples": 20},
+    "guides": {"resamples": 20},
+    "seeds": {"count": 3},
+    "frontier": {"weights": (0.0, 1.0), "labels": (1.0,)},
     "score": {"resamples": 25},
 }
 
 # probe: (version, digest for two classes, digest for three)
 GOLDEN = {
-    "score": (1, "b25b1c49cf465063", "28bdc7b718543f91"),
-    "correlation": (1, "f22319af7603d91f", "aac7e27c4d7b1006"),
-    "permutation": (1, "984dba64f84ed65c", "c7163f7c3cfc4747"),
-    "adversarial": (1, "d15587de9fc09aae", "089cfcfe8d89b373"),
-    "reachability": (1, "7d767ff27c25c318", "fe765599c3728779"),
-    "erasure": (1, "f101f6efbafef00b", "8bf6de986389da96"),
-    "flips": (1, "4be9311accb6ce4c", "c2694b600a57ff2d"),
-    "importance_sets": (1, "2ace86415741f1ff", "9f671416bdd034c6"),
-    "substitution": (1, "bbd2b19ce709d98c", "6a01d528c65eb521"),
+    "score": (2, "07cbbcb0ed90b0a3", "ddf4bcacc80f02ff"),
+    "correlation": (2, "ed7d09964779ccae", "83984e4ac5ba76de"),
+    "permutation": (2, "f05fcc6ea1159620", "888e2dbb6399e1a6"),
+    "adversarial": (2, "c60880eb6047513d", "c4089a86527ef066"),
+    "reachability": (2, "1feb1e613a848fd7", "ebdd5685ed3e342b"),
+    "erasure": (2, "247a608c9c5c61c2", "65f960a322b850c5"),
+    "flips": (2, "1a9cfcb32ac73e88", "6a90bb0c3849bf6a"),
+    "importance_sets": (2, "853f23e087304164", "b0e02bd61343ae55"),
+    "substitution": (2, "1859ebb1e0c39ece", "acda995a68ff6708"),
+    "seeds": (1, "fc0e90896a805374", "d4b236c2ab727377"),
+    "guides": (1, "9c9772f194045639", "3cf76796165cd889"),
+    "frontier": (1, "90a410df5561c332", "7badd0fd254f51ff"),
+    "mutual_information": (1, "efda53aaa2a4356c", "443e54eeb7fdcc95"),
+    "token_probability": (1, "aa0484043ce7c573", "e1f71ae3151fdde5"),
+    "conicity": (1, "412a3381af83585b", "7d59f9be61b4e068"),
+    "parts_of_speech": (1, "b2e2461fbddbbb10", "694bb894e15167b8"),
+    "extracted": (1, "614301f76b695996", "96e72433b03f92c0"),
 }
 
 

@@ -21,7 +21,7 @@ from heedful.models.output import probabilities
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.outcomes import outcomes, written_texts
-from heedful.probes.substitution import CONDITIONS, replacing
+from heedful.probes.substitution import CONDITIONS, EDITS, replacing
 from heedful.specs import ModelSpec
 from probing import LENGTHS, evidence, find, table
 from reference import substitution as reference
@@ -73,9 +73,9 @@ def test_rows_say_what_is_right() -> None:
     rows, lines = table(found, split), measured(found)
     assert set(rows) == {
         "correct",
-        *(f"correct:{e}:infer" for e in ("uniform", "random", "permute")),
+        *(f"{m}:{e}:infer" for m in ("correct", "changed") for e in EDITS),
     }
-    for name in rows:
+    for name in rows.filter(like="correct"):
         score = lines.loc[name.replace("correct", "score"), "mean"]
         assert rows[name].mean() == pytest.approx(score)
 

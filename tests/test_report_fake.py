@@ -236,6 +236,7 @@ def _base(texts: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
             "label": texts["label"], "predicted": rng.integers(0, 2, len(texts)),
             "length": texts["starts_a"].map(len).to_numpy(),
             "max_weight": rng.beta(2, 2.5, len(texts)),
+            "confidence": np.linspace(0.5, 1, len(texts)),
         }
     )  # fmt: skip
 

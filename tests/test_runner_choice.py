@@ -107,3 +107,12 @@ def test_a_study_left_to_its_own_corpora_passes_over_those_that_are_not_there(
     assert "is left out: no data folder was given" in said[0]
     with pytest.raises(HeedfulError, match="no data folder was given"):
         run_study(grid(STUDY, [default_spec("sst")]), store, Machine())
+
+
+def test_what_is_left_out_names_the_run(tmp_path: Path) -> None:
+    """Else a second start would show the reasons of the first."""
+    store, empty = Store(tmp_path / "store"), tmp_path / "data"
+    runs = [run_study(grid(STUDY, data_dir=place), store, Machine()) for place in (None, empty)]
+    reasons = [run.table("skipped")["reason"] for run in runs]
+    assert reasons[0].str.contains("no data folder was given").all()
+    assert reasons[1].str.contains("is missing").all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import Adapter, open_subject, predicted
+from heedful.subjects import Adapter, open_subject, predicted, read_documents
 from heedful.subjects.document import Span
 from heedful.training.predict import predict
 from tiny import tiny_model
@@ -83,6 +84,46 @@ def test_new_texts_are_cut_as_the_corpus_was(tmp_path: Path, tokenizer: str) -> 
         assert [document.label for document in subject.documents] == split.labels.tolist()
 
 
+def cnn(folder: Path) -> CorpusSpec:
+    """Questions whose passages have different entities."""
+    for split in ("training", "validation", "test"):
+        for number in range(9):
+            path = folder / "cnn" / "questions" / split / f"{number}.question"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            names = [f"@entity{(number + i) % 5}" for i in range(2)]
+            parts = ("url", f"{names[0]} met {names[1]}", f"@placeholder saw {names[0]}", names[1])
+            path.write_text("\n\n".join([*parts, ""]), encoding="utf8")
+    return default_spec("cnn", vectors="random", min_df=1, tokenizer="whitespace", dimension=4)
+
+
+def test_only_candidates_can_be_the_answer(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    corpus = prepare(cnn(tmp_path), store, tmp_path)
+    spec = ModelSpec(hidden=8, family="pair", decoder="query")
+    run = trained(store, corpus, Recipe(spec, TrainSpec(epochs=1), 0), Machine())
+    split = Prepared(corpus).split("test")
+    candidates = split.candidates
+    assert candidates is not None and not candidates.all()
+    with open_subject(run) as subject:
+        batch = subject.encode(range(len(subject)))
+        assert batch.candidates is not None and torch.equal(batch.candidates, candidates)
+        assert (
+            predicted(subject).tolist() == predict(restored(run), split, "cpu").argmax(-1).tolist()
+        )
+        assert subject.rows[0].cut(2).candidates == subject.rows[0].candidates
+    read = read_documents("cnn", data_dir=tmp_path)
+    names = {document.id: document.candidates for document in subject.documents}
+    assert {document.id: document.candidates for document in read} == names
+
+
+def test_sub_words_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    spec = replace(PLANTED, prepare=replace(PLANTED.prepare, tokenizer="bpe", pieces=80))
+    run = train(Store(tmp_path), spec)
+    with pytest.raises(HeedfulError, match="reads sub-words"), open_subject(run):
+        pass
+
+
 def test_unknown_words_and_cut_texts_are_noted(run: Run) -> None:
     rows = [{"text": "zzz yyy xxx www", "label": "positive"}]
     with open_subject(run, rows, max_length=4, dtype="float64") as subject:
@@ -100,6 +141,9 @@ def test_what_is_no_model_of_ours_is_refused(store: Store, run: Run) -> None:
         ("model-0123", None, {"store": store}, "no run 'model-0123'"),
         (run, [{"text": "x", "label": "odd"}], {}, "data has 'odd', the model has 'negative'"),
         (run, [{"text": "x", "b": "y"}], {"text_b_column": "b"}, "reads one text"),
+        (run, None, {"params": {"seed": 3}}, "as it was prepared, has no parameter 'seed'"),
+        (run, "planted", {"params": {"seed": 3}}, "has no parameter 'seed': leave it"),
+        (run, None, {"cluster_column": "c"}, "leave cluster_column out"),
     ]
     for model, data, options, match in cases:
         with pytest.raises(HeedfulError, match=match), open_subject(model, data, **options):

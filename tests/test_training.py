@@ -19,6 +19,7 @@ from heedful.models.build import build
 from heedful.models.family import Family
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import loop
+from heedful.training.aim import Loss
 from heedful.training.batches import bucketed
 from heedful.training.checkpoint import Progressed, load, save
 from heedful.training.loop import Trained, train
@@ -202,7 +203,7 @@ def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[
     """The dev scores are given; the weights after each epoch are kept."""
     seen: list[dict[str, torch.Tensor]] = []
 
-    def selector(spec: TrainSpec, task: str, classes: int):  # type: ignore[no-untyped-def]
+    def selector(spec: TrainSpec, task: str, classes: int, loss: Loss):  # type: ignore[no-untyped-def]
         def score(model: Family, dev: object, device: str) -> float:
             seen.append({name: value.clone() for name, value in model.state_dict().items()})
             return scores[len(seen) - 1]
@@ -281,7 +282,7 @@ def test_a_loss_that_is_no_number_is_named(planted: Prepared) -> None:
         ({"learning_rate": math.nan}, "above 0"),
         ({"clip": 0.0}, "above 0"),
         ({"patience": 0}, "at least 1"),
-        ({"select": "loss"}, "likelihood, roc_auc"),
+        ({"select": "error"}, "likelihood, loss, roc_auc"),
     ],
 )
 def test_a_wrong_spec_is_named(planted: Prepared, change: dict, message: str) -> None:

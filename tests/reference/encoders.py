@@ -132,6 +132,46 @@ def none(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
     return x
 
 
+def orthogonal(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    """mohankumar2020, §3.2: of every state its part along the mean of the earlier ones is taken
+    away, and what is left goes on to the next step."""
+    for layer in range(layers):
+        states: list[Vector] = []
+        cell = [0.0] * (len(parameters[f"encoder.stack.{layer}.weight_hh_l0"]) // 4)
+        for token in x:
+            start = (states[-1] if states else [0.0] * len(cell), cell)
+            (state,), (_, cell) = lstm_walk(
+                parameters, f"encoder.stack.{layer}.", "l0", [token], start
+            )
+            states.append(less_its_share(state, states))
+        x = states
+    return x
+
+
+def less_its_share(state: Vector, earlier: list[Vector]) -> Vector:
+    """h − (hᵀm / mᵀm) m, m the mean of the earlier states; h itself where m is 0."""
+    if not earlier or not any(map(any, earlier)):
+        return state
+    mean = [math.fsum(column) / len(earlier) for column in zip(*earlier, strict=True)]
+    share = _dot(state, mean) / _dot(mean, mean)
+    return [h - share * m for h, m in zip(state, mean, strict=True)]
+
+
+def wrapped(parameters: Parameters, name: str, x: list[Vector], layers: int) -> list[Vector]:
+    """tutek2020: `base+concat` is [h; x], `base+residual` x + h; several are read from the left."""
+    base, *wrappers = name.split("+")
+    inner = "encoder." + "inner." * len(wrappers)
+    mine = {key.replace(inner, "encoder."): value for key, value in parameters.items()}
+    states = ENCODERS[base](mine, x, layers)
+    for wrapper in wrappers:
+        pairs = zip(states, x, strict=True)
+        if wrapper == "concat":
+            states = [h + e for h, e in pairs]
+        else:
+            states = [[a + b for a, b in zip(h, e, strict=True)] for h, e in pairs]
+    return states
+
+
 ENCODERS = {
     "lstm": lstm,
     "bilstm": bilstm,
@@ -140,6 +180,7 @@ ENCODERS = {
     "bigru": bigru,
     "conv": conv,
     "none": none,
+    "orthogonal": orthogonal,
 }
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from heedful.models.attention.weighting import SPARSEMAX, Weighting
+from reference.sparse import supported
+
 
 def embedding_gradient(
     model: nn.Module, tokens: list[int], label: int, detached: bool
@@ -16,8 +19,7 @@ def embedding_gradient(
     embedded = model.embedding(torch.tensor([tokens])).detach().requires_grad_()
     states = model.encoder(embedded, torch.tensor([len(tokens)])).states[0, 1:-1]
     scores = model.attention(states[None])[0]
-    gated = not model.attention.normalised
-    weights = 1 / (1 + torch.exp(-scores)) if gated else torch.softmax(scores, 0)
+    weights = weights_of(model.attention.weighting, scores)
     if detached:
         weights = weights.detach()
     context = torch.zeros_like(states[0])
@@ -26,6 +28,15 @@ def embedding_gradient(
     output = probability(model.decoder(context), label)
     (slope,) = torch.autograd.grad(output, embedded)
     return slope[0, 1:-1], embedded.detach()[0, 1:-1]
+
+
+def weights_of(weighting: Weighting, scores: Tensor) -> Tensor:
+    """With slopes: a sparsemax is a straight line as long as the same tokens stay."""
+    if weighting is SPARSEMAX:
+        kept = len(supported(scores.tolist()))
+        threshold = (scores.topk(kept).values.sum() - 1) / kept
+        return torch.relu(scores - threshold)
+    return torch.softmax(scores, 0) if weighting.normalised else 1 / (1 + torch.exp(-scores))
 
 
 def probability(logits: Tensor, label: int) -> Tensor:

@@ -10,7 +10,9 @@ import math
 from typing import Any
 
 from reference.encoders import ENCODERS
+from reference.sparse import entmax, sparsemax
 
+SPARSE = {"sparsemax": sparsemax, "entmax": entmax}
 Vector = list[float]
 Parameters = dict[str, Any]
 
@@ -32,6 +34,8 @@ def forward(
 def weights_of(parameters: Parameters, attention: str, states: list[Vector]) -> Vector:
     if attention == "gate":
         return gates(additive(parameters, states))
+    if attention in SPARSE:
+        return SPARSE[attention](additive(parameters, states))
     return softmax({"additive": additive, "dot": dot}[attention](parameters, states))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reference.encoders import ENCODERS, lstm_walk
 from reference.hierarchical import mixed
-from reference.one_text import gates, linear, softmax
+from reference.one_text import SPARSE, gates, linear, softmax
 
 Vector = list[float]
 Parameters = dict[str, Any]
@@ -29,7 +29,7 @@ def forward(
     states, query = encode(parameters, encoder, layers, x, y)
     states = states[1:-1]
     scores = [score(parameters, attention, state, query) for state in states]
-    weights = gates(scores) if attention == "gate" else softmax(scores)
+    weights = {"gate": gates, **SPARSE}.get(attention, softmax)(scores)
     context = mixed(weights, states)
     bias = parameters["decoder.final.bias"]
     if decoder == "context":
@@ -59,7 +59,7 @@ def encode(
 def last(encoder: str, states: list[Vector]) -> Vector:
     """What a recurrent encoder ends with, in each direction; else the mean over real tokens."""
     half = len(states[0]) // 2
-    if encoder == "lstm":
+    if encoder in ("lstm", "orthogonal"):
         return states[-1]
     if encoder in ("bilstm", "bigru"):
         return states[-1][:half] + states[0][half:]

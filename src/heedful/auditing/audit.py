@@ -34,7 +34,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 5
+VERSION = 6
 LOOKS = 4
 MANY_CLASSES = 1000
 

@@ -72,6 +72,8 @@ def explain(
     the top words of the first explanation are taken out together, to see them interact."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))
+    if pairs < 0 or pairs == 1:
+        raise HeedfulError(f"pairs is {pairs}: give 2 or more words, or 0.")
     names = names_in(explanations) if isinstance(explanations, str) else explanations
     wanted = [named(name) for name in names]
     pair = {} if text_b is None else {"text_b": text_b}
@@ -114,7 +116,7 @@ def _together(
     top: int,
 ) -> tuple[tuple[str, str, float], ...]:
     """The strongest first."""
-    if top < 2 or scores is None:
+    if not top or scores is None:
         return ()
     found = interactions(subject.model, batch, label, scores.abs(), TARGETS[target], top)
     words, surface = found.words[0].tolist(), subject.documents[0].surface

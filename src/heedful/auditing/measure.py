@@ -29,13 +29,15 @@ from heedful.measures.sensitivity import erasures, tvd_permuted
 from heedful.models.output import TARGETS, probabilities
 from heedful.randomness import stable_hash
 from heedful.removal.memory import Memory
-from heedful.saliency.attention import mass_outside
+from heedful.saliency.attention import main_site, mass_outside
 from heedful.saliency.prior import Prior
 from heedful.types import Batch, Model, Trace
 from heedful.words import word_mask
 
 HEALTH_SHARE = 4  # one text in so many is measured on the randomised model too
 GRID = Grid(points=5, single=16)
+ERASED, EXCLUSIVE = "erasure of an item of attention", "exclusivity"
+GATED = "it needs weights that sum to 1, and this model has a gate."
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Measurer:
         self.checked = checked
         self.wanted = [fitted(named(name), prior) for name in spec.mapped if name not in FLOORS]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
-        self.skipped: dict[str, str] = {}
+        self.normalised = main_site(model).normalised
+        self.skipped = {} if self.normalised else _not_of_gates(spec)
 
     def __call__(
         self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
@@ -87,7 +90,7 @@ class Measurer:
             self._erasure(table, self.model, batch, label, maps, "base")
         if "plausibility" in only and rationale is not None:
             self._plausibility(table, maps, rationale, mask, batch)
-        if "exclusivity" in only:
+        if "exclusivity" in only and self.normalised:
             exclusive(table, self.model, batch, trace, self.spec)
         if "erasure" in only and "health" in only:
             self._health(table, batch)
@@ -133,6 +136,11 @@ class Measurer:
                 table.add({"correct": after.predicted == batch.labels}, operator=name)
         moved = tvd_permuted(self.model, batch, self.spec.permutations, self.spec.seed, trace)
         table.add({"tvd_permuted": moved}, ATTENTION)
+        if self.normalised:
+            self._erased(table, batch, trace)
+
+    def _erased(self, table: Table, batch: Batch, trace: Trace) -> None:
+        """What the output does when one item gets no attention and the rest is renormalised."""
         items = erasures(self.model, batch, self.spec.seed, trace)
         for name, each in zip(("js", "tvd"), items, strict=True):
             found = {"top": each.top, "random": each.random, "best": each.best}
@@ -203,6 +211,11 @@ class Measurer:
             maps = {**found.maps, **floors(model, some, label, self.prior, self.random)}
             self._erasure(part, model, some, label, maps, "randomised")
         table.extend(part)
+
+
+def _not_of_gates(spec: AuditSpec) -> dict[str, str]:
+    groups = {"interventions": ERASED, "exclusivity": EXCLUSIVE}
+    return {name: GATED for group, name in groups.items() if group in spec.only}
 
 
 def health_texts(ids: Sequence[str], seed: int) -> frozenset[str]:

@@ -15,8 +15,12 @@ SAME = (
 def distinct_operators(model: Model, names: Sequence[str]) -> tuple[str, ...]:
     """Two names of one operator would agree with each other and decide as if they were two.
     The one name is `mask`, so that what was made by masking is known to be made by it."""
-    same = masks_with_unknown(model)
-    return tuple(dict.fromkeys("mask" if same and name == "unk" else name for name in names))
+    return merged(names) if masks_with_unknown(model) else tuple(dict.fromkeys(names))
+
+
+def merged(names: Sequence[str]) -> tuple[str, ...]:
+    """As a model has them to which a masked word is an unknown one."""
+    return tuple(dict.fromkeys("mask" if name == "unk" else name for name in names))
 
 
 def operator_notes(model: Model, names: Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,8 @@ def check(
     check_writable(files=(junit, write_baseline))
     old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
     found = run_audit(model, data, measured, subject).verdict
+    if baseline is not None and old is not None and old.facts["spec"] != found.facts["spec"]:
+        raise _made_otherwise(baseline)
     outcomes = compare(found, thresholds, old)
     if junit is not None:
         junit.write_text(as_junit(outcomes), encoding="utf8")
@@ -62,8 +65,10 @@ def check(
 
 
 def _baseline(path: Path, spec: AuditSpec) -> Verdict:
-    """Refused before anything is measured where its numbers were measured otherwise."""
+    """Refused before anything is measured where its numbers were measured otherwise, whatever
+    operators are the same to the model."""
     from heedful.auditing.audit import spec_digest
+    from heedful.auditing.operators import merged
     from heedful.verdict.verdict import Verdict
 
     if not path.is_file():
@@ -72,12 +77,17 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
         old = Verdict.from_json(path.read_text(encoding="utf8"))
     except UnicodeDecodeError as error:
         raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
-    if old.facts.get("spec", "") != spec_digest(spec):
-        raise HeedfulError(
-            f"the baseline {path} was made with other settings (such as --quick, --seed or "
-            f"--explanations): make it again with these."
-        )
+    possible = (spec, replace(spec, operators=merged(spec.operators)))
+    if old.facts.get("spec", "") not in map(spec_digest, possible):
+        raise _made_otherwise(path)
     return old
+
+
+def _made_otherwise(path: Path) -> HeedfulError:
+    return HeedfulError(
+        f"the baseline {path} was made with other settings (such as --quick, --seed or "
+        f"--explanations): make it again with these."
+    )
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:

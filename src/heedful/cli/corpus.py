@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
+from heedful.corpora.defaults import given_spec
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec
 
@@ -48,17 +48,14 @@ def corpus_spec(
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
     given = dict(parameter(text) for text in params or [])
-    for reserved in ("name", "params"):
-        if reserved in given:
-            raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
     if columns.text == columns.label:
         raise HeedfulError(f"text and label are both read from {columns.text!r}: name two columns.")
     if name in CORPORA and name != "file":
         if columns != FileColumns():
             raise HeedfulError(f"{name!r} is a named corpus: columns and files are for a file.")
-        spec = default_spec(name, **given)
+        spec = given_spec(name, given)
     elif Path(name).suffix or Path(name).exists():
-        spec = default_spec("file", params=_file_params(name, columns), **given)
+        spec = given_spec("file", given, _file_params(name, columns))
     else:
         raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
     return replace(spec, prepare=replace(spec.prepare, limit=limit)) if limit else spec

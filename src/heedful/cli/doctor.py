@@ -25,6 +25,7 @@ _PACKAGES = {
         ("typer", "typer"),
         ("rich", "rich"),
         ("jaxtyping", "jaxtyping"),
+        ("entmax", "entmax"),
     ),
     "text": (("spacy", "spacy"),),
     "report": (

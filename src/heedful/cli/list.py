@@ -41,15 +41,18 @@ def _catalogues() -> dict[str, Catalogue]:
     from heedful.corpora import CORPORA
     from heedful.edits import EDITS
     from heedful.metrics import METRICS
-    from heedful.models import ATTENTIONS, ENCODERS, FAMILIES
+    from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
     from heedful.probes import PROBES
     from heedful.removal import REMOVALS
     from heedful.report.figures import FIGURES
     from heedful.saliency import SALIENCIES
     from heedful.studies import STUDIES
+    from heedful.training.finetune_terms import STATE_TERMS
+    from heedful.training.terms import TERMS
 
-    models = (CORPORA, FAMILIES, ENCODERS, ATTENTIONS, EDITS, REMOVALS)
-    every = (*models, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
+    models = (CORPORA, FAMILIES, ENCODERS, WRAPPERS, ATTENTIONS, EDITS, REMOVALS)
+    trained = (TERMS, STATE_TERMS)
+    every = (*models, *trained, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
     return {catalogue.kind: catalogue for catalogue in every}
 
 

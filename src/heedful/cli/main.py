@@ -15,6 +15,7 @@ from heedful.cli.doctor import doctor
 from heedful.cli.explain import explain
 from heedful.cli.list import list_pieces
 from heedful.cli.prepare import prepare
+from heedful.cli.repair import repair
 from heedful.cli.report import report
 from heedful.cli.store import store
 from heedful.cli.study import study
@@ -38,6 +39,7 @@ app.command("compare")(compare)
 app.command("zoo")(zoo)
 app.command("prepare")(prepare)
 app.command("train")(train)
+app.command("repair")(repair)
 app.command("study")(study)
 app.command("report")(report)
 app.command("list")(list_pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +45,10 @@ def study(
     size: Annotated[
         str, typer.Option(help="full, or small: the study's own, printed, by corpus.")
     ] = "full",
-    seeds_: Annotated[str, typer.Option("--seeds", help="A count (3) or a list (0,7).")] = "1",
+    seeds_: Annotated[
+        str | None,
+        typer.Option("--seeds", help="A count (3) or a list (0,7) instead of the study's own."),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Instead of the paper's.")] = None,
     probes: Annotated[str | None, typer.Option(help="Only these probes, comma-separated.")] = None,
     param: Params = None,
@@ -74,7 +78,7 @@ def study(
         names(corpora, "--corpora") if corpora is not None else None,
         names(encoders, "--encoders") if encoders is not None else None,
         names(attention, "--attention") if attention is not None else None,
-        seeds(seeds_),
+        seeds(seeds_) if seeds_ is not None else None,
         check_data_dir(data_dir),
         _Options(
             layers,
@@ -121,7 +125,7 @@ def _plan(
     corpora: list[str] | None,
     encoders: list[str] | None,
     attentions: list[str] | None,
-    seeds: list[int],
+    seeds: list[int] | None,
     data_dir: Path | None,
     options: _Options,
 ) -> Grid:
@@ -159,25 +163,33 @@ def _limit(study: Study, corpus: str, options: _Options) -> int | None:
     limit = small.limit if options.limit is None else options.limit
     parts = [f"at most {limit:,} examples of a split"] if limit else []
     parts += [f"{small.epochs} epochs"] if small.epochs and options.epochs is None else []
+    parts += [f"{probe.name} with {_shown(probe.params)}" for probe in small.probes]
     say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
     return limit
+
+
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in params.items())
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
     from heedful.corpora.sources import MissingData
     from heedful.runner.cost import estimate
 
-    costs = []
+    costs, left_out = [], {}
     for cell in plan.cells:
         try:
             costs.append(estimate(plan, cell, store, machine))
         except MissingData as missing:
             if not plan.lenient:
                 raise
+            left_out[cell.title] = str(missing)
             say(f"{cell.title} is left out: {missing}")
     total = sum(cost.train_seconds + cost.probe_seconds for cost in costs)
     if as_json:
-        show_json("study", {"dry_run": True, "cells": [vars(c) for c in costs], "seconds": total})
+        cells = [vars(cost) for cost in costs]
+        found = {"dry_run": True, "cells": cells, "seconds": total, "left_out": left_out}
+        show_json("study", found)
         return
     for cost in costs:
         spent = f"train {duration(cost.train_seconds)}, probe {duration(cost.probe_seconds)}"
@@ -189,6 +201,7 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     from heedful.report.evidence import gather
     from heedful.report.formats import to_text
     from heedful.report.measured import measured
+    from heedful.report.readable import readable
     from heedful.report.summary import five_lines
     from heedful.report.tables import published_beside_measured
 
@@ -202,7 +215,11 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
         lines = five_lines(evidence)
         show_json("study", {"run": run.key, "summary": lines, "cells": records, "measured": found})
         return
-    show(to_text(table))
+    if len(table):
+        show(to_text(table))
+    else:  # a paper without published numbers has tables of its own
+        for one in readable(table, str(run.facts["piece"]), evidence):
+            show(f"{one.title}\n{to_text(one.table)}\n")
     for line in five_lines(evidence):
         show(line)
     show(f"run: {run.key}")

@@ -31,6 +31,7 @@ from heedful.cli.options import (
     seeds,
 )
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.cli.terms import TermParams, Terms, terms
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def train(
     precision: Annotated[
         str | None, typer.Option(help="Pretrained only: float32; on a GPU also tf32 or bf16.")
     ] = None,
+    term: Terms = None,
+    term_param: TermParams = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     text_column: TextColumn = "text",
@@ -135,18 +138,19 @@ def train(
     fine = _given(
         weight_decay=weight_decay, warmup=warmup, max_length=max_length, precision=precision
     )
+    beside = _given(terms=terms(term, term_param) or None)
     numbers = [seed] if seeds_ is None else seeds(seeds_)
     folder, where = check_data_dir(data_dir), machine(device, threads)
     if pretrained is None:
         _refuse(fine, "only --pretrained models have it")
-        plan = _plan(spec, scratch, chosen, numbers, folder)
+        plan = _plan(spec, {**scratch, **beside}, chosen, numbers, folder)
         _train(plan, open_store(store), where, dry_run, as_json)
     else:
         from heedful.runner.finetune import task
         from heedful.training.finetune_spec import FinetuneSpec
 
         _refuse(scratch, "a --pretrained model brings its own")
-        work = task(pretrained, spec, FinetuneSpec(**chosen, **fine), folder)
+        work = task(pretrained, spec, FinetuneSpec(**chosen, **fine, **beside), folder)
         _finetune(work, numbers, open_store(store), where, dry_run, as_json)
 
 

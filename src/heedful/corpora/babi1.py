@@ -19,6 +19,7 @@ PIECE = Piece(
     name="babi1",
     description="Stories and a question, one supporting fact: Where is a person?",
     make=read,
+    version=2,
     paper="jain2019",
     needs=("data",),
     kind="pair",

@@ -19,6 +19,7 @@ PIECE = Piece(
     name="babi2",
     description="Stories and a question, two supporting facts: Where is a thing?",
     make=read,
+    version=2,
     paper="jain2019",
     needs=("data",),
     kind="pair",

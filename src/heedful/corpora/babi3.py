@@ -19,6 +19,7 @@ PIECE = Piece(
     name="babi3",
     description="Stories and a question, three supporting facts: Where was a thing before?",
     make=read,
+    version=2,
     paper="jain2019",
     needs=("data",),
     kind="pair",

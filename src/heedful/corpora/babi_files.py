@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from heedful.corpora.example import Example, RawCorpus, Spans
@@ -31,9 +32,9 @@ def read_task(data_dir: Path | None, task: int) -> RawCorpus:
     rows = {split: read_rows(files[name], COLUMNS) for split, name in splits.items()}
     labels = class_names([row["answer"] for row in rows["train"]], splits["train"])
     examples = [
-        _example(row, f"babi{task}-{split}-{number:05d}", split, labels)
+        _example(row, f"babi{task}-{split}-{number:05d}", split, labels, story)
         for split in splits
-        for number, row in enumerate(rows[split])
+        for number, (row, story) in enumerate(zip(rows[split], _stories(rows[split]), strict=True))
     ]
     note = SUBSET if subset else ""
     return RawCorpus(labels, examples, digests(files), subset=subset, note=note)
@@ -47,13 +48,26 @@ def fact_spans(facts: list[str], chosen: list[int]) -> Spans:
     return [(starts[i], starts[i] + len(facts[i])) for i in sorted(set(chosen))]
 
 
-def _example(row: Row, name: str, split: str, labels: tuple[str, ...]) -> Example:
+def _stories(rows: list[Row]) -> Iterator[int]:
+    """The number of each question's story: a story goes on where all that was told before is
+    told again."""
+    story, told = -1, list[str]()
+    for row in rows:
+        if story < 0 or row["facts"][: len(told)] != told:
+            story += 1
+        told = row["facts"]
+        yield story
+
+
+def _example(row: Row, name: str, split: str, labels: tuple[str, ...], story: int) -> Example:
     facts, support = row["facts"], row["support"]
     if not all(0 <= fact < len(facts) for fact in support):
         raise HeedfulError(f"{name} is supported by a fact that is not there: get the file again.")
     texts = {"a": "\n".join(facts), "b": row["question"]}
     label = index_of(row["answer"], labels, split, int(name[-5:]) + 1)
-    return Example(name, split, texts, label, rationales={"a": fact_spans(facts, support)})
+    marks = {"a": fact_spans(facts, support)}
+    cluster = f"{name.rpartition('-')[0]}-story-{story:04d}"
+    return Example(name, split, texts, label, rationales=marks, cluster=cluster)
 
 
 def _find(data_dir: Path | None, task: int) -> tuple[dict[str, Path], bool]:

@@ -20,18 +20,31 @@ def default_spec(
     """The spec of a corpus with its paper's treatment.
 
     Overrides named like a field of `PrepareSpec` change the treatment, all others are the
-    corpus's own parameters. A parameter that shares a name with a field (`seed`) goes into
-    `params`.
+    corpus's own parameters. Where both have the name it is the corpus's own, and a `seed` is
+    of both; what `params` say of it counts more.
     """
-    known = {field.name for field in fields(PrepareSpec)}
-    prepare = {key: value for key, value in overrides.items() if key in known}
-    own = {key: value for key, value in overrides.items() if key not in known}
     defaults = default_prepare(name)
+    known = {field.name for field in fields(PrepareSpec)}
+    shared = known & set(inspect.signature(CORPORA[name].make).parameters)
+    treated = known - shared | {"seed"}
+    prepare = {key: value for key, value in overrides.items() if key in treated}
+    both = {key: value for key, value in overrides.items() if key in shared}
+    own = {key: value for key, value in overrides.items() if key not in known}
     for key, value in prepare.items():
         check_kind(key, value, getattr(defaults, key))
     treatment = replace(defaults, **prepare)
     _check_ranges(treatment)
-    return CorpusSpec(name, {**(params or {}), **own}, treatment)
+    return CorpusSpec(name, {**both, **(params or {}), **own}, treatment)
+
+
+def given_spec(
+    name: str, given: Mapping[str, Any], params: Mapping[str, Any] | None = None
+) -> CorpusSpec:
+    """The same from what a user wrote as name=value."""
+    for reserved in ("name", "params"):
+        if reserved in given:
+            raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
+    return default_spec(name, params, **given)
 
 
 def check_kind(name: str, value: Any, default: Any) -> None:

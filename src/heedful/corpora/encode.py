@@ -67,6 +67,8 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
     }
     if any(item.example.candidates is not None for item in items):
         columns["candidates"] = [_candidates(item.example) for item in items]
+    if any(item.example.cluster is not None for item in items):
+        columns["cluster"] = [item.example.cluster for item in items]
     if any(item.example.alignment is not None for item in items):
         columns["alignment"] = [_alignment(item) for item in items]
     for side in items[0].sides:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from heedful.corpora.example import Example, RawCorpus, Spans
 from heedful.corpora.labels import class_names, index_of, label_name
 from heedful.corpora.readers import Row, read_rows
 from heedful.corpora.sources import MissingData, digests
+from heedful.corpora.span_cells import ReadCell, impermissible_spans, rationale_spans
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -29,10 +29,11 @@ class Columns:
     id: str | None
     rationale: str | None
     text_b: str | None
+    impermissible: str | None = None
 
     def named(self) -> list[str]:
         names = (self.text, self.label, self.split, self.id, self.rationale, self.text_b)
-        return [name for name in names if name is not None]
+        return [name for name in (*names, self.impermissible) if name is not None]
 
 
 def read(
@@ -46,17 +47,24 @@ def read(
     id_column: str | None = None,
     rationale_column: str | None = None,
     text_b_column: str | None = None,
+    impermissible_column: str | None = None,
 ) -> RawCorpus:
     """`path` is the training file, or the only one; splits that are in no file and no
     `split_column` are cut by a hash of the id. With a `text_b_column` examples are pairs: the
     text is attended, the second one (a question, a hypothesis) asks. Rationales are of the
-    first."""
+    first, and so is what is impermissible: spans, or words."""
     if path is None:
         raise HeedfulError("the corpus `file` needs the parameter `path`: the file to read.")
     if split_column is not None and (dev is not None or test is not None):
         raise HeedfulError("give either a split_column or files for dev and test, not both.")
     columns = Columns(
-        text_column, label_column, split_column, id_column, rationale_column, text_b_column
+        text_column,
+        label_column,
+        split_column,
+        id_column,
+        rationale_column,
+        text_b_column,
+        impermissible_column,
     )
     files = _files({"path": path, "dev": dev, "test": test})
     rows = {role: read_rows(file, columns.named()) for role, file in files.items()}
@@ -68,7 +76,13 @@ def read(
         for role in files
         for number, row in enumerate(rows[role], 1)
     ]
+    _check_marks(examples, impermissible_column)
     return RawCorpus(labels, examples, digests({f"{r}/{f.name}": f for r, f in files.items()}))
+
+
+def _check_marks(examples: list[Example], column: str | None) -> None:
+    if column and not any(each.impermissible and each.impermissible["a"] for each in examples):
+        raise HeedfulError(f"the column {column!r} marks nothing in any text: fill some cells.")
 
 
 def _files(given: dict[str, str | None]) -> dict[str, Path]:
@@ -86,9 +100,24 @@ def _example(
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
     if split == "column":
         split = _split(row[str(columns.split)], file, number)
-    spans = _spans(row[columns.rationale], texts["a"], file, number) if columns.rationale else None
-    rationales = None if spans is None else {"a": spans}
-    return Example(_id(row, number, split, columns), split, texts, label, None, rationales)
+    return Example(
+        _id(row, number, split, columns),
+        split,
+        texts,
+        label,
+        rationales=_marked(row, columns.rationale, rationale_spans, texts["a"], file, number),
+        impermissible=_marked(
+            row, columns.impermissible, impermissible_spans, texts["a"], file, number
+        ),
+    )
+
+
+def _marked(
+    row: Row, column: str | None, read_cell: ReadCell, text: str, file: str, number: int
+) -> dict[str, Spans] | None:
+    """What a column marks of the first text; None where there is no column, or no mark."""
+    spans = read_cell(row[column], text, file, number) if column else None
+    return None if spans is None else {"a": spans}
 
 
 def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]:
@@ -113,26 +142,6 @@ def _split(value: Any, file: str, number: int) -> str:
         known = ", ".join(SPLIT_NAMES)
         raise HeedfulError(f"row {number} of {file} has the split {value!r}: use one of {known}.")
     return name
-
-
-def _spans(value: Any, text: str, file: str, number: int) -> Spans | None:
-    """[start, end) pairs, as a list or as its JSON; an empty cell means no rationale."""
-    if value is None or value == "":
-        return None
-    try:
-        pairs = json.loads(value) if isinstance(value, str) else value
-        spans = [(int(start), int(end)) for start, end in pairs]
-    except (TypeError, ValueError, RecursionError) as error:
-        raise HeedfulError(
-            f"row {number} of {file} has a rationale that is no list of [start, end) pairs."
-        ) from error
-    for start, end in spans:
-        if not 0 <= start < end <= len(text):
-            raise HeedfulError(
-                f"row {number} of {file} has the rationale span [{start}, {end}), "
-                f"its text has {len(text)} characters."
-            )
-    return spans
 
 
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=2)

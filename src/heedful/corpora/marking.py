@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heedful.corpora.example import Example
+from heedful.corpora.example import Example, Spans
 from heedful.errors import HeedfulError
 
 
@@ -16,10 +16,7 @@ def mark(examples: Sequence[Example], how: str) -> list[Example]:
         return list(examples)
     pattern = _pattern(how)
     marked = [
-        replace(
-            example,
-            impermissible={"a": [found.span() for found in pattern.finditer(example.texts["a"])]},
-        )
+        replace(example, impermissible={"a": found_in(example.texts["a"], pattern)})
         for example in examples
     ]
     if not any(example.impermissible and example.impermissible["a"] for example in marked):
@@ -29,13 +26,24 @@ def mark(examples: Sequence[Example], how: str) -> list[Example]:
     return marked
 
 
+def found_in(text: str, pattern: re.Pattern[str]) -> Spans:
+    """Where it matches; a match of nothing marks nothing."""
+    return [found.span() for found in pattern.finditer(text) if found.group()]
+
+
+def words_pattern(words: Sequence[str]) -> re.Pattern[str]:
+    """Whole words, in any case."""
+    every = "|".join(re.escape(word.strip()) for word in words)
+    return re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
+
+
 def _pattern(how: str) -> re.Pattern[str]:
     if len(how) > 2 and how[0] == how[-1] == "/":
         try:
             return re.compile(how[1:-1])
         except re.error as error:
             raise HeedfulError(f"the impermissible pattern {how} is none: {error}.") from error
-    words = [re.escape(word.strip()) for word in how.split(",") if word.strip()]
+    words = [word for word in how.split(",") if word.strip()]
     if not words:
         raise HeedfulError(f"the impermissible tokens {how!r} name no word.")
-    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)
+    return words_pattern(words)

@@ -68,6 +68,7 @@ class Split:
     sides: Mapping[str, Side]
     candidates: Tensor | None = None
     alignments: list[NDArray[np.int32] | None] | None = None
+    clusters: list[str | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -91,6 +92,7 @@ class Split:
             sides,
             None if self.candidates is None else self.candidates[rows],
             None if self.alignments is None else [self.alignments[i] for i in chosen],
+            None if self.clusters is None else [self.clusters[i] for i in chosen],
         )
 
     def batch(self, indices: Indices) -> Batch:
@@ -174,6 +176,7 @@ class Split:
             sides,
             _marked(list(rows["candidates"]), classes) if "candidates" in rows else None,
             _column(rows, "alignment"),
+            _column(rows, "cluster"),
         )
 
 

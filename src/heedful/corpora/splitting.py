@@ -17,20 +17,32 @@ def cut_splits(examples: Sequence[Example], spec: PrepareSpec) -> list[Example]:
     """Give every example a split.
 
     Examples without one are cut into test and train first; where there is no dev split, it
-    is `dev_fraction` of train. So 0.2 and 0.2 make 64/16/20.
+    is `dev_fraction` of train. So 0.2 and 0.2 make 64/16/20. A cluster stays together.
     """
     for name, fraction in (("dev", spec.dev_fraction), ("test", spec.test_fraction)):
         if not 0 <= fraction < 1:
             raise HeedfulError(f"{name}_fraction is {fraction}: give a number from 0 to below 1.")
     split = {example.id: example.split for example in examples}
-    loose = [name for name, where in split.items() if where == ""]
-    test = set(pick(loose, round(len(loose) * spec.test_fraction), spec.seed, "test"))
-    split.update({name: "test" if name in test else "train" for name in loose})
+    loose = [example for example in examples if example.split == ""]
+    test = set(_pick_whole(loose, spec.test_fraction, spec.seed, "test"))
+    split.update({each.id: "test" if each.id in test else "train" for each in loose})
     if "dev" not in split.values():
-        train = [name for name, where in split.items() if where == "train"]
-        dev = pick(train, round(len(train) * spec.dev_fraction), spec.seed, "dev")
-        split.update(dict.fromkeys(dev, "dev"))
+        train = [example for example in examples if split[example.id] == "train"]
+        split.update(dict.fromkeys(_pick_whole(train, spec.dev_fraction, spec.seed, "dev"), "dev"))
     return [replace(example, split=split[example.id]) for example in examples]
+
+
+def _pick_whole(examples: Sequence[Example], fraction: float, seed: int, purpose: str) -> list[str]:
+    """The ids of that share of the examples, or a little more: clusters are taken whole."""
+    members: dict[str, list[str]] = {}
+    for example in examples:
+        members.setdefault(example.cluster or example.id, []).append(example.id)
+    wanted, chosen = round(len(examples) * fraction), list[str]()
+    for cluster in pick(list(members), len(members), seed, purpose):
+        if len(chosen) >= wanted:
+            break
+        chosen += members[cluster]
+    return chosen
 
 
 def limit_splits(examples: Sequence[Example], spec: PrepareSpec) -> list[Example]:

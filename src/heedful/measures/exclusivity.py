@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.measures.replaced import base_trace, read_map, read_mask, reading, rerun
+from heedful.measures.replaced import base_trace, read_map, read_mask, reading, resumed
 from heedful.metrics.entropy import entropy
 from heedful.metrics.jsd import jsd
 from heedful.metrics.tvd import tvd
@@ -116,9 +116,9 @@ class _Trial:
     def measure(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """How far the map is, by how much the bounds are broken, how far the output moved."""
         put = weights.to(self.trace.weights[self.site.name].dtype)
-        after = rerun(self.model, self.batch, self.trace, self.site, put)
-        shown = one_map(read(put, reader(self.trace, self.site)))
-        output = tvd(after, probabilities(self.trace.logits))
+        after = resumed(self.model, self.batch, self.trace, self.site, put)
+        shown = one_map(read(put, reader(after, self.site)))
+        output = tvd(probabilities(after.logits), probabilities(self.trace.logits))
         broken = (output - self.params.epsilon).clamp_min(0)
         if self.params.entropy_within is not None:
             off = (entropy(shown) - self.entropy).abs()

@@ -7,6 +7,7 @@ model is resumed once for each.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -46,8 +47,17 @@ def rerun(
     model: Model, batch: Batch, trace: Trace, site: SiteSpec, weights: Float[Tensor, "b h q k"]
 ) -> Float[Tensor, "b c"]:
     """Class probabilities with these weights at the site; gradients flow to the weights."""
+    return probabilities(resumed(model, batch, trace, site, weights).logits)
+
+
+def resumed(
+    model: Model, batch: Batch, trace: Trace, site: SiteSpec, weights: Float[Tensor, "b h q k"]
+) -> Trace:
+    """What the model leaves with these weights at the site. Where a query counts for the
+    prediction by attention further on, it counts as that attention is now."""
     put = weights.to(trace.weights[site.name].dtype)
-    return probabilities(model.resume(batch, trace, {site.name: custom(lambda _: put)}).logits)
+    after = model.resume(batch, trace, {site.name: custom(lambda _: put)})
+    return replace(after, readers={**trace.readers, **after.readers})
 
 
 def outputs(

@@ -23,6 +23,15 @@ ENCODERS = Catalogue(
         "bigru": "heedful.models.encoders.bigru",
         "conv": "heedful.models.encoders.conv",
         "none": "heedful.models.encoders.none",
+        "orthogonal": "heedful.models.encoders.orthogonal",
+    },
+)
+
+WRAPPERS = Catalogue(
+    "wrapper",
+    {
+        "concat": "heedful.models.encoders.concat",
+        "residual": "heedful.models.encoders.residual",
     },
 )
 
@@ -32,5 +41,8 @@ ATTENTIONS = Catalogue(
         "additive": "heedful.models.attention.additive",
         "dot": "heedful.models.attention.dot",
         "gate": "heedful.models.attention.gate",
+        "sparsemax": "heedful.models.attention.sparsemax",
+        "entmax": "heedful.models.attention.entmax",
+        "hard": "heedful.models.attention.hard",
     },
 )

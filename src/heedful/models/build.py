@@ -10,6 +10,7 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import FAMILIES
+from heedful.models.encoders.widths import LEAST, MOST, possible
 from heedful.models.family import Family
 from heedful.specs import ModelSpec
 
@@ -33,7 +34,9 @@ def check(spec: ModelSpec) -> None:
     import_module(FAMILIES.modules[spec.family]).check(spec)
     if spec.sizes not in ("code", "paper"):
         raise HeedfulError(f"unknown sizes {spec.sizes!r}: choose code or paper.")
-    if spec.hidden is not None and (not 4 <= spec.hidden <= 4096 or spec.hidden % 4):
-        raise HeedfulError(f"--hidden is {spec.hidden}: give a multiple of 4 up to 4096.")
+    if spec.hidden is not None and not possible(spec.hidden):
+        raise HeedfulError(
+            f"--hidden is {spec.hidden}: give an even number from {LEAST} to {MOST}."
+        )
     if not 0 <= spec.dropout < 1:
         raise HeedfulError(f"--dropout is {spec.dropout}: give a number from 0 to below 1.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from torch import nn
 
+from heedful.models.attention.attention import Attention
 from heedful.specs import UNKNOWN
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
@@ -17,6 +18,11 @@ class Family(nn.Module, ABC):
     @property
     @abstractmethod
     def sites(self) -> tuple[SiteSpec, ...]: ...
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        """By site, the attentions that are pieces of the catalogue and make weights of states."""
+        return {}
 
     @property
     def fillers(self) -> Mapping[str, int]:

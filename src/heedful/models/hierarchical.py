@@ -8,6 +8,7 @@ the sentence's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -15,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
+from heedful.models.attention.attention import Attention
 from heedful.models.family import Family
 from heedful.models.level import Level, make_level
 from heedful.models.one_sequence import visible
@@ -60,6 +62,10 @@ class Hierarchical(Family):
     def sites(self) -> tuple[SiteSpec, ...]:
         levels = ((WORDS, self.words), (SENTENCES, self.sentences))
         return tuple(replace(site, normalised=own.attention.normalised) for site, own in levels)
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        return {WORDS.name: self.words.attention, SENTENCES.name: self.sentences.attention}
 
     def embed(self, batch: Batch) -> Embeddings:
         return {"a": self.embedding(batch.texts["a"].tokens).detach()}
@@ -113,7 +119,7 @@ class Hierarchical(Family):
         weights = self._edited(1, self.sentences.weights(states, mask), mask, batch, edits)
         context = torch.einsum("bs,bsd->bd", weights[:, 0, 0].to(states.dtype), states)
         name, row = SENTENCES.name, weights[:, 0, 0]
-        readers = {WORDS.name: row, name: row.new_ones(len(batch), 1)}
+        readers = {WORDS.name: self._shares(row), name: row.new_ones(len(batch), 1)}
         return Trace(
             logits=self.decoder(self.dropout(context)),
             weights={WORDS.name: before.weights[WORDS.name], name: weights},
@@ -123,6 +129,13 @@ class Hierarchical(Family):
             values={**before.values, name: states[:, None]} if keep.values else {},
             readers=readers if keep.readers else {},
         )
+
+    def _shares(self, row: Float[Tensor, "b s"]) -> Float[Tensor, "b s"]:
+        """How much each sentence counts; gates are brought to a sum of 1."""
+        if self.sentences.attention.normalised:
+            return row
+        total = row.sum(-1, keepdim=True)
+        return row / torch.where(total > 0, total, 1.0)
 
     def _edited(
         self, number: int, weights: Tensor, mask: Tensor, batch: Batch, edits: Edits

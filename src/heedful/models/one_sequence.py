@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import torch
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.attention.attention import TokenAttention
+from heedful.models.attention.attention import Attention, TokenAttention
 from heedful.models.encoders.encoder import Encoder, Encoding, Readout
 from heedful.models.family import Family
 from heedful.models.parts import (
@@ -21,6 +21,7 @@ from heedful.models.parts import (
     make_encoder,
     outputs,
 )
+from heedful.models.rerun_without import without_each
 from heedful.models.without import Base, logits_without
 from heedful.specs import ModelSpec
 from heedful.types import (
@@ -67,6 +68,10 @@ class OneSequence(Family):
     def sites(self) -> tuple[SiteSpec, ...]:
         return (replace(SITE, normalised=self.attention.normalised),)
 
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        return {SITE.name: self.attention}
+
     def embed(self, batch: Batch) -> Embeddings:
         return {"a": self.embedding(batch.texts["a"].tokens).detach()}
 
@@ -95,12 +100,15 @@ class OneSequence(Family):
 
     @torch.no_grad()
     def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        """Deletes each token of the text in turn, without starting anew each time."""
+        """Deletes each token of the text in turn, without starting anew each time where
+        weights are made of sums."""
+        if self.attention.weighting.power is None:
+            return without_each(lambda some: self(some).logits, batch)
         text = batch.texts["a"]
         encoding = trace.encoding if trace else None
         encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
         deletions = self.encoder.deletions(encoding, text.lengths, self._readout())
-        base = Base(*self._read(deletions.readouts), text.mask, self.attention.normalised)
+        base = Base(*self._read(deletions.readouts), text.mask, self.attention.weighting)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
         for examples, positions in self._deletions(text.mask):
             window = deletions.window(examples, positions)

@@ -8,6 +8,7 @@ attention removes the second text altogether; the `query` decoder sees the query
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
@@ -17,11 +18,11 @@ from torch import Tensor, nn
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import ENCODERS
-from heedful.models.attention.attention import QueryAttention
+from heedful.models.attention.attention import Attention, QueryAttention
 from heedful.models.candidates import among_candidates, token_candidates
 from heedful.models.family import Family
 from heedful.models.one_sequence import visible
-from heedful.models.pair_attention import make_query_attention
+from heedful.models.pair_attention import ATTENTIONS_FOR_QUERIES, make_query_attention
 from heedful.models.pair_conditional import Conditional
 from heedful.models.pair_decoder import DECODERS, PairDecoder
 from heedful.models.pair_encoder import Encoded, PairEncoder, Separate
@@ -66,6 +67,10 @@ class Pair(Family):
     def sites(self) -> tuple[SiteSpec, ...]:
         linear, normalised = self.decoder.linear, self.attention.normalised
         return (SiteSpec(NAME, "a", "tokens", linear, normalised=normalised),)
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        return {NAME: self.attention}
 
     def embed(self, batch: Batch) -> Embeddings:
         _check_pairs(batch)
@@ -146,6 +151,8 @@ def check(spec: ModelSpec) -> None:
     if spec.encoder not in ENCODERS:
         raise unknown_name("encoder of pairs", spec.encoder, [*ENCODERS, CONDITIONAL])
     check_parts(spec, tuple(DECODERS))
+    if spec.attention not in ATTENTIONS_FOR_QUERIES:
+        raise unknown_name("attention of pairs", spec.attention, list(ATTENTIONS_FOR_QUERIES))
 
 
 def _make_encoder(spec: ModelSpec, width: int) -> PairEncoder:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from heedful.errors import unknown_name
 from heedful.models.attention.attention import QueryAttention
+from heedful.models.attention.weighting import ENTMAX, SIGMOID, SOFTMAX, SPARSEMAX, Weighting
 
 WIDER = 5.0
 """Times PyTorch's default. A decoder that sees the attended text alone learns of the other one
@@ -20,8 +21,8 @@ stays at chance for epochs, or for ever."""
 class AdditiveQuery(QueryAttention):
     """v · tanh(W h + W_q q + b): jain2019's with a question, and Rocktäschel et al. 2016."""
 
-    def __init__(self, size: int, normalised: bool = True) -> None:
-        super().__init__(normalised)
+    def __init__(self, size: int, weighting: Weighting = SOFTMAX) -> None:
+        super().__init__(weighting)
         self.project = nn.Linear(size, size // 2)
         self.project_query = nn.Linear(size, size // 2, bias=False)
         self.score = nn.Linear(size // 2, 1, bias=False)
@@ -50,12 +51,15 @@ class DotQuery(QueryAttention):
         return torch.einsum("btd,bd->bt", states, query) / self.scale
 
 
+WEIGHTINGS = {"additive": SOFTMAX, "gate": SIGMOID, "sparsemax": SPARSEMAX, "entmax": ENTMAX}
+ATTENTIONS_FOR_QUERIES = (*WEIGHTINGS, "dot")
+"""`hard` is not among them: there each token is taken or left for its own sake."""
+
+
 def make_query_attention(name: str, size: int) -> QueryAttention:
     """The names are those of attention without a query."""
-    if name == "additive":
-        return AdditiveQuery(size)
-    if name == "gate":
-        return AdditiveQuery(size, normalised=False)
     if name == "dot":
         return DotQuery(size)
-    raise unknown_name("attention with a query", name, ["additive", "dot", "gate"])
+    if name not in WEIGHTINGS:
+        raise unknown_name("attention with a query", name, list(ATTENTIONS_FOR_QUERIES))
+    return AdditiveQuery(size, WEIGHTINGS[name])

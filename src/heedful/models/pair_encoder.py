@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from heedful.models.encoders.bigru import Gru
 from heedful.models.encoders.encoder import Encoder
+from heedful.models.encoders.orthogonal import Orthogonal
 from heedful.models.encoders.recurrent import Recurrent
 from heedful.models.one_sequence import visible
 from heedful.types import Text
@@ -69,6 +70,11 @@ def last_of_lstm(encoder: Recurrent, states: Tensor, text: Text) -> Tensor:
 @query_of.register
 def last_of_gru(encoder: Gru, states: Tensor, text: Text) -> Tensor:
     return last_states(states, text, True)
+
+
+@query_of.register
+def last_of_orthogonal(encoder: Orthogonal, states: Tensor, text: Text) -> Tensor:
+    return last_states(states, text, False)
 
 
 def last_states(

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import ATTENTIONS, ENCODERS
+from heedful.models import ATTENTIONS, ENCODERS, WRAPPERS
 from heedful.models.attention.attention import TokenAttention
 from heedful.models.encoders.encoder import Encoder
 from heedful.specs import ModelSpec
@@ -32,8 +32,18 @@ def embedded(
     return own.detach().requires_grad_() if leaf else own
 
 
+def encoder_parts(name: str) -> tuple[str, tuple[str, ...]]:
+    """`bilstm+residual+concat` is a bilstm in two wrappers, the first of them the innermost."""
+    base, *wrappers = name.split("+")
+    return base, tuple(wrappers)
+
+
 def make_encoder(spec: ModelSpec, width: int) -> Encoder:
-    encoder: Encoder = ENCODERS[spec.encoder].make(width, spec.layers, spec.sizes, spec.hidden)
+    """Every wrapper sees the same embeddings."""
+    base, wrappers = encoder_parts(spec.encoder)
+    encoder: Encoder = ENCODERS[base].make(width, spec.layers, spec.sizes, spec.hidden)
+    for wrapper in wrappers:
+        encoder = WRAPPERS[wrapper].make(encoder, width)
     return encoder
 
 
@@ -49,8 +59,12 @@ def outputs(classes: int) -> int:
 
 def check_parts(spec: ModelSpec, decoders: tuple[str, ...] = ("",)) -> None:
     """What families of one encoder and one attention have in common."""
-    if spec.encoder not in ENCODERS:
-        raise unknown_name("encoder", spec.encoder, list(ENCODERS))
+    base, wrappers = encoder_parts(spec.encoder)
+    if base not in ENCODERS:
+        raise unknown_name("encoder", base, list(ENCODERS))
+    for wrapper in wrappers:
+        if wrapper not in WRAPPERS:
+            raise unknown_name("wrapper of an encoder", wrapper, list(WRAPPERS))
     if spec.attention not in ATTENTIONS:
         raise unknown_name("attention", spec.attention, list(ATTENTIONS))
     if not 1 <= spec.layers <= 3:

@@ -3,7 +3,7 @@
 A softmax mixture is a ratio of two sums over tokens, a gated one is the first of them. Tokens
 outside the changed window enter through prefix and suffix sums, so a deletion costs the width
 of its window, not the length of the text. Sums are float64 and never a difference of larger
-sums.
+sums. Weights that no such sums make (sparse ones) are for `rerun_without`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.models.attention.weighting import SOFTMAX, Weighting
 from heedful.models.encoders.encoder import Window
 
 
 @dataclass(frozen=True)
 class Base:
-    """Scores and token logits of the whole texts; `normalised` says softmax, else gates."""
+    """Scores and token logits of the whole texts, and how weights are made of the scores: a
+    softmax or gates."""
 
     scores: Float[Tensor, "b t"]
     values: Float[Tensor, "b t c"]
     mask: Bool[Tensor, "b t"]
-    normalised: bool = True
+    weighting: Weighting = SOFTMAX
 
     @cached_property
     def top(self) -> Float[Tensor, " b"]:
-        """What powers are taken against; a gate needs nothing of the kind."""
-        return _masked(self.scores, self.mask).amax(-1)
+        """What powers are taken against: the largest score; for gates 0, which changes nothing."""
+        largest = _masked(self.scores, self.mask).amax(-1)
+        return largest if self.weighting.normalised else torch.zeros_like(largest)
 
     @cached_property
     def sums(self) -> tuple[Float[Tensor, "b s c1"], Float[Tensor, "b s c1"]]:
@@ -51,11 +54,12 @@ class Base:
         self, scores: Float[Tensor, "n w"], top: Float[Tensor, " n"]
     ) -> Float[Tensor, "n w"]:
         """A token's weight before anything is divided; 0 where a score is −∞."""
-        return (scores - top[:, None]).exp() if self.normalised else torch.sigmoid(scores)
+        assert self.weighting.power is not None
+        return self.weighting.power(scores - top[:, None])
 
     def mixed(self, sums: Float[Tensor, "n c1"]) -> Float[Tensor, "n c"]:
         """Σ power · value, for a softmax over Σ power."""
-        if not self.normalised:
+        if not self.weighting.normalised:
             return sums[..., :-1]
         return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
 
@@ -71,7 +75,7 @@ def logits_without(
     real = base.mask[examples[:, None], window.index.clamp_min(0)] & (window.index >= 0)
     scores = _masked(scores, real)
     top = base.top[examples]
-    if base.normalised and scores.shape[1]:
+    if base.weighting.normalised and scores.shape[1]:
         top = torch.maximum(top, scores.amax(-1))
     powers = base.powers(scores, top)[..., None]
     inside = torch.cat([powers * values, powers], -1).sum(1)

@@ -178,6 +178,7 @@ PIECE = Piece(
     name="adversarial",
     description="the furthest attention with the same output: exact, entropy-matched, searched",
     make=adversarial,
+    version=2,
     paper="jain2019",
     needs=("normalised",),
     measures={

@@ -112,6 +112,7 @@ PIECE = Piece(
     name="alignment",
     description="alignment error rate of cross-attention against gold alignments",
     make=alignment,
+    version=2,
     paper="och2003",
     needs=("generation", "alignment"),
     measures={

@@ -1,11 +1,14 @@
-"""Do attention and importance order the tokens alike? (jain2019, §4.1)"""
+"""Do attention and importance order the tokens alike? (jain2019, §4.1; mohankumar2020)"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from heedful.catalogue import Measure, Piece
+from heedful.errors import unknown_name
 from heedful.metrics.kendall import kendall_tau_b
 from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.top_k import top_k_overlap, top_k_tau
@@ -13,24 +16,41 @@ from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.saliency.embedding_gradient import differentiable
 from heedful.saliency.gradient_input import gradient_input
+from heedful.saliency.integrated_gradients import integrated
 from heedful.saliency.leave_one_out import leave_one_out
 from heedful.types import AttentionRows
 
 SIGNIFICANT = 0.05
+SHORT = {"gradient": "gradient", "leave_one_out": "loo", "integrated_gradients": "integrated"}
+"""What measures call each kind of importance."""
+ALSO = ("integrated_gradients",)
 
 
-def correlation(evidence: Evidence, k: int = 5) -> Findings:
-    """τ-b of attention with gradient × input (attention detached) and with leave-one-out."""
+def correlation(evidence: Evidence, k: int = 5, also: str | Sequence[str] = ()) -> Findings:
+    """τ-b of attention with gradient × input (attention detached) and with leave-one-out;
+    `also` with the magnitude of integrated gradients (attention not detached)."""
+    more = _more(also)
     collector = Collector(evidence.data.ids)
     for each in evidence.passes("correlation"):
-        importance = _importance(each)
+        importance, gap = _importance(each), {}
+        if more:
+            importance["integrated_gradients"], gap["gap_integrated"] = _integrated(each)
         for site in evidence.sites:
             view = each.rows(site)
             seen = {name: scores[view.example] for name, scores in importance.items()}
-            collector.add(each, site, view, _measures(view, seen, k))
+            gaps = {name: values[view.example] for name, values in gap.items()}
+            collector.add(each, site, view, _measures(view, seen, k) | gaps)
             maps = {"attention": view.weights, **seen}
             collector.add_maps(each, site, view, maps)
     return Findings(collector.rows(), collector.maps())
+
+
+def _more(also: str | Sequence[str]) -> tuple[str, ...]:
+    names = (also,) if isinstance(also, str) else tuple(also)
+    for name in names:
+        if name not in ALSO:
+            raise unknown_name("importance", name, list(ALSO))
+    return names
 
 
 def _importance(each: Pass) -> dict[str, Tensor]:
@@ -44,13 +64,18 @@ def _importance(each: Pass) -> dict[str, Tensor]:
     }
 
 
+def _integrated(each: Pass) -> tuple[Tensor, Tensor]:
+    """Magnitudes, as of the other two, and what their sum lacks to completeness."""
+    found = integrated(each.model, each.batch, each.predicted)
+    return found.scores.abs(), found.gap
+
+
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
     mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
     weights = tied_ranks(view.weights, mask, tolerance, own_scale=True)
-    gradient = tied_ranks(importance["gradient"], mask, tolerance)
-    loo = tied_ranks(importance["leave_one_out"], mask, tolerance)
+    ranks = {SHORT[name]: tied_ranks(s, mask, tolerance) for name, s in importance.items()}
     measures: dict[str, Tensor] = {}
-    for short, scores in (("gradient", gradient), ("loo", loo)):
+    for short, scores in ranks.items():
         tau = kendall_tau_b(weights, scores, mask)
         measures[f"tau_{short}"] = tau.tau
         measures[f"tau_{short}_significant"] = _significant(tau.p_value)
@@ -58,7 +83,7 @@ def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dic
         measures[f"tau_{short}_top{k}"] = top_k_tau(weights, scores, mask, k).tau
         measures[f"overlap_{short}_top{k}"] = top_k_overlap(weights, scores, mask, k)
         measures["ties_attention"] = tau.ties_x
-    measures["tau_gradient_loo"] = kendall_tau_b(gradient, loo, mask).tau
+    measures["tau_gradient_loo"] = kendall_tau_b(ranks["gradient"], ranks["loo"], mask).tau
     return measures
 
 
@@ -67,25 +92,38 @@ def _significant(p: Tensor) -> Tensor:
     return torch.where(p.isnan(), p, (p <= SIGNIFICANT).to(p.dtype))
 
 
+_OF = {
+    "gradient": "gradient × input",
+    "loo": "leave-one-out",
+    "integrated": "|integrated gradients|",
+}
+
+
+def _described(short: str) -> dict[str, Measure]:
+    """The measures of one kind of importance."""
+    return {
+        f"tau_{short}": Measure(f"τ-b of attention and {_OF[short]}", True, signed=True),
+        f"tau_{short}_significant": Measure("1 where p ≤ 0.05; mostly a measure of length"),
+        f"ties_{short}": Measure(f"share of tied pairs of {_OF[short]} scores"),
+        f"tau_{short}_top5": Measure("τ-b over the union of both top-5 sets", True, signed=True),
+        f"overlap_{short}_top5": Measure("share of the top 5 in common", True),
+    }
+
+
 PIECE = Piece(
     name="correlation",
     description="Kendall τ-b of attention with gradient × input and with leave-one-out",
     make=correlation,
+    version=2,
     paper="jain2019",
     needs=("tokens",),
     sites="sites over tokens of text a",
     measures={
-        "tau_gradient": Measure("τ-b of attention and gradient × input", True, signed=True),
-        "tau_loo": Measure("τ-b of attention and leave-one-out", True, signed=True),
+        **_described("gradient"),
+        **_described("loo"),
         "tau_gradient_loo": Measure("τ-b of the two importance measures", signed=True),
-        "tau_gradient_significant": Measure("1 where p ≤ 0.05; mostly a measure of length"),
-        "tau_loo_significant": Measure("1 where p ≤ 0.05; mostly a measure of length"),
         "ties_attention": Measure("share of tied pairs of attention weights"),
-        "ties_gradient": Measure("share of tied pairs of gradient scores"),
-        "ties_loo": Measure("share of tied pairs of leave-one-out scores"),
-        "tau_gradient_top5": Measure("τ-b over the union of both top-5 sets", True, signed=True),
-        "tau_loo_top5": Measure("τ-b over the union of both top-5 sets", True, signed=True),
-        "overlap_gradient_top5": Measure("share of the top 5 in common", True),
-        "overlap_loo_top5": Measure("share of the top 5 in common", True),
+        **_described("integrated"),
+        "gap_integrated": Measure("what integrated gradients lack to completeness", False),
     },
 )

@@ -32,7 +32,7 @@ def erasure(evidence: Evidence) -> Findings:
     """ΔJS = JS(p, q of the heaviest) − JS(p, q of a random other), and their weights'
     difference. Undefined for rows of one item."""
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("erasure"):
+    for each in evidence.resumable("erasure"):
         for site in evidence.sites:
             view = each.rows(site)
             found = erased(each, site, view, evidence.seed)
@@ -114,6 +114,7 @@ PIECE = Piece(
     name="erasure",
     description="change of the output without the heaviest item, and without a random other one",
     make=erasure,
+    version=2,
     paper="serrano2019",
     needs=("normalised",),
     measures={

@@ -53,7 +53,7 @@ class Pass:
         with torch.no_grad():
             keep = Keep(states=True, token_logits=True, readers=True)
             trace = self.model(self.batch, keep=keep)
-        return replace(self, trace=trace)
+        return replace(self, trace=replace(trace, step_logits=None))
 
 
 @dataclass
@@ -92,6 +92,13 @@ class Evidence:
             done += len(each.batch)
             self.progress(label, done, len(self.data))
 
+    def resumable(self, label: str) -> Iterator[Pass]:
+        """The same for probes that try other weights: where a site is not linear the model is
+        resumed, and texts whose states were too many to keep are encoded again."""
+        linear = all(site.linear for site in self.sites)
+        for each in self.passes(label):
+            yield each if linear else each.with_states()
+
     def batches(self, split: Split) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Of any split, with the places of their examples in it."""
         for places, batch in split.batches(self.batch_size, _TOKENS_AT_ONCE):
@@ -99,12 +106,10 @@ class Evidence:
 
     def _forward(self) -> Iterator[Pass]:
         model = self.models["base"]
-        needed = not all(site.linear for site in self.sites)
         kept = 0
         with torch.no_grad():
             for _, batch in self.batches(self.data):
-                states = needed or kept < _STATES_KEPT
-                keep = Keep(token_logits=True, states=states, readers=True)
+                keep = Keep(token_logits=True, states=kept < _STATES_KEPT, readers=True)
                 trace = model(batch, keep=keep)
                 kept += sum(states.numel() for states in trace.states.values())
                 # the steps of whole targets are as wide as the vocabulary, and nobody reads them

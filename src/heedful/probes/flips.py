@@ -16,7 +16,7 @@ def flips(evidence: Evidence) -> Findings:
     """A table of two by two, one cell a measure, so that means are its shares. The random
     item is the one of the probe `erasure`. Undefined for rows of one item."""
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("flips"):
+    for each in evidence.resumable("flips"):
         for site in evidence.sites:
             view = each.rows(site)
             collector.add(each, site, view, _cells(erased(each, site, view, evidence.seed)))
@@ -40,6 +40,7 @@ PIECE = Piece(
     name="flips",
     description="does erasing the heaviest item flip the decision, does erasing a random one",
     make=flips,
+    version=2,
     paper="serrano2019",
     needs=("normalised",),
     measures={

@@ -32,7 +32,7 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
     if most_steps < 1:
         raise HeedfulError("the probe 'importance_sets' needs most_steps of at least 1.")
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("importance_sets"):
+    for each in evidence.resumable("importance_sets"):
         for site in evidence.sites:
             for view in _parts(each, site, each.rows(site)):
                 found = _measures(each, site, view, evidence.seed, most_steps)
@@ -80,6 +80,7 @@ PIECE = Piece(
     name="importance_sets",
     description="items removed, by several rankings, until the decision flips",
     make=importance_sets,
+    version=2,
     paper="serrano2019",
     needs=("normalised",),
     measures={

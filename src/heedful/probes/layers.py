@@ -77,6 +77,7 @@ PIECE = Piece(
     name="layers",
     description="the output and the score as attention is permuted layer after layer",
     make=layers,
+    version=2,
     paper="vashishth2019",
     needs=("several sites",),
     measures={

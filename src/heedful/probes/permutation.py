@@ -25,7 +25,7 @@ def permutation(evidence: Evidence, permutations: int = 100) -> Findings:
     if permutations < 1:
         raise HeedfulError("the probe 'permutation' needs at least 1 permutation.")
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("permutation"):
+    for each in evidence.resumable("permutation"):
         for site in evidence.sites:
             view = each.rows(site)
             measures = _sampled(each, site, view, evidence.seed, permutations)
@@ -111,6 +111,7 @@ PIECE = Piece(
     name="permutation",
     description="change of the output under random permutations of the attention weights",
     make=permutation,
+    version=2,
     paper="jain2019",
     measures={
         "tvd_median": Measure("median TVD over the permutations", higher_is_better=True),

@@ -19,21 +19,21 @@ def rationale(evidence: Evidence) -> Findings:
     """Undefined where an example has no rationale. Even attention has `share_inside` of its
     mass there."""
     collector = Collector(evidence.data.ids)
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     for each in evidence.passes("rationale"):
-        inside = _inside(evidence, each, [place[example] for example in each.batch.ids])
+        inside = marked(evidence, each)
         for site in evidence.sites:
             view = each.rows(site)
             collector.add(each, site, view, _measures(view, inside[view.example]))
     return Findings(collector.rows())
 
 
-def _inside(evidence: Evidence, each: Pass, places: list[int]) -> Bool[Tensor, "b t"]:
-    """The marked tokens; a mark is there for each real token."""
+def marked(evidence: Evidence, each: Pass) -> Bool[Tensor, "b t"]:
+    """The tokens in a rationale; a mark is there for each real token."""
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
     real = each.batch.texts["a"].mask
-    marked = [evidence.data.rationale(place) for place in places]
     inside = torch.zeros_like(real)
-    for row, marks in enumerate(marked):
+    for row, example in enumerate(each.batch.ids):
+        marks = evidence.data.rationale(place[example])
         if marks is not None:
             inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
     return inside
@@ -52,6 +52,7 @@ PIECE = Piece(
     name="rationale",
     description="attention inside the rationales that the corpus marks",
     make=rationale,
+    version=2,
     needs=("tokens", "rationales"),
     measures={
         "mass_inside": Measure("share of attention on the rationale", True),

@@ -59,6 +59,7 @@ PIECE = Piece(
     name="score",
     description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
     make=score,
+    version=2,
     paper="jain2019",
     needs=("classes",),
     measures={

@@ -6,9 +6,16 @@ replacement (a role of its own) never had others.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from heedful.catalogue import Measure, Piece, Role
 from heedful.edits.build import build_edit
 from heedful.edits.edited import SEEDED
+from heedful.metrics.summary import summarise
 from heedful.models.generation.search import Search
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.outcomes import Outcomes, example_rows, outcomes
@@ -22,31 +29,48 @@ CONDITIONS = (*(f"{edit}:infer" for edit in EDITS), *(f"{edit}:train+infer" for 
 
 
 def substitution(
-    evidence: Evidence, metric: str = "accuracy", beam: int = 1, resamples: int = 1000
+    evidence: Evidence,
+    metric: str = "accuracy",
+    beam: int = 1,
+    resamples: int = 1000,
+    trained: bool = True,
 ) -> Findings:
     """`score` as it is, `score:<edit>:<when>` with attention replaced, `delta:…` the change.
 
     Classes are scored by `metric`, accuracy or f1, as a share; targets by BLEU, from 0 to 100.
+    Each example's `correct:…` less `correct` is `changed:…`, whose mean by length and confidence
+    says where attention is needed. Unless `trained`, no model is trained with the replacement.
     """
     search = Search(beam)
     base = outcomes(evidence, evidence.models["base"], None, metric, search)
-    found = _replaced(evidence, metric, search)
+    found = _replaced(evidence, metric, search, TRAINED if trained else ())
     lines = [base.line("score", evidence.seed, resamples)]
     for name, other in found.items():
         lines.append(other.line(f"score:{name}", evidence.seed, resamples))
         lines.append(other.line_against(base, f"delta:{name}", evidence.seed, resamples))
-    correct = {f"correct:{name}": other.correct for name, other in found.items()}
-    rows = example_rows(evidence, "substitution", {"correct": base.correct, **correct})
-    return Findings(rows, summary=score_table(lines, len(base.each)), notes={"score": base.metric})
+    rows = example_rows(evidence, "substitution", _by_example(base, found))
+    parts = [score_table(lines, len(base.each)), summarise(rows, evidence.seed)]
+    summary = pd.concat(parts, ignore_index=True)
+    return Findings(rows, summary=summary, notes={"score": base.metric})
 
 
-def _replaced(evidence: Evidence, metric: str, search: Search) -> dict[str, Outcomes]:
+def _by_example(base: Outcomes, found: dict[str, Outcomes]) -> dict[str, NDArray[np.float64]]:
+    measures = {"correct": base.correct}
+    for name, other in found.items():
+        measures[f"correct:{name}"] = other.correct
+        measures[f"changed:{name}"] = other.correct - base.correct
+    return measures
+
+
+def _replaced(
+    evidence: Evidence, metric: str, search: Search, roles: tuple[str, ...]
+) -> dict[str, Outcomes]:
     found = {}
     for edit in EDITS:
         edits = replacing(evidence, edit)
         base = evidence.models["base"]
         found[f"{edit}:infer"] = outcomes(evidence, base, edits, metric, search)
-    for role in TRAINED:
+    for role in roles:
         if role in evidence.models:
             model = evidence.models[role]
             found[f"{role}:train+infer"] = outcomes(evidence, model, None, metric, search)
@@ -61,12 +85,18 @@ def replacing(evidence: Evidence, edit: str) -> Edits:
     return {site.name: made for site in evidence.models["base"].sites}
 
 
+def roles(trained: bool = True, **params: Any) -> dict[str, Role]:
+    """The models that were trained with each replacement."""
+    return {edit: Role({"train_edit": edit}) for edit in TRAINED} if trained else {}
+
+
 PIECE = Piece(
     name="substitution",
     description="change of the task score under uniform, random or permuted attention",
     make=substitution,
+    version=2,
     paper="vashishth2019",
-    roles=lambda **params: {edit: Role({"train_edit": edit}) for edit in TRAINED},
+    roles=roles,
     measures={
         "score": Measure("the task's score: accuracy or F1 (shares), or BLEU", True),
         "correct": Measure("1 where the decision (or a target's next word) is right", True),
@@ -76,5 +106,9 @@ PIECE = Piece(
             for name in CONDITIONS
         },
         **{f"correct:{name}": Measure(f"1 where right, attention {name}") for name in CONDITIONS},
+        **{
+            f"changed:{name}": Measure(f"correct:{name} less correct", signed=True)
+            for name in CONDITIONS
+        },
     },
 )

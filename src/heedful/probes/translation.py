@@ -64,6 +64,7 @@ PIECE = Piece(
     name="translation",
     description="BLEU of what the model writes; perplexity and token accuracy of given targets",
     make=translation,
+    version=2,
     paper="vashishth2019",
     needs=("generation",),
     measures={

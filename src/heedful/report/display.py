@@ -25,7 +25,12 @@ NAMES = {
     "flip_percent:top_only": "only the heaviest flips",
     "flip_percent:random_only": "only the random one flips",
     "flip_percent:neither": "neither flips",
+    "mutual_information:most_frequent": "mutual information, most frequent words, nats",
+    "mutual_information:random_sample": "mutual information, sampled words, nats",
+    "token_probability": "probability by one token",
 }
+FINE = ("mutual_information", "token_probability")
+"""Metrics that are neither per cent nor points: one decimal would hide what they say."""
 
 
 def visible(text: str) -> str:
@@ -108,15 +113,16 @@ def correlations(frame: pd.DataFrame, metric: str, evidence: Evidence) -> pd.Dat
 def beside(frame: pd.DataFrame, table: str) -> pd.DataFrame:
     """Any table for reading: one number a line, in the paper's unit."""
     lines = frame[frame["table"] == table]
+    digits = 3 if lines["metric"].str.startswith(FINE).any() else 1
     return pd.DataFrame(
         {
             "Data": lines["dataset"],
             "Model": lines["model"],
             "Number": lines["metric"].map(metric_name),
-            "Paper": _pairs(lines, "published_paper", "published_paper_sd", 1),
-            "Measured": [number(value, 1) or "undefined" for value in lines["measured"]],
-            "95% interval": _intervals(lines, 1),
-            "Difference": [number(value, 1, signed=True) for value in lines["difference"]],
+            "Paper": _pairs(lines, "published_paper", "published_paper_sd", digits),
+            "Measured": [number(value, digits) or "undefined" for value in lines["measured"]],
+            "95% interval": _intervals(lines, digits),
+            "Difference": [number(value, digits, signed=True) for value in lines["difference"]],
             "Seeds": lines["seeds"].astype(str),
             "Note": _notes(lines),
         }

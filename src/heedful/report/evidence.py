@@ -56,18 +56,31 @@ class Evidence:
         return pd.DataFrame(rows[rows["measure"].isin(list(measures))]) if len(rows) else rows
 
     def corpus_report(self, corpus_run: str) -> dict[str, Any]:
-        """What preparing the corpus reported; empty where the corpus was not carried along."""
-        if not corpus_run or not self.store.has(corpus_run):
-            return {}
-        run = self.store.open(corpus_run)
-        report: dict[str, Any] = run.json("report") if run.has("report.json") else {}
-        return report
+        """What preparing the corpus reported; empty where nothing of it was carried along."""
+        if corpus_run and self.store.has(corpus_run):
+            run = self.store.open(corpus_run)
+            return dict(run.json("report")) if run.has("report.json") else {}
+        return dict(self._carried("corpora").get(corpus_run, {}))
 
-    def model_specs(self, corpus: str) -> list[dict[str, Any]]:
-        """The specs of the models on a corpus, of those that were carried along."""
-        keys = self.cells.loc[self.cells["corpus"] == corpus, "model_run"].unique()
-        runs = [self.store.open(str(key)) for key in keys if key and self.store.has(str(key))]
-        return [dict(run.facts["model"]) for run in runs if "model" in run.facts]
+    def model_specs(self, corpus: str, label: str | None = None) -> list[dict[str, Any]]:
+        """The specs of the models on a corpus (under one label), where they are known."""
+        chosen = self.cells["corpus"] == corpus
+        if label is not None:
+            chosen &= self.cells["label"] == label
+        keys = self.cells.loc[chosen, "model_run"].unique()
+        facts = [self.model_facts(str(key)) for key in keys if key]
+        return [dict(each["model"]) for each in facts if "model" in each]
+
+    def model_facts(self, model_run: str) -> dict[str, Any]:
+        """What made a model; empty where nothing of it was carried along."""
+        if self.store.has(model_run):
+            return dict(self.store.open(model_run).facts)
+        return dict(self._carried("models").get(model_run, {}))
+
+    def _carried(self, what: str) -> dict[str, Any]:
+        """What studies say of the corpora or models that stand behind their rows."""
+        runs = [run for run in self.runs if run.kind == "study" and run.has("upstream.json")]
+        return {key: about for run in runs for key, about in run.json("upstream")[what].items()}
 
     def params(self, corpus: str, label: str, probe: str) -> dict[str, Any]:
         """The parameters that a probe was given on a model; seeds share them."""

@@ -65,6 +65,12 @@ LIMITS = (
         "neither isolates a layer.",
     ),
     Limit(
+        frozenset({"detector"}),
+        "A flag is about the tokens that were named",
+        "It compares attention and importance on those tokens only, and says that attention hides "
+        "what the model relies on, not that somebody meant it to.",
+    ),
+    Limit(
         frozenset(),
         "Intervals",
         "With one seed they are bootstrap intervals over texts and say nothing about another "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from heedful.studies.study import Study
 class Place:
     """A model on a corpus. `asked` and `named` are the dataset and the model looked up in the
     paper, `like` the datasets whose metrics it gets, `score` what its changes are of, and
-    `signature` how BLEU was computed."""
+    `said` what belongs to some metrics only: how BLEU was computed, from how many vectors."""
 
     corpus: str
     label: str
@@ -27,7 +28,7 @@ class Place:
     score: str
     substitute: bool
     note: str
-    signature: str
+    said: tuple[tuple[str, str], ...]
 
     @property
     def model(self) -> str:
@@ -62,6 +63,8 @@ def _place(
     instead = str(report.get("stands_for") or "")
     asked = instead if instead in paper.datasets else dataset_name(corpus)
     inside = frozenset({asked}) & paper.datasets
+    sizes = _sizes(evidence, report, corpus, label) if study and study.sized else ""
+    notes = (_subset(report), _instead(instead), sizes)
     return Place(
         corpus=corpus,
         label=label,
@@ -70,8 +73,12 @@ def _place(
         like=inside or _alike(evidence, study, paper, corpus),
         score=_score(evidence, report, corpus, label),
         substitute=bool(instead),
-        note="; ".join(part for part in (_subset(report), _instead(instead)) if part),
-        signature=evidence.notes(corpus, label, "translation").get("bleu", ""),
+        note="; ".join(part for part in notes if part),
+        said=(
+            ("bleu", evidence.notes(corpus, label, "translation").get("bleu", "")),
+            ("token_probability", "texts read right only"),
+            *_vectors(evidence, corpus, label),
+        ),
     )
 
 
@@ -108,6 +115,27 @@ def _subset(report: dict[str, Any]) -> str:
         for count in report["filters"]
     )
     return SUBSET if report.get("subset") or limited else ""
+
+
+def _sizes(evidence: Evidence, report: dict[str, Any], corpus: str, label: str) -> str:
+    """How wide the vectors are, and the encoder in each direction."""
+    widths = {spec["hidden"] for spec in evidence.model_specs(corpus, label) if spec.get("hidden")}
+    if not widths or "dimension" not in report:
+        return ""
+    hidden = ", ".join(str(width) for width in sorted(widths))
+    return f"{report['dimension']}-d vectors, {hidden} per direction"
+
+
+def _vectors(evidence: Evidence, corpus: str, label: str) -> Iterator[tuple[str, str]]:
+    """What mutual information was counted on; over several seeds, on average."""
+    lines = evidence.together
+    chosen = (lines["corpus"] == corpus) & (lines["model"] == label)
+    means = lines[chosen & (lines["probe"] == "mutual_information")].set_index("measure")["mean"]
+    for metric, (probe, measure) in METRICS.items():
+        if probe == "mutual_information" and measure in means.index:
+            way = measure.partition(":")[2]
+            vectors, clusters = (means[f"{name}:{way}"] for name in ("vectors", "clusters"))
+            yield metric, f"{vectors:,.0f} vectors, {clusters:,.0f} clusters"
 
 
 def _instead(name: str) -> str:

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from heedful.report import four_tests
 from heedful.report.display import beside, correlations, decoders, scores
 from heedful.report.evidence import Evidence
+from heedful.report.information import CAPTION as INFORMATION
+from heedful.report.information import information
+from heedful.report.quarters import CAPTION as QUARTERS
+from heedful.report.quarters import quarters
 
 TAU = (
     "Mean τ ± standard deviation between texts, by predicted class; “− paper” is measured minus "
@@ -23,6 +28,19 @@ TITLES = {
     ("vashishth2019", "1"): "one text, attention replaced",
     ("vashishth2019", "2"): "two texts, attention replaced",
     ("vashishth2019", "3"): "generation, attention replaced",
+    ("tutek2020", "1"): "F1, and its change with attention replaced",
+    ("tutek2020", "2"): "mutual information of words and states",
+    ("tutek2020", "3"): "the predicted class by one token alone",
+}
+CAPTIONS = {
+    (
+        "tutek2020",
+        "2",
+    ): "In nats: the paper does not say its unit. Difference is measured minus paper.",
+    (
+        "tutek2020",
+        "3",
+    ): "The mean over the tokens of texts that are read right. Difference is measured minus paper.",
 }
 DECODERS = (
     "The same models with either decoder. With the context-only decoder the second text reaches "
@@ -46,6 +64,8 @@ def readable(frame: pd.DataFrame, paper: str, evidence: Evidence) -> list[Readab
     published = f" Published: {paper}. Blank: not published."
     tables = _of_jain2019(frame, evidence) if paper == "jain2019" else _numbered(frame, paper)
     found = [Readable(one.name, one.title, one.caption + published, one.table) for one in tables]
+    found += _of_tutek2020(evidence) if paper == "tutek2020" else []
+    found += _of_wiegreffe2019(evidence) if paper == "wiegreffe2019" else []
     return [one for one in found if len(one.table)]
 
 
@@ -59,11 +79,35 @@ def _of_jain2019(frame: pd.DataFrame, evidence: Evidence) -> list[Readable]:
     ]
 
 
+def _of_tutek2020(evidence: Evidence) -> list[Readable]:
+    """What the paper does not print."""
+    by, known = quarters(evidence.together), information(evidence.together)
+    return [
+        Readable("mutual_information", "How much there is to know", INFORMATION, known),
+        Readable("quarters", "Attention replaced, by confidence and length", QUARTERS, by),
+    ]
+
+
+def _of_wiegreffe2019(evidence: Evidence) -> list[Readable]:
+    """Its four tests; the paper prints no table of them."""
+    tests = (
+        ("uniform", "Test 1: is attention needed?", four_tests.uniform),
+        ("seeds", "Test 2: how far apart are seeds?", four_tests.seeds),
+        ("guides", "Test 3: does attention guide a model without context?", four_tests.guides),
+        ("frontier", "Test 4: trained to attend elsewhere", four_tests.frontier),
+    )
+    return [
+        Readable(name, title, four_tests.CAPTIONS[name], make(evidence.together))
+        for name, title, make in tests
+    ]
+
+
 def _numbered(frame: pd.DataFrame, paper: str) -> list[Readable]:
     numbers = list(dict.fromkeys(frame["table"]))
     tables = [
-        Readable(f"table{number}", _title(paper, number), PER_CENT, beside(frame, number))
+        Readable(f"table{number}", _title(paper, number), caption, beside(frame, number))
         for number in numbers
+        for caption in [CAPTIONS.get((paper, number), PER_CENT)]
     ]
     return [*tables, Readable("decoders", "The two decoders", DECODERS, decoders(frame))]
 

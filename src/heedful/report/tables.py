@@ -76,7 +76,7 @@ def _line(
     numbers = {name: scale * cell[name] for name in ("mean", "low", "high", "seed_sd")}
     same = math.nan if place.substitute else 1.0  # no difference from other data
     undefined = f"undefined: {cell['undefined']}" if cell["undefined"] else ""
-    signature = place.signature if metric == "bleu" else ""
+    said = dict(place.said).get(metric, "")
     return {
         "table": table,
         "dataset": dataset_name(place.corpus),
@@ -95,5 +95,5 @@ def _line(
         "seed_sd": numbers["seed_sd"],
         "difference": (numbers["mean"] - once[0]) * same,
         "difference_slides": (numbers["mean"] - slides[0]) * same,
-        "note": "; ".join(part for part in (place.note, undefined, signature) if part),
+        "note": "; ".join(part for part in (place.note, undefined, said) if part),
     }

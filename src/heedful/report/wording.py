@@ -46,11 +46,16 @@ def findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
             float(line["mean"]),
             float(line["low"]),
             float(line["high"]),
-            int(line["n"]) // max(1, int(line["seeds"])),  # seeds repeat the texts
+            int(line["texts"]),
             float(line["median"]),
         )
-        for line in kept.to_dict("records")
+        for line in kept.assign(texts=texts_of(kept)).to_dict("records")
     ]
+
+
+def texts_of(table: pd.DataFrame) -> pd.Series:
+    """How many texts each line rests on: seeds repeat them."""
+    return table["n"] // table["seeds"].clip(lower=1)
 
 
 def span(found: list[Finding], show: Callable[[float], str] = number) -> str:

@@ -34,11 +34,15 @@ class Choice:
         ]
         return list(dict.fromkeys(found))
 
-    def asked(self, given: tuple[ProbeSpec, ...]) -> tuple[ProbeSpec, ...]:
+    def asked(
+        self, given: tuple[ProbeSpec, ...], small: Small | None = None
+    ) -> tuple[ProbeSpec, ...]:
         """The chosen probes: with the study's parameters where it has them."""
-        if self.probes is None:
-            return given
         own = {probe.name: probe for probe in given}
+        if self.size == "small" and small is not None:
+            own |= {probe.name: probe for probe in small.probes if probe.name in own}
+        if self.probes is None:
+            return tuple(own.values())
         for name in self.probes:
             PROBES[name]  # an unknown one is refused here
         return tuple(own.get(name, ProbeSpec(name)) for name in self.probes)

@@ -24,10 +24,12 @@ from heedful.runner.machine import Machine
 from heedful.specs import CorpusSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.store.run import write_folder
+from heedful.training.aim import check_terms
 from heedful.training.finetune import VERSION, finetune, predict
 from heedful.training.finetune_data import Encoded, data_facts, encode_splits
 from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
 from heedful.training.finetune_spec import FinetuneSpec, check
+from heedful.training.finetune_terms import STATE_TERMS
 
 FOLDER = "hf"
 """The run's Hugging Face folder."""
@@ -57,6 +59,7 @@ class Task:
 
 def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | None) -> Task:
     """Read the corpus and name the work by bytes: those of the model, and all it will read."""
+    check_terms(spec.terms, STATE_TERMS)
     digests = pretrained_digests(folder)
     piece = CORPORA[corpus.name]
     params = corpus_params(piece, corpus.params)
@@ -74,9 +77,18 @@ def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | 
         "corpus": origin,
         "data": hashlib.sha256(canonical(data_facts(raw)).encode()).hexdigest(),
         "labels": list(raw.labels),
-        "train": asdict(spec),
+        "train": _training(spec),
     }
     return Task(folder, corpus, raw, spec, facts)
+
+
+def _training(spec: FinetuneSpec) -> dict[str, Any]:
+    """How it is trained. Without terms nothing is said of any: such models keep their names."""
+    facts = asdict(spec)
+    if not facts.pop("terms"):
+        return facts
+    named = [{**asdict(term), "version": STATE_TERMS[term.name].version} for term in spec.terms]
+    return {**facts, "terms": named}
 
 
 def finetuned(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from heedful.corpora.forbidden import has_forbidden
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
 
@@ -25,6 +26,11 @@ def _aligned(evidence: Evidence) -> bool:
 
 def _marked(evidence: Evidence) -> bool:
     return any(marks is not None for marks in evidence.data.sides["a"].rationales)
+
+
+def _forbids(evidence: Evidence) -> bool:
+    split = evidence.whole if evidence.task == "generation" else evidence.data
+    return split is not None and has_forbidden(split)
 
 
 NEEDS: dict[str, tuple[Need, str]] = {
@@ -54,4 +60,12 @@ NEEDS: dict[str, tuple[Need, str]] = {
     ),
     "alignment": (_aligned, "it needs a corpus with gold alignments"),
     "rationales": (_marked, "it needs a corpus with rationales"),
+    "impermissible": (
+        _forbids,
+        "it needs a corpus with impermissible tokens: name them (--param impermissible=…)",
+    ),
+    "training": (
+        lambda evidence: evidence.training is not None,
+        "it needs the training split, to learn from",
+    ),
 }

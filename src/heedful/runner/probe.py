@@ -73,19 +73,23 @@ def probed(
     run_of: RunOf,
     progress: Progress = silent,
 ) -> Iterator[tuple[ProbeSpec, Run | Skipped]]:
-    """Each probe's run. The model is loaded once, and only if something is missing."""
+    """Each probe's run. The model is loaded once, and only if something is missing or compares
+    it with others."""
     evidence: Evidence | None = None
     model = run_of(base)
     for probe in probes:
-        others = {role: run_of(recipe) for role, recipe in recipes(base, probe).items()}
-        facts = probe_facts(model, probe, reading, others)
-        key = run_key("probe", facts)
-        if not store.has(key):
+        wanted = recipes(base, probe)
+        alone = run_key("probe", probe_facts(model, probe, reading, {}))
+        if wanted or not store.has(alone):  # before others are trained for it in vain
             evidence = evidence or _evidence(store, model, reading, machine, progress)
             reason = unfit(probe.name, evidence)
             if reason:
                 yield probe, Skipped(probe.name, reason)
                 continue
+        others = {role: run_of(recipe) for role, recipe in wanted.items()}
+        facts = probe_facts(model, probe, reading, others)
+        key = run_key("probe", facts)
+        if evidence is not None and not store.has(key):
             seen = _with_roles(evidence, others, reading)
             findings = PROBES[probe.name].make(seen, **probe.params)
             _write(store, facts, findings, machine)

@@ -100,7 +100,8 @@ def corpus_kind(spec: CorpusSpec) -> str:
 def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -> list[Cell]:
     kind = corpus_kind(corpus)
     setting = study.setting(corpus.name, kind)
-    train = choice.training(setting.train, study.small.get(corpus.name))
+    small = study.small.get(corpus.name)
+    train = choice.training(setting.train, small)
     check_training(train)
     models = choice.models(setting.models)
     for model in models:
@@ -113,7 +114,7 @@ def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -
         check_model(model)
         check_aim(model)
     return [
-        Cell(corpus, model, seed, train, choice.asked(setting.probes))
+        Cell(corpus, model, seed, train, choice.asked(setting.probes, small))
         for model in models
         for seed in seeds
     ]
@@ -140,8 +141,8 @@ def run_study(
     announce: Callable[[str], None] = lambda line: None,
 ) -> Run:
     """Train and probe what is not in the store yet, then write the list of all cells."""
-    cells: list[dict[str, Any]] = []
-    skipped: list[dict[str, Any]] = []
+    cells: list[Line] = []
+    skipped: list[Line] = []
     for number, cell in enumerate(plan.cells, 1):
         try:
             plan.corpus(cell, store, progress)
@@ -164,7 +165,7 @@ def run_study(
 
 def _run_cell(
     plan: Grid, cell: Cell, store: Store, machine: Machine, progress: Progress
-) -> Iterator[tuple[dict[str, Any], str | None]]:
+) -> Iterator[tuple[Line, str | None]]:
     corpus = plan.corpus(cell, store, progress)
 
     def run_of(recipe: Recipe) -> Run:
@@ -191,20 +192,36 @@ def _line(cell: Cell, probe: str, run: str = "", model: str = "", corpus: str = 
     }
 
 
-def _list(plan: Grid, store: Store, cells: list[dict[str, Any]], skipped: list[Any]) -> Run:
-    upstream = {f"{c['corpus']}/{c['model']}/{c['seed']}/{c['probe']}": c["run"] for c in cells}
+def _list(plan: Grid, store: Store, cells: list[Line], skipped: list[Line]) -> Run:
+    """What was left out names the run too: else its table could be that of an earlier start."""
     facts = {
         "piece": plan.study.name,
         "version": plan.study.version,
         "params": {"train": [asdict(train) for train in dict.fromkeys(_trains(plan))]},
-        "upstream": upstream,
+        "upstream": {_place(line): line["run"] for line in cells},
+        "skipped": {_place(line): line["reason"] for line in skipped},
     }
     key = run_key("study", facts)
     if not store.has(key):
         with store.writing("study", facts) as run:
             run.table("cells", pd.DataFrame(cells, columns=CELL_COLUMNS))
             run.table("skipped", pd.DataFrame(skipped, columns=[*CELL_COLUMNS, "reason"]))
+            run.json("upstream", _about(store, cells))
     return store.open(key)
+
+
+def _about(store: Store, cells: list[Line]) -> dict[str, Any]:
+    """What a report has to say of corpora and models, where rows travel without them."""
+    corpora = {line["corpus_run"]: store.open(line["corpus_run"]) for line in cells}
+    models = {line["model_run"]: store.open(line["model_run"]) for line in cells}
+    return {
+        "corpora": {key: run.json("report") for key, run in corpora.items()},
+        "models": {key: run.facts for key, run in models.items()},
+    }
+
+
+def _place(line: Line) -> str:
+    return f"{line['corpus']}/{line['model']}/{line['seed']}/{line['probe']}"
 
 
 def _trains(plan: Grid) -> Iterator[TrainSpec]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save_file
@@ -12,20 +13,27 @@ from heedful.corpora.blinded import Blinded
 from heedful.corpora.prepared import Prepared
 from heedful.edits.edited import edited
 from heedful.edits.restored import restored, weights_by_id
-from heedful.models import ATTENTIONS, ENCODERS, FAMILIES
+from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.models.build import build
+from heedful.models.parts import encoder_parts
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
+from heedful.specs import ModelSpec
 from heedful.store import Run, Store, run_key
+from heedful.store.keys import file_digest
 from heedful.training.aim import Aim
 from heedful.training.loop import VERSION, Trained, train
 from heedful.training.terms import TERMS
+
+FILES = ("arcs",)
+"""Parameters of terms that are paths."""
 
 
 def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:
     """What makes a trained model, and so names it."""
     model = recipe.model
+    encoder, wrappers = encoder_parts(model.encoder)
     upstream = {"corpus": corpus.key}
     if recipe.teacher is not None:
         upstream["teacher"] = model_key(corpus, recipe.teacher)
@@ -33,16 +41,26 @@ def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:
         "model": asdict(model),
         "versions": {
             "family": FAMILIES[model.family].version,
-            "encoder": _version(ENCODERS, model.encoder),
+            "encoder": _version(ENCODERS, encoder),
             "attention": _version(ATTENTIONS, model.attention),
             "training": VERSION,
+            **{wrapper: WRAPPERS[wrapper].version for wrapper in wrappers},
             **{term.name: TERMS[term.name].version for term in model.terms},
         },
         "train": asdict(recipe.train),
         "seed": recipe.seed,
         "upstream": upstream,
         "corpus_digest": corpus.digest,
+        **_files(model),
     }
+
+
+def _files(model: ModelSpec) -> dict[str, Any]:
+    """Of what terms read from files the bytes count, not the name alone."""
+    named = {f"{t.name}.{key}": Path(str(path)) for t in model.terms for key, path in t.params
+             if key in FILES and path}  # fmt: skip
+    found = {name: file_digest(path) for name, path in named.items() if path.is_file()}
+    return {"files": found} if found else {}
 
 
 def model_key(corpus: Run, recipe: Recipe) -> str:

@@ -8,5 +8,9 @@ STUDIES = Catalogue(
         "jain2019": "heedful.studies.jain2019",
         "serrano2019": "heedful.studies.serrano2019",
         "vashishth2019": "heedful.studies.vashishth2019",
+        "wiegreffe2019": "heedful.studies.wiegreffe2019",
+        "pruthi2020": "heedful.studies.pruthi2020",
+        "tutek2020": "heedful.studies.tutek2020",
+        "mohankumar2020": "heedful.studies.mohankumar2020",
     },
 )

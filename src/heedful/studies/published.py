@@ -67,6 +67,9 @@ METRICS = {
         for condition in CONDITIONS
     },
     **{f"flip_percent:{cell}": ("flips", f"flip_{cell}") for cell in FLIPS},
+    "mutual_information:most_frequent": ("mutual_information", "mutual_information:frequent"),
+    "mutual_information:random_sample": ("mutual_information", "mutual_information:sampled"),
+    "token_probability": ("token_probability", "token_probability"),
 }
 """Published metric → the probe and the measure that reproduce it."""
 

@@ -24,16 +24,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Small:
-    """`--size small` of one corpus: at most so many examples of a split, and epochs."""
+    """`--size small` of one corpus: at most so many examples of a split, and epochs; and
+    `probes` that are called with other parameters."""
 
     limit: int | None = None
     epochs: int | None = None
+    probes: tuple[ProbeSpec, ...] = ()
 
 
 @dataclass(frozen=True)
 class Study:
     """A paper's experiments. `published` are the tables of `published.csv` to stand beside,
-    `names` the models' names there, where they are others than ours."""
+    `names` the models' names there, where they are others than ours. With `sized` the tables
+    say how wide models and vectors are, since the paper's are of another width."""
 
     name: str
     version: int
@@ -42,6 +45,7 @@ class Study:
     published: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     small: Mapping[str, Small] = field(default_factory=dict)
+    sized: bool = False
 
     @property
     def corpora(self) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ class Document:
     """One example. `words` are [start, end) spans in characters of each side's text, in
     order; words are numbered over side a, then b, and `rationale` has a mark for each.
 
-    Documents of one `cluster` are resampled together: they share a text.
+    Documents of one `cluster` are resampled together: they share a text. Where only some
+    labels can be the answer, `candidates` are their names.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Document:
     label: int | None
     rationale: tuple[bool, ...] | None
     cluster: str
+    candidates: tuple[str, ...] | None = None
 
     @property
     def length(self) -> int:

@@ -64,6 +64,7 @@ def find_records(data: Any, reading: Reading) -> Records:
         return named_records(data, reading)
     if isinstance(data, str) and not Path(data).suffix and not Path(data).exists():
         raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
+    reading.refuse_params("a table")
     return table_records(data, reading)
 
 
@@ -152,13 +153,15 @@ def _document(record: Record, words: Words, places: Mapping[str, int], cluster: 
         rationale = tuple(mark for side in marked for mark in side)
     labels = record.labels or ()
     label = places[labels[0]] if len(labels) == 1 else None
-    return Document(record.id, record.texts, words, label, rationale, cluster)
+    given = (record.id, record.texts, words, label, rationale, cluster)
+    return Document(*given, record.candidates)
 
 
 def _digest(items: Sequence[Document], marks: Sequence[tuple[str, ...] | None]) -> str:
     """The digest of all that was read: two data sets with one digest are the same."""
     total = hashlib.sha256()
     for item, mark in zip(items, marks, strict=True):
-        facts = (item.id, item.texts, item.words, mark, item.rationale, item.cluster)
-        total.update(canonical(list(facts)).encode())
+        facts = [item.id, item.texts, item.words, mark, item.rationale, item.cluster]
+        facts += [] if item.candidates is None else [item.candidates]
+        total.update(canonical(facts).encode())
     return total.hexdigest()[:16]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 
 from heedful.corpora import CORPORA
-from heedful.corpora.defaults import check_kind, default_prepare, default_spec
+from heedful.corpora.defaults import given_spec
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.prepare import prepare
+from heedful.corpora.prepare import corpus_params, prepare
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.sources import MissingData
 from heedful.corpora.split import Split
-from heedful.corpora.splitting import SPLITS, cut_splits
+from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import CorpusSpec
 from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
 from heedful.subjects.records import Record, Records
+
+CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
+"""What of a preparation decides which texts are in a split."""
 
 
 def named_records(name: str, reading: Reading) -> Records:
@@ -25,22 +30,36 @@ def named_records(name: str, reading: Reading) -> Records:
     not there, a prepared corpus in the store makes up for them."""
     if reading.split not in SPLITS:
         raise unknown_name("split", reading.split, list(SPLITS))
+    reading.refuse_columns(f"the corpus {name!r}")
+    piece, spec = CORPORA[name], corpus_of(name, reading)
+    if piece.kind == "generation":
+        raise HeedfulError(f"the corpus {name!r} is for generation: choose one that has classes.")
     try:
-        raw: RawCorpus = CORPORA[name].make(reading.data_dir, **_params(name, reading))
+        raw: RawCorpus = piece.make(reading.data_dir, **corpus_params(piece, spec.params))
     except MissingData:
         if reading.store is None:
             raise
-        spec = default_spec(name, reading.params)
         return prepared_records(Prepared(prepare(spec, reading.store)), reading.split)
-    examples = [
-        example
-        for example in cut_splits(raw.examples, default_prepare(name))
-        if example.split == reading.split
-    ]
+    cut = limit_splits(cut_splits(raw.examples, spec.prepare), spec.prepare)
+    examples = [example for example in cut if example.split == reading.split]
     if not examples:
         raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.split!r}.")
     items = [_record(example, raw.labels) for example in examples]
     return Records(items, raw.labels, f"{name}, {reading.split} split", numbered=True)
+
+
+def corpus_of(name: str, reading: Reading) -> CorpusSpec:
+    """Cut as the user says, else as for the model's training, else as is usual: otherwise
+    texts a model was trained on would be among those it is tried on."""
+    spec, known = given_spec(name, reading.params), reading.trained
+    own = [each for each in inspect.signature(CORPORA[name].make).parameters if each != "data_dir"]
+    for key in reading.params:
+        if key not in (*spec.params, *CUTTING):
+            raise unknown_name(f"parameter of corpus {name}", key, [*own, *CUTTING])
+    if known.get("piece") != name:
+        return spec
+    cut = {key: known["prepare"][key] for key in CUTTING if key not in ("limit", *reading.params)}
+    return CorpusSpec(name, {**known["params"], **spec.params}, replace(spec.prepare, **cut))
 
 
 def prepared_records(prepared: Prepared, split: str) -> Records:
@@ -62,10 +81,18 @@ def prepared_records(prepared: Prepared, split: str) -> Records:
                 (prepared.labels[int(part.labels[index])],),
                 spans,
                 rationales or None,
+                None if part.clusters is None else part.clusters[index],
+                _candidates(part, index, prepared.labels),
             )
         )
     corpus = prepared.run.facts["piece"]
     return Records(items, prepared.labels, f"{corpus}, {split} split", numbered=True)
+
+
+def _candidates(part: Split, index: int, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+    if part.candidates is None:
+        return None
+    return tuple(labels[place] for place in part.candidates[index].nonzero().flatten().tolist())
 
 
 def _spans(part: Split, index: int, side: str) -> tuple[Span, ...]:
@@ -82,14 +109,13 @@ def _record(example: Example, labels: tuple[str, ...]) -> Record:
         }
     if example.rationales is not None:
         rationales = {side: tuple(spans) for side, spans in example.rationales.items()}
-    return Record(example.id, example.texts, (labels[example.label],), words, rationales)
-
-
-def _params(name: str, reading: Reading) -> dict[str, object]:
-    known = dict(inspect.signature(CORPORA[name].make).parameters)
-    known.pop("data_dir", None)
-    for key, value in reading.params.items():
-        if key not in known:
-            raise unknown_name(f"parameter of corpus {name}", key, list(known) or ["(none)"])
-        check_kind(key, value, known[key].default)
-    return dict(reading.params)
+    candidates = example.candidates
+    return Record(
+        example.id,
+        example.texts,
+        (labels[example.label],),
+        words,
+        rationales,
+        example.cluster,
+        None if candidates is None else tuple(labels[place] for place in candidates),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,8 @@ def _opened(
         run = find_run(model, reading.store)
         if run is not None and not run.has(FINE_TUNED):
             return open_run(run, data, reading, loading)
-        model = run.folder("hf") if run is not None else model
+        if run is not None:
+            model, reading = run.folder("hf"), replace(reading, trained=run.facts["corpus"])
     if data is None:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
     if isinstance(model, Adapter):

@@ -19,6 +19,7 @@ class Reading:
     `label_column=None` says that there are no labels. `n` is a random sample of that many
     texts, drawn by a hash of their ids and the seed. `words` says where a text's words
     stand; without it they are the tokens a corpus brings, else what `split_words` finds.
+    `trained` are the facts of the corpus that a fine-tuned model was trained on.
     """
 
     split: str = "test"
@@ -34,6 +35,7 @@ class Reading:
     store: Store | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Callable[[str], tuple[Span, ...]] | None = None
+    trained: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
@@ -45,6 +47,18 @@ class Reading:
         roles = ("text", "text_b", "label", "id", "rationale", "cluster")
         named = {role: getattr(self, f"{role}_column") for role in roles}
         return {role: column for role, column in named.items() if column is not None}
+
+    def refuse_columns(self, source: str) -> None:
+        """Of what is no table, so that no option is silently without effect."""
+        usual = Reading().columns
+        for role, column in self.columns.items():
+            if column != usual.get(role):
+                raise HeedfulError(f"{source} is no table of columns: leave {role}_column out.")
+
+    def refuse_params(self, source: str) -> None:
+        """Of what is not read by a corpus's own reader."""
+        for name in self.params:
+            raise HeedfulError(f"{source} has no parameter {name!r}: leave it (--param) out.")
 
 
 def reading_of(**options: Any) -> Reading:

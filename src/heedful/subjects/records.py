@@ -11,7 +11,8 @@ from heedful.subjects.document import Span
 @dataclass(frozen=True)
 class Record:
     """One example as it was read. `labels` are names: one of them for a classifier, any
-    number for a model of many labels, None where the data has no labels."""
+    number for a model of many labels, None where the data has no labels. Where only some
+    can be the answer, `candidates` are their names."""
 
     id: str
     texts: Mapping[str, str]
@@ -19,6 +20,7 @@ class Record:
     words: Mapping[str, tuple[Span, ...]] | None = None
     rationales: Mapping[str, tuple[Span, ...]] | None = None
     cluster: str | None = None
+    candidates: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from heedful.types import Text
 @dataclass(frozen=True)
 class Row:
     """One text, special tokens included; the columns of `heedful.types.Text`. `beside` is the
-    other text of a pair that a model reads apart: it is given, and not on trial."""
+    other text of a pair that a model reads apart: it is given, and not on trial. Where only
+    some of the model's classes can be the answer, `candidates` are their numbers."""
 
     tokens: NDArray[np.int64]
     mask: NDArray[np.bool_]
@@ -25,6 +26,7 @@ class Row:
     segments: NDArray[np.int64] | None = None
     sentences: NDArray[np.int64] | None = None
     beside: Row | None = None
+    candidates: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -35,7 +37,7 @@ class Row:
             None if column is None else column[:limit]
             for column in (self.tokens, self.mask, self.words, self.segments, self.sentences)
         ]
-        return replace(Row(*cut), beside=self.beside)
+        return replace(Row(*cut), beside=self.beside, candidates=self.candidates)
 
 
 @dataclass(frozen=True)

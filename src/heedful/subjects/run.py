@@ -41,6 +41,8 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
     if isinstance(source, Run):
         return source
     path = Path(source).expanduser()
+    if path.name == "hf" and (path.parent / "run.json").is_file():
+        path = path.parent
     if (path / "run.json").is_file():
         return Store(path.resolve().parent.parent).open(path.resolve().name)
     if re.fullmatch(_KEY, str(source)):
@@ -62,6 +64,11 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
             f"run {run.key} writes texts, and an audit needs a decision: use `heedful study` or "
             f"probes on it, or audit a classifier."
         )
+    if corpus.facts["prepare"]["tokenizer"] == "bpe":
+        raise HeedfulError(
+            f"run {run.key} reads sub-words, and an audit is of words: train one with another "
+            f"tokenizer than bpe."
+        )
     pair = ModelSpec(**run.facts["model"]).family == "pair"
     if reading.text_b_column is not None and not pair:
         raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
@@ -72,6 +79,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     vocabulary = _vocabulary(prepared)
     limit = LONGEST if loading.max_length is None else loading.max_length
     rows = _rows(documents, read, vocabulary, limit)
+    rows = [_among(row, each, prepared.labels) for row, each in zip(rows, read, strict=True)]
     cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
     key = {
         "family": run.facts["model"]["family"],
@@ -101,6 +109,8 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     """Words are the model's tokens: new texts are cut as its corpus was."""
     facts = prepared.run.facts
     if data is None or data == facts["piece"]:
+        reading.refuse_params("the corpus of a run, as it was prepared,")
+        reading.refuse_columns("the corpus of a run")
         return documents_of(prepared_records(prepared, reading.split), reading)
     name = facts["prepare"]["tokenizer"]
     if name != "given":
@@ -145,6 +155,15 @@ def _rows(documents: Documents, read: Documents, vocabulary: Vocabulary, limit: 
         row = _row(document.texts["a"], document.words["a"], vocabulary, limit)
         rows.append(replace(row, beside=beside))
     return rows
+
+
+def _among(row: Row, document: Document, labels: tuple[str, ...]) -> Row:
+    """With the classes that can be the answer, where the corpus says which."""
+    if document.candidates is None:
+        return row
+    places = {name: place for place, name in enumerate(labels)}
+    known = tuple(places[name] for name in document.candidates if name in places)
+    return replace(row, candidates=known)
 
 
 def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:

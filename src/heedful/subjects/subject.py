@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Bool
 from numpy.typing import NDArray
+from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.models.output import class_logits
@@ -58,7 +60,16 @@ class Subject:
         rows = [self.rows[i] for i in chosen]
         beside = [row.beside for row in rows if row.beside is not None]
         texts = {"a": pad(rows), **({"b": pad(beside)} if beside else {})}
-        return Batch(ids, texts, numbers).to(self.device)
+        return Batch(ids, texts, numbers, self._allowed(rows)).to(self.device)
+
+    def _allowed(self, rows: Sequence[Row]) -> Bool[Tensor, "b c"] | None:
+        """The classes that can be the answer; all of them where none are named."""
+        if all(row.candidates is None for row in rows):
+            return None
+        allowed = torch.zeros(len(rows), len(self.label_names), dtype=torch.bool)
+        for place, row in enumerate(rows):
+            allowed[place, slice(None) if row.candidates is None else list(row.candidates)] = True
+        return allowed
 
     def batches(
         self, tokens_at_once: int = 4096, batch_size: int = 64

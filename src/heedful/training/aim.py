@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from heedful.catalogue import Catalogue
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.family import Family
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
@@ -65,8 +67,13 @@ def check(spec: ModelSpec) -> None:
     """Refuse a goal or a term that is none, before any work is done."""
     if spec.goal not in GOALS:
         raise unknown_name("goal", spec.goal, list(GOALS))
-    for term in spec.terms:
-        known = list(inspect.signature(TERMS[term.name].make).parameters)[1:]
+    check_terms(spec.terms, TERMS)
+
+
+def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:
+    """Each is in the catalogue, takes its parameters, and counts for something or nothing."""
+    for term in terms:
+        known = list(inspect.signature(catalogue[term.name].make).parameters)[1:]
         for name, _ in term.params:
             if name not in known:
                 raise unknown_name(f"parameter of the term {term.name}", name, known or ["(none)"])

@@ -18,7 +18,6 @@ import pandas as pd
 import torch
 from accelerate import Accelerator
 from torch import Tensor
-from torch.nn import functional as F
 
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
@@ -29,6 +28,7 @@ from heedful.training.batches import bucketed
 from heedful.training.checkpoint import Progressed, load, save
 from heedful.training.finetune_contexts import autocast, drawing, tf32
 from heedful.training.finetune_data import Encoded
+from heedful.training.finetune_loss import FinetuneLoss, finetune_loss
 from heedful.training.finetune_spec import FinetuneSpec, check
 
 VERSION = 1
@@ -58,13 +58,14 @@ def finetune(
     check(spec, device)
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
-    epoch = _Epochs(model, optimizer, accelerator, data["train"], spec, seed, progress)
+    lossy = finetune_loss(model, spec.terms)
+    epoch = _Epochs(lossy, optimizer, accelerator, data["train"], spec, seed, progress)
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
     done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
     while done.epochs < spec.epochs and not _stopped(done, spec):
         started = time.perf_counter()
-        loss = epoch(done.epochs)
-        _record(done, model, loss, _score(model, data["dev"], spec, device), started)
+        losses = epoch(done.epochs)
+        _record(done, model, losses, _score(model, data["dev"], spec, device), started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
@@ -87,7 +88,7 @@ def predict(model: Any, texts: Encoded, device: str) -> np.ndarray:
 class _Epochs:
     """One pass over the training texts, named by its number."""
 
-    model: Any
+    lossy: FinetuneLoss
     optimizer: Any
     accelerator: Accelerator
     data: Encoded
@@ -95,34 +96,39 @@ class _Epochs:
     seed: int
     progress: Progress
 
-    def __call__(self, epoch: int) -> float:
+    def __call__(self, epoch: int) -> dict[str, float]:
+        """The mean loss, and of its parts where there are several."""
         batches = bucketed(self.data.lengths, self.spec.batch_size, self.seed, epoch)
-        total = torch.zeros((), device=self.accelerator.device)
-        self.model.train()
+        total: dict[str, Tensor] = {}
+        self.lossy.model.train()
         with drawing(stable_hash(self.seed, "epoch", epoch)), tf32(self.spec.precision == "tf32"):
             for number, index in enumerate(batches):
                 rate = self.spec.rate(
                     epoch * len(batches) + number, self.spec.epochs * len(batches)
                 )
-                total += self._step(index, rate) * len(index)
+                for name, value in self._step(index, rate).items():
+                    total[name] = value * len(index) + total.get(name, 0.0)
                 self.progress(f"epoch {epoch + 1} of {self.spec.epochs}", number + 1, len(batches))
-        if not torch.isfinite(total):
+        if not torch.isfinite(total["loss"]):
             raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
-        return float(total) / len(self.data)
+        return {name: float(value) / len(self.data) for name, value in total.items()}
 
-    def _step(self, index: np.ndarray, rate: float) -> Tensor:
+    def _step(self, index: np.ndarray, rate: float) -> dict[str, Tensor]:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         device = self.accelerator.device
         with autocast(self.spec.precision == "bf16"):
-            logits = self.model(**_to(self.data.batch(index), device)).logits
-        loss = F.cross_entropy(logits.float(), self.data.labels[index].to(device))
+            parts = self.lossy(
+                _to(self.data.batch(index), device), self.data.labels[index].to(device)
+            )
+        loss = torch.stack(list(parts.values())).sum()
         self.optimizer.zero_grad(set_to_none=True)
         self.accelerator.backward(loss)
         if self.spec.clip is not None:
-            self.accelerator.clip_grad_norm_(self.model.parameters(), self.spec.clip)
+            self.accelerator.clip_grad_norm_(self.lossy.model.parameters(), self.spec.clip)
         self.optimizer.step()
-        return loss.detach()
+        more = parts if len(parts) > 1 else {}
+        return {name: part.detach() for name, part in {"loss": loss, **more}.items()}
 
 
 def _optimizer(model: Any, spec: FinetuneSpec) -> torch.optim.Optimizer:
@@ -145,10 +151,12 @@ def _score(model: Any, dev: Encoded, spec: FinetuneSpec, device: str) -> float:
     return score
 
 
-def _record(done: Progressed, model: Any, loss: float, score: float, started: float) -> None:
+def _record(
+    done: Progressed, model: Any, losses: dict[str, float], score: float, started: float
+) -> None:
     seconds = round(time.perf_counter() - started, 3)
     done.history.append(
-        {"epoch": done.epochs + 1, "loss": loss, "dev_score": score, "seconds": seconds}
+        {"epoch": done.epochs + 1, **losses, "dev_score": score, "seconds": seconds}
     )
     if score > done.best_score or not done.best:
         done.best_score = score

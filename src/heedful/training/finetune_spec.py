@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.specs import TrainSpec
+from heedful.specs import TermSpec, TrainSpec
+from heedful.training.aim import check_terms
+from heedful.training.finetune_terms import STATE_TERMS
 from heedful.training.loop import check as check_training
 
+SELECT = ("auto", "accuracy", "f1", "roc_auc")
 PRECISIONS = ("float32", "tf32", "bf16")
 
 
@@ -18,7 +21,8 @@ class FinetuneSpec:
     The rate suits small models (MiniLM, DistilBERT); 2e-5 is usual for large ones. Biases and
     norms are not decayed. `select` is the dev metric the best epoch is chosen by; `patience`
     stops after that many epochs without improvement. Texts longer than `max_length` tokens
-    are cut. `precision` is that of training alone: scores are always taken in float32.
+    are cut. `precision` is that of training alone: scores are always taken in float32. `terms`
+    of `training/finetune_terms` are added to the loss.
     """
 
     epochs: int = 3
@@ -31,6 +35,7 @@ class FinetuneSpec:
     patience: int | None = 2
     max_length: int = 128
     precision: str = "float32"
+    terms: tuple[TermSpec, ...] = ()
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of a step, counted from 0 over all epochs."""
@@ -44,8 +49,9 @@ def check(spec: FinetuneSpec, device: str) -> None:
     """Refuse impossible settings, before any work is done."""
     shared = ("epochs", "batch_size", "learning_rate", "clip", "select", "patience")
     check_training(TrainSpec(**{name: getattr(spec, name) for name in shared}))
-    if spec.select == "likelihood":
-        raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
+    if spec.select not in SELECT:
+        raise unknown_name("dev metric", spec.select, list(SELECT))
+    check_terms(spec.terms, STATE_TERMS)
     if not 0 <= spec.warmup < 1:
         raise HeedfulError(f"the warm-up is {spec.warmup} of the steps: give 0 to below 1.")
     if spec.weight_decay < 0:

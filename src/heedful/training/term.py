@@ -36,11 +36,12 @@ class Data(Protocol):
 @dataclass(frozen=True)
 class Lesson:
     """What a term may know besides the batch: the model that learns, what it learns from, and
-    its teacher, where it has one."""
+    its teacher, where it has one, with the last batch it was `heard` about."""
 
     model: Family
     corpus: Data
     teacher: Family | None = None
+    heard: list[tuple[Batch, Trace]] = field(default_factory=list)
 
 
 Value = Callable[[Batch, Trace], Tensor]
@@ -78,4 +79,9 @@ def attended_states(
 ) -> tuple[Float[Tensor, "b k d"], Bool[Tensor, "b k"]]:
     """The states the main attention mixes, with their gradients, and which of them it may see."""
     site = main_site(model).name
+    if site not in trace.states:
+        raise HeedfulError(
+            f"this family does not keep the states that {site} mixes: leave the term out, or "
+            f"choose another family."
+        )
     return trace.states[site], trace.masks[site].any(1).any(1)

@@ -8,11 +8,12 @@ from torch import Tensor, nn
 
 from heedful.catalogue import Piece
 from heedful.models.attention.attention import TokenAttention
+from heedful.models.attention.weighting import SOFTMAX, Weighting
 
 
 class Additive(TokenAttention):
-    def __init__(self, size: int, normalised: bool = True) -> None:
-        super().__init__(normalised)
+    def __init__(self, size: int, weighting: Weighting = SOFTMAX) -> None:
+        super().__init__(weighting)
         self.project = nn.Linear(size, size // 2)
         self.score = nn.Linear(size // 2, 1, bias=False)
 

@@ -8,24 +8,27 @@ from typing import final
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.models.masked_sigmoid import masked_sigmoid
-from heedful.models.masked_softmax import masked_softmax
+from heedful.models.attention.weighting import SOFTMAX, Weighting
 
 
 class Attention(nn.Module, ABC):
-    """Scores become weights by a softmax, or, where they are not `normalised`, by a gate on
-    each token for itself. What becomes of the weights (edits, sums) is not its business."""
+    """Scores become weights by a softmax, or by another `weighting`. What becomes of the
+    weights (edits, sums) is not its business."""
 
-    def __init__(self, normalised: bool = True) -> None:
+    def __init__(self, weighting: Weighting = SOFTMAX) -> None:
         super().__init__()
-        self.normalised = normalised
+        self.weighting = weighting
+
+    @property
+    def normalised(self) -> bool:
+        return self.weighting.normalised
 
     @final
     def weights(
         self, scores: Float[Tensor, "*b t"], mask: Bool[Tensor, "*b t"]
     ) -> Float[Tensor, "*b t"]:
         """Exactly 0 where the mask is False."""
-        return masked_softmax(scores, mask) if self.normalised else masked_sigmoid(scores, mask)
+        return self.weighting.weights(scores, mask)
 
 
 class TokenAttention(Attention):

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from heedful.catalogue import Piece
 from heedful.models.attention.additive import Additive
+from heedful.models.attention.weighting import SIGMOID
 
 
 def gate(size: int) -> Additive:
-    return Additive(size, normalised=False)
+    return Additive(size, SIGMOID)
 
 
 PIECE = Piece(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
+from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout
 from heedful.models.encoders.packed import run_packed
+from heedful.models.encoders.rerun import rerun
 
 HIDDEN = 50  # per direction
 
@@ -33,16 +33,12 @@ class Gru(Encoder):
     def deletions(
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
-        """Every state sees every token, so shortened texts are encoded in full."""
+        """Every state sees every token."""
+        return rerun(self._run, encoding, lengths, readout)
 
-        def delete(examples: Tensor, positions: Tensor) -> Window:
-            places = torch.arange(encoding.x.shape[1] - 1, device=positions.device)
-            index = places + (places >= positions[:, None])
-            states = self._run(encoding.x[examples[:, None], index], lengths[examples] - 1)
-            index = torch.where(index < lengths[examples, None], index, -1)
-            return Window(torch.zeros_like(positions), lengths[examples], index, readout(states))
-
-        return Deletions(readout(encoding.states), delete)
+    def hidden_for(self, width: int) -> int | None:
+        """It is the width of one direction."""
+        return None if width % 2 else width // 2
 
     def _run(self, x: Tensor, lengths: Tensor) -> Tensor:
         for layer in self.stack:

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.errors import HeedfulError
 from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
 from heedful.models.encoders.padding import without_padding
 
@@ -15,7 +16,11 @@ class Convolutions(Encoder):
 
     def __init__(self, embedding: int, layers: int, size: int, kernels: tuple[int, ...]) -> None:
         super().__init__()
-        self.size = size
+        if size % len(kernels):
+            raise HeedfulError(
+                f"--hidden is {size}: give a multiple of the {len(kernels)} kernels."
+            )
+        self.size, self.kernels = size, len(kernels)
         self.stack: list[ConvolutionLayer] = nn.ModuleList(  # type: ignore[assignment]
             ConvolutionLayer(embedding if depth == 0 else size, size, kernels)
             for depth in range(layers)
@@ -53,6 +58,10 @@ class Convolutions(Encoder):
             )
 
         return Deletions(readout(encoding.states), delete)
+
+    def hidden_for(self, width: int) -> int | None:
+        """Equally many channels of each kernel."""
+        return None if width % self.kernels else width
 
 
 class ConvolutionLayer(nn.Module):

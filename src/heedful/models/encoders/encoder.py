@@ -69,3 +69,7 @@ class Encoder(nn.Module, ABC):
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
         """Prepare once what all deletions share."""
+
+    def hidden_for(self, width: int) -> int | None:
+        """The `hidden` that makes states so wide; None where none does."""
+        return width

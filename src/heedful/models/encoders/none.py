@@ -26,6 +26,9 @@ class PassThrough(Encoder):
     ) -> Deletions:
         return unchanged(encoding, readout)
 
+    def hidden_for(self, width: int) -> int | None:
+        return None
+
 
 PIECE = Piece(
     name="none",

@@ -19,7 +19,8 @@ class Recurrent(Encoder):
 
     def __init__(self, embedding: int, layers: int, hidden: int, bidirectional: bool) -> None:
         super().__init__()
-        self.size = hidden * (2 if bidirectional else 1)
+        self.directions = 2 if bidirectional else 1
+        self.size = hidden * self.directions
         self.stack = nn.ModuleList(
             nn.LSTM(
                 embedding if depth == 0 else self.size,
@@ -52,6 +53,10 @@ class Recurrent(Encoder):
             return Window(torch.zeros_like(positions), lengths[examples], index, results)
 
         return Deletions(readout(self._run(_joined(directions), lengths, 1)), delete)
+
+    def hidden_for(self, width: int) -> int | None:
+        """It is the width of one direction."""
+        return None if width % self.directions else width // self.directions
 
     def _run(self, x: Tensor, lengths: Tensor, start: int) -> Tensor:
         for layer in list(self.stack)[start:]:

@@ -17,6 +17,12 @@ FIGURES = Catalogue(
         "importance_sets": "heedful.report.figures.importance_sets",
         "importance_mass": "heedful.report.figures.importance_mass",
         "layers": "heedful.report.figures.layers",
+        "deception": "heedful.report.figures.deception",
+        "seed_variance": "heedful.report.figures.seed_variance",
+        "frontier": "heedful.report.figures.frontier",
+        "conicity": "heedful.report.figures.conicity",
+        "parts_of_speech": "heedful.report.figures.parts_of_speech",
+        "token_curves": "heedful.report.figures.token_curves",
     },
 )
 

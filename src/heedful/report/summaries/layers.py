@@ -6,7 +6,7 @@ import pandas as pd
 
 from heedful.report.display import number
 from heedful.report.stacks import curves
-from heedful.report.wording import ENOUGH
+from heedful.report.wording import ENOUGH, texts_of
 
 
 def layers_line(together: pd.DataFrame) -> str:
@@ -14,7 +14,7 @@ def layers_line(together: pd.DataFrame) -> str:
     found = curves(together)
     if found.empty:
         return "Attention permuted layer after layer: not measured."
-    firm = found[(found["n"] >= ENOUGH) & found["low"].notna()]
+    firm = found[(texts_of(found) >= ENOUGH) & found["low"].notna()]
     if firm.empty:
         return f"Attention permuted layer after layer: inconclusive, fewer than {ENOUGH} texts."
     said = [
@@ -25,7 +25,7 @@ def layers_line(together: pd.DataFrame) -> str:
     ]
     return (
         f"All layers of a group permuted, the score goes: {'; '.join(said)} "
-        f"(n {int(firm['n'].max()):,})."
+        f"(n {int(texts_of(firm).max()):,})."
     )
 
 

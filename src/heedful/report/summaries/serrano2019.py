@@ -21,6 +21,7 @@ from heedful.report.wording import (
     left_out,
     reach,
     share,
+    texts_of,
 )
 
 LEVEL = 0.05
@@ -143,7 +144,7 @@ def _first(together: pd.DataFrame) -> str:
         (together["probe"] == "importance_sets")
         & together["measure"].str.startswith("restricted_fraction_")
         & together["mean"].notna()
-        & (together["n"] >= ENOUGH)
+        & (texts_of(together) >= ENOUGH)
     ]
     pairs = table.sort_values("mean", kind="stable").groupby(["corpus", "model"], sort=False)
     best = pairs.head(1).to_dict("records")

@@ -9,6 +9,12 @@ from heedful.catalogue import Catalogue
 TERMS = Catalogue(
     "term",
     {
+        "apart": "heedful.training.terms.apart",
         "diversity": "heedful.training.terms.diversity",
+        "impermissible": "heedful.training.terms.impermissible",
+        "mlm": "heedful.training.terms.mlm",
+        "sparsity": "heedful.training.terms.sparsity",
+        "supervised": "heedful.training.terms.supervised",
+        "tying": "heedful.training.terms.tying",
     },
 )

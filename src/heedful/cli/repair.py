@@ -1,0 +1,177 @@
+"""`heedful repair`: train so that attention explains more, and see what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli.audit import check_writable
+from heedful.cli.corpus import LabelColumn, Limit, Params, SplitColumn, TextColumn
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DataDirOption,
+    DeviceOption,
+    DryRunOption,
+    JsonOption,
+    StoreOption,
+    ThreadsOption,
+    check_data_dir,
+    names,
+    open_store,
+    seeds,
+)
+from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+
+if TYPE_CHECKING:
+    from heedful.repair.result import Repair
+    from heedful.repair.work import Work
+    from heedful.runner.machine import Machine
+    from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
+    from heedful.store import Store
+
+ALL = "tying,mlm,diversity,orthogonal,sparsemax,supervised"
+
+
+def repair(
+    corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
+            "sparsemax, entmax, supervised; several at once as in tying+diversity."
+        ),
+    ] = ALL,
+    seeds_: Annotated[
+        str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
+    ] = "3",
+    n: Annotated[int, typer.Option("--n", min=1, help="Texts of the test split to audit.")] = 200,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
+    ] = None,
+    within: Annotated[
+        float, typer.Option(help="How much score the chosen model may lose: 0.03 is 3 points.")
+    ] = 0.03,
+    score: Annotated[str, typer.Option(help="accuracy, f1 or roc_auc.")] = "accuracy",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smaller search for the best order in audits.")
+    ] = False,
+    encoder: Annotated[str | None, typer.Option(help="The base's; bilstm by default.")] = None,
+    attention: Annotated[str | None, typer.Option(help="The base's; additive by default.")] = None,
+    hidden: Annotated[int | None, typer.Option(help="The base's hidden size.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="At most that many: 8.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of Adam: 1e-3.")] = None,
+    train_batch: Annotated[int | None, typer.Option(help="Texts in a training batch: 32.")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    text_column: TextColumn = "text",
+    label_column: LabelColumn = "label",
+    split_column: SplitColumn = None,
+    param: Params = None,
+    limit: Limit = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a base model and one per method, audit all, and choose. Started again after a
+    kill, it goes on where it was."""
+    from heedful.cli.corpus import FileColumns, corpus_spec
+    from heedful.repair.result import check_target
+    from heedful.runner.machine import machine
+
+    if out is not None:
+        check_target(out)
+        check_writable(folder=out)
+    spec = corpus_spec(corpus, param, limit, FileColumns(text_column, label_column, split_column))
+    work = _work(
+        spec,
+        names(methods, "--methods"),
+        _base(spec, encoder=encoder, attention=attention, hidden=hidden),
+        _training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
+        quick,
+    )
+    work = replace(
+        work,
+        seeds=tuple(seeds(seeds_)),
+        texts=n,
+        score=score,
+        within=within,
+        data_dir=check_data_dir(data_dir),
+    )
+    place, where = open_store(store), machine(device, threads)
+    if dry_run:
+        _dry_run(work, place, where, as_json)
+        return
+    with progress_bar() as progress:
+        from heedful.repair.run import repair as run
+
+        found = run(work, place, where, progress, say)
+    if out is not None:
+        found.save(out)
+    _show(found, store, out, as_json)
+
+
+def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
+    from heedful.runner.study import corpus_kind
+    from heedful.runner.usual import usual
+
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(usual(corpus_kind(spec), None), **chosen)
+
+
+def _training(**given: Any) -> TrainSpec:
+    from heedful.specs import TrainSpec
+
+    return TrainSpec(**{name: value for name, value in given.items() if value is not None})
+
+
+def _work(
+    spec: CorpusSpec, methods: list[str], base: ModelSpec, train: TrainSpec, quick: bool
+) -> Work:
+    from heedful.repair.work import SPEC, Work
+
+    small = replace(SPEC, ceiling=60, search_steps=20, permutations=10)
+    chosen = small if quick else SPEC
+    return Work(spec, base, tuple(methods), train=train, spec=chosen)
+
+
+def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
+    from heedful.repair.cost import estimate
+
+    costs = estimate(work, store, where)
+    total = sum(cost.train_seconds + cost.audit_seconds for cost in costs)
+    if as_json:
+        show_json(
+            "repair", {"dry_run": True, "methods": [vars(c) for c in costs], "seconds": total}
+        )
+        return
+    for cost in costs:
+        spent = f"train {duration(cost.train_seconds)}, audit {duration(cost.audit_seconds)}"
+        show(f"{cost.method:<20} {cost.model:<36} {spent}")
+    count = f"{len(costs)} models, {len(work.seeds)} seeds each"
+    show(f"{count}: about {duration(total)} on this machine (timed on a sample)")
+
+
+def _show(found: Repair, store: Path, out: Path | None, as_json: bool) -> None:
+    from heedful.repair.result import MODEL, load_line
+    from heedful.report.repair_numbers import text_lines
+    from heedful.report.repair_page import careful
+
+    load = load_line(store if out is None else out / MODEL, found.model)
+    if as_json:
+        parts = {**found.as_parts(), "table": found.table.to_dict("records")}
+        show_json("repair", {**parts, "model": found.model.key, "load": load})
+        return
+    for line in text_lines(found.table, found.chosen.method):
+        show(line)
+    show(f"* dominated: {found.facts['pareto']}")
+    for line in (found.chosen.sentence, *careful(found.facts)):
+        show(line)
+    show(f"Rule: {found.facts['rule']}")
+    show(f"Chosen: {found.model.key}")
+    show(f"  {load}")
+    if out is not None:
+        say(f"page: {out / 'repair.html'}")

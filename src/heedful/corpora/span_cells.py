@@ -1,0 +1,75 @@
+"""Cells of a user's file that mark a part of a text: pairs of characters, or its words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from heedful.corpora.example import Spans
+from heedful.corpora.marking import found_in, words_pattern
+from heedful.errors import HeedfulError
+
+ReadCell = Callable[[Any, str, str, int], Spans | None]
+"""The spans of a cell; of which text, file and row."""
+
+
+def rationale_spans(value: Any, text: str, file: str, number: int) -> Spans | None:
+    """[start, end) pairs, as a list or as its JSON; an empty cell means no rationale."""
+    if value is None or value == "":
+        return None
+    try:
+        pairs = json.loads(value) if isinstance(value, str) else value
+        spans = [(int(start), int(end)) for start, end in pairs]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HeedfulError(
+            f"row {number} of {file} has a rationale that is no list of [start, end) pairs."
+        ) from error
+    return _inside(spans, text, f"row {number} of {file} has the rationale span")
+
+
+def impermissible_spans(value: Any, text: str, file: str, number: int) -> Spans:
+    """[start, end) pairs, or words: a list of either, its JSON, or words with commas between
+    them. An empty cell forbids nothing."""
+    where = f"row {number} of {file}"
+    if value is None or value == "":
+        return []
+    items = _listed(value)
+    if all(isinstance(item, str) for item in items):
+        return _of_words(items, text, where)
+    try:
+        spans = [(int(start), int(end)) for start, end in items]
+    except (TypeError, ValueError) as error:
+        raise HeedfulError(
+            f"{where} has an impermissible cell that is neither words nor a list of "
+            f"[start, end) pairs."
+        ) from error
+    return _inside(spans, text, f"{where} has the impermissible span")
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list or of its JSON; anything else is text with commas in it."""
+    try:
+        items = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        items = None
+    if isinstance(items, list):
+        return items
+    return [word.strip() for word in str(value).split(",") if word.strip()]
+
+
+def _of_words(words: list[str], text: str, where: str) -> Spans:
+    spans: Spans = []
+    for word in words:
+        found = found_in(text, words_pattern([word])) if word.strip() else []
+        if not found:
+            raise HeedfulError(f"{where} names the impermissible word {word!r}, not in its text.")
+        spans += found
+    return sorted(set(spans))
+
+
+def _inside(spans: Spans, text: str, what: str) -> Spans:
+    for start, end in spans:
+        if not 0 <= start < end <= len(text):
+            raise HeedfulError(f"{what} [{start}, {end}), its text has {len(text)} characters.")
+    return spans

@@ -1,0 +1,116 @@
+"""How far can training lead attention away while the outputs stay? (wiegreffe2019, test 4)
+
+One adversary for each weight λ of the distance: together they trace the frontier between
+attending elsewhere (JSD) and saying the same (TVD). Where the corpus marks rationales, an
+adversary with most of its mass inside them found an *alternative* explanation; else it is
+*counterfactual*. Without rationales a large JSD cannot be told either way (tutek2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece, Role
+from heedful.errors import HeedfulError
+from heedful.metrics.mass_inside import mass_inside
+from heedful.probes.adversaries import Schooling, adversary, check_weight
+from heedful.probes.beside import Beside, beside
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings, Pass
+from heedful.probes.rationale import marked
+from heedful.types import AttentionRows, SiteSpec
+
+WEIGHTS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+"""KL reaches ten nats and more where TVD is at most 1: small weights already lead far."""
+LABELS = (1e-3, 1e-2)
+OF_LABELS = "labels"
+"""What the name of a label-trained adversary begins with."""
+
+
+def frontier(
+    evidence: Evidence,
+    weights: Sequence[float] = WEIGHTS,
+    labels: Sequence[float] = LABELS,
+    epochs: int = 80,
+    patience: int = 10,
+    divergence: str = "kl",
+) -> Findings:
+    """`tvd:λ` and `jsd:λ` of every adversary on every example; `labels` are the weights of
+    those that learn the labels instead of imitating."""
+    names = [name for name in roles(weights, labels) if name in evidence.models]
+    if not names:
+        raise HeedfulError("the probe 'frontier' needs adversaries: run it by a study.")
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("frontier"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            marks = _marks(evidence, each, site, view)
+            for name in names:
+                other = beside(evidence.models[name], each, site, view)
+                measures = _measures(other, view, marks)
+                collector.add(each, site, view, {f"{m}:{name}": v for m, v in measures.items()})
+    return Findings(collector.rows())
+
+
+def roles(
+    weights: Sequence[float] = WEIGHTS,
+    labels: Sequence[float] = LABELS,
+    epochs: int = 80,
+    patience: int = 10,
+    divergence: str = "kl",
+) -> Mapping[str, Role]:
+    """By what stands after the colon of a measure: `0.001`, `labels0.001`."""
+    if not weights and not labels:
+        raise HeedfulError("a frontier needs at least one weight.")
+    school = Schooling(epochs, patience, divergence)
+    imitating = {_name(w): adversary(w, school) for w in weights}
+    return imitating | {_name(w, OF_LABELS): adversary(w, school, "labels") for w in labels}
+
+
+def _name(weight: float, goal: str = "") -> str:
+    return f"{goal}{check_weight(weight):g}"
+
+
+def _marks(
+    evidence: Evidence, each: Pass, site: SiteSpec, view: AttentionRows
+) -> Bool[Tensor, "n k"] | None:
+    """The rationale of each row's text; none where sentences are attended, or nobody marked."""
+    if site.level != "tokens" or all(one is None for one in evidence.data.sides["a"].rationales):
+        return None
+    return marked(evidence, each)[view.example]
+
+
+def _measures(other: Beside, view: AttentionRows, marks: Tensor | None) -> dict[str, Tensor]:
+    found = {"tvd": other.tvd, "jsd": other.jsd}
+    if marks is None:
+        return found
+    mass = mass_inside(other.weights, marks, view.mask)
+    more = torch.where(mass.isnan(), torch.nan, (mass > 0.5).double())
+    return {**found, "mass_inside": mass, "alternative": more}
+
+
+KINDS = {
+    "tvd": "change of the output (|Δp|) from the base to the adversary",
+    "jsd": "distance of attention from the base to the adversary",
+    "mass_inside": "share of the adversary's attention on the rationale",
+    "alternative": "1 where more than half of that lies inside: an alternative explanation",
+}
+POINTS = tuple(roles())
+
+PIECE = Piece(
+    name="frontier",
+    description="adversaries trained to attend elsewhere and say the same, one for each weight",
+    make=frontier,
+    paper="wiegreffe2019",
+    needs=("normalised",),
+    roles=roles,
+    measures={
+        f"{kind}:{point}": Measure(f"{words}, λ = {point}")
+        for point in POINTS
+        for kind, words in KINDS.items()
+    },
+)

@@ -1,0 +1,171 @@
+"""How much of the words is left in the states above them (tutek2020, §3.4).
+
+The embedding of a token is a function of its word, so what is measured is the mutual
+information of words and states. States are cut into clusters first: of continuous vectors no
+count can be made. The paper clusters the embeddings too, of as many words as there are
+clusters; here each word is a cluster of its own, which is what that comes to at best.
+
+The paper does not say which split's tokens it takes, whether words are drawn with
+replacement, whether clusters are fitted with anything but the usual settings, nor its unit.
+Here: the texts looked at, without, scikit-learn's, nats. Which tokens are taken depends on the
+data and the seed, never on the model: variants are compared on the same ones.
+
+Few vectors in many cells give much information by chance. So there are at most a tenth as many
+clusters as vectors, and what clusters at random would give stands beside the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from sklearn.cluster import MiniBatchKMeans
+
+from heedful.catalogue import Measure, Piece
+from heedful.errors import HeedfulError, unknown_name
+from heedful.metrics.mutual_information import (
+    Contingency,
+    contingency,
+    entropy_of,
+    mutual_information,
+)
+from heedful.metrics.summary import summarise
+from heedful.probes.evidence import Evidence, Findings
+from heedful.probes.mutual_information_tokens import HOW, Tokens, gather_tokens
+from heedful.probes.outcomes import attended, example_rows
+from heedful.probes.score import Line, score_table
+from heedful.randomness import stable_hash
+
+PER_CLUSTER = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    words: int
+    vectors: int
+    clusters: int
+    batch: int
+    resamples: int
+
+
+def information(
+    evidence: Evidence,
+    words: int = 1000,
+    how: str = "both",
+    vectors: int = 1_000_000,
+    clusters: int = 1000,
+    batch: int = 100,
+    resamples: int = 200,
+) -> Findings:
+    """`mutual_information:<how>` for the most frequent words, for some drawn by their frequency
+    to the power of 3/4, or for both; `pointwise:<how>` is each example's share of it.
+
+    The interval draws examples again and counts their tokens again; they are not clustered
+    again. Texts drawn twice make the estimate larger, so the draws are moved to where their
+    mean is the estimate: the interval is about the spread, not about what few vectors add.
+    """
+    settings = Settings(words, vectors, clusters, batch, resamples)
+    _check(how, settings)
+    lines: list[Line] = []
+    each, notes = {}, {}
+    for name in HOW if how == "both" else (how,):
+        found = gather_tokens(evidence, name, settings.words, settings.vectors)
+        label = _clustered(found.states, settings, stable_hash(evidence.seed, "clusters", name))
+        lines += _lines(found, label, evidence, name, settings)
+        each[f"pointwise:{name}"] = _by_example(found, label, evidence)
+        notes[name] = _told(found, label)
+    rows = example_rows(evidence, "mutual_information", each)
+    parts = [score_table(lines, len(attended(evidence))), summarise(rows, evidence.seed)]
+    return Findings(rows, summary=pd.concat(parts, ignore_index=True), notes=notes)
+
+
+def _clustered(
+    states: Float[np.ndarray, "n d"], settings: Settings, seed: int
+) -> Int[np.ndarray, " n"]:
+    count = min(settings.clusters, len(states) // PER_CLUSTER)
+    if count < 2:
+        return np.zeros(len(states), np.int64)
+    means = MiniBatchKMeans(
+        count, batch_size=settings.batch, random_state=seed % (1 << 32), n_init="auto"
+    )
+    return np.asarray(means.fit_predict(states), dtype=np.int64)
+
+
+def _lines(
+    found: Tokens, label: Int[np.ndarray, " n"], evidence: Evidence, how: str, settings: Settings
+) -> Iterator[Line]:
+    seed, nan = evidence.seed, float("nan")
+    table = contingency(found.word, label)
+    shuffled = np.random.default_rng(stable_hash(seed, "chance", how)).permutation(label)
+    yield (f"mutual_information:{how}", *_spread(table, found, evidence, settings.resamples))
+    yield f"chance:{how}", mutual_information(contingency(found.word, shuffled)), nan, nan
+    yield f"entropy:{how}", entropy_of(found.word), nan, nan
+    yield f"vectors:{how}", float(len(label)), nan, nan
+    yield f"clusters:{how}", float(len(np.unique(label))), nan, nan
+
+
+def _spread(
+    table: Contingency, found: Tokens, evidence: Evidence, resamples: int
+) -> tuple[float, float, float]:
+    """The estimate and its interval."""
+    estimate, kept = mutual_information(table), attended(evidence)
+    random = np.random.default_rng(evidence.seed)
+    drawn = (random.choice(kept, len(kept)) for _ in range(resamples))
+    times = (np.bincount(some, minlength=len(evidence.data)).astype(float) for some in drawn)
+    values = np.array([mutual_information(table, each[found.example]) for each in times])
+    values = values[np.isfinite(values)]
+    if len(values) < 2:
+        return estimate, float("nan"), float("nan")
+    low, high = np.quantile(values - values.mean(), (0.025, 0.975))
+    return estimate, estimate + float(low), estimate + float(high)
+
+
+def _by_example(
+    found: Tokens, label: Int[np.ndarray, " n"], evidence: Evidence
+) -> NDArray[np.float64]:
+    """The mean over an example's tokens of what the mutual information is the mean of."""
+    table = contingency(found.word, label)
+    pointwise = table.pointwise(table.counts())[table.cell]
+    size = len(evidence.data)
+    tokens = np.bincount(found.example, minlength=size).astype(float)
+    total = np.bincount(found.example, pointwise, size)
+    means = np.divide(total, tokens, out=np.full(size, np.nan), where=tokens > 0)
+    return np.asarray(means[attended(evidence)], dtype=np.float64)
+
+
+def _told(found: Tokens, label: Int[np.ndarray, " n"]) -> str:
+    words, clusters = len(np.unique(found.word)), len(np.unique(label))
+    return f"{words:,} words, {len(label):,} vectors, {clusters:,} clusters, nats"
+
+
+def _check(how: str, settings: Settings) -> None:
+    if how not in (*HOW, "both"):
+        raise unknown_name("way to choose words", how, [*HOW, "both"])
+    for name in ("words", "vectors", "clusters", "batch"):
+        if getattr(settings, name) < 1:
+            raise HeedfulError(f"the probe 'mutual_information' needs {name} of at least 1.")
+
+
+PIECE = Piece(
+    name="mutual_information",
+    description="mutual information of words and their states: what encoding leaves of the input",
+    make=information,
+    paper="tutek2020",
+    needs=("classes", "tokens"),
+    measures={
+        name: measure
+        for how, words in zip(HOW, ("the most frequent words", "words by frequency^¾"), strict=True)
+        for name, measure in {
+            f"mutual_information:{how}": Measure(f"nats that states tell about {words}", True),
+            f"chance:{how}": Measure("the same with the clusters shuffled"),
+            f"entropy:{how}": Measure("the most there is to tell about these words, in nats"),
+            f"vectors:{how}": Measure("tokens that were looked at"),
+            f"clusters:{how}": Measure("clusters their states were cut into"),
+            f"pointwise:{how}": Measure("an example's mean of what is averaged", signed=True),
+        }.items()
+    },
+)

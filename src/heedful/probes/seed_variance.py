@@ -1,0 +1,72 @@
+"""How far apart are models that differ in nothing but their seed? (wiegreffe2019, test 2)
+
+An adversary's distance says little by itself: it is read against the distance between
+ordinary models, which is what chance alone makes of attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from heedful.catalogue import Measure, Piece, Role
+from heedful.errors import HeedfulError
+from heedful.probes.beside import Beside, beside
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings
+
+FEWEST = 2
+
+
+def seeds(evidence: Evidence, count: int = 7) -> Findings:
+    """The base model against `count` others, example by example; medians over the others."""
+    others = [evidence.models[role] for role in roles(count) if role in evidence.models]
+    _check(len(others))
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("seeds"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            found = [beside(other, each, site, view) for other in others]
+            collector.add(each, site, view, _measures(found))
+    return Findings(collector.rows())
+
+
+def roles(count: int = 7) -> Mapping[str, Role]:
+    _check(count)
+    return {f"seed{number}": Role(seed=number) for number in range(1, count + 1)}
+
+
+def _measures(found: Sequence[Beside]) -> dict[str, Tensor]:
+    """The midpoint median: torch's own takes the lower of two middle values."""
+    distances = torch.stack([one.jsd for one in found])
+    changes = torch.stack([one.tvd for one in found])
+    return {
+        "jsd_seeds": distances.quantile(0.5, dim=0),
+        "jsd_seeds_max": distances.amax(0),
+        "delta_seeds": changes.quantile(0.5, dim=0),
+    }
+
+
+def _check(count: int) -> None:
+    if count < FEWEST:
+        raise HeedfulError(
+            f"an interval over seeds needs at least {FEWEST} other seeds, and there are {count}: "
+            f"raise count."
+        )
+
+
+PIECE = Piece(
+    name="seeds",
+    description="distance of attention and outputs between models of several seeds",
+    make=seeds,
+    paper="wiegreffe2019",
+    needs=("normalised",),
+    roles=roles,
+    measures={
+        "jsd_seeds": Measure("JSD between the base's attention and a seed's, median over seeds"),
+        "jsd_seeds_max": Measure("the same, of the seed that is furthest"),
+        "delta_seeds": Measure("change of the output (|Δp|), median over seeds"),
+    },
+)

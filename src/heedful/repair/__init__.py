@@ -1,0 +1,1 @@
+"""Repair: models trained so that their attention may explain more, and what that costs."""

@@ -1,0 +1,91 @@
+"""Methods that may repair attention: each is a named change of a model's spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import TermSpec
+
+
+@dataclass(frozen=True)
+class Method:
+    """What it changes; `tied` says that it needs states as wide as the embeddings."""
+
+    does: str
+    terms: tuple[TermSpec, ...] = ()
+    encoder: str = ""
+    wrapper: str = ""
+    attention: str = ""
+    tied: bool = False
+
+
+METHODS: Mapping[str, Method] = {
+    "tying": Method(
+        "states are kept near the embeddings of their words (tutek2020)",
+        terms=(TermSpec("tying", 0.03),),
+        tied=True,
+    ),
+    "mlm": Method(
+        "states also have to tell masked words (tutek2020)",
+        terms=(TermSpec("mlm", 1),),
+        tied=True,
+    ),
+    "concat": Method("the embedding stands beside each state (tutek2020)", wrapper="concat"),
+    "residual": Method(
+        "the embedding is added to each state (tutek2020)", wrapper="residual", tied=True
+    ),
+    "diversity": Method(
+        "states are kept from pointing one way (mohankumar2020)",
+        terms=(TermSpec("diversity", 0.5),),
+    ),
+    "orthogonal": Method(
+        "each state is made orthogonal to those before it (mohankumar2020)", encoder="orthogonal"
+    ),
+    "sparsemax": Method("attention with exact zeros: sparsemax", attention="sparsemax"),
+    "entmax": Method("attention with exact zeros: 1.5-entmax", attention="entmax"),
+    "supervised": Method(
+        "attention is taught which words people marked", terms=(TermSpec("supervised", 1),)
+    ),
+}
+BASE = "base"
+
+
+def method(name: str) -> Method:
+    """One method, or several joined by `+`: `tying+diversity`."""
+    names = [part.strip() for part in name.split("+")]
+    for part in names:
+        if part not in METHODS:
+            raise unknown_name("method", part, list(METHODS))
+    if len(set(names)) < len(names):
+        raise HeedfulError(f"the method {name} names a part twice: name each once.")
+    parts = [METHODS[part] for part in names]
+    return Method(
+        "; ".join(part.does for part in parts),
+        tuple(term for part in parts for term in part.terms),
+        _one(name, "encoder", (part.encoder for part in parts)),
+        _one(name, "way around the encoder", (part.wrapper for part in parts)),
+        _one(name, "attention", (part.attention for part in parts)),
+        any(part.tied for part in parts),
+    )
+
+
+def check_methods(names: list[str]) -> None:
+    """Before any work is done; `a+b` and `b+a` are the same method."""
+    seen: dict[frozenset[str], str] = {}
+    for name in names:
+        method(name)
+        parts = frozenset(part.strip() for part in name.split("+"))
+        if parts in seen:
+            raise HeedfulError(f"{name} is the same method as {seen[parts]}: leave one out.")
+        seen[parts] = name
+
+
+def _one(name: str, what: str, given: Iterable[str]) -> str:
+    found = [each for each in given if each]
+    if len(found) > 1:
+        raise HeedfulError(
+            f"the method {name} has more than one {what} ({', '.join(found)}): choose one."
+        )
+    return found[0] if found else ""

@@ -1,0 +1,105 @@
+"""Which kinds of words have the attention, beside even attention (mohankumar2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from heedful.catalogue import Piece
+from heedful.report.evidence import Evidence
+from heedful.report.extra import need
+from heedful.report.figures.figure import Figure, Group, Panel
+from heedful.report.figures.style import CLASSES, WIDTH
+from heedful.studies.published import dataset_name
+
+KINDS = {
+    "punctuation": ("punctuation", CLASSES[4]),
+    "function": ("function words", CLASSES[1]),
+    "content": ("other words", CLASSES[0]),
+}
+EVEN = "even attention"
+TITLE = "Attention by kind of word (mohankumar2020)"
+CAPTION = (
+    "Share of a text’s attention on punctuation, on function words and on the others, averaged "
+    "over texts. Even attention has each kind’s share of the tokens: a longer bar for other "
+    "words than there is attention that looks for content. Corpora prepared without punctuation "
+    "have none."
+)
+
+
+def make(evidence: Evidence) -> Figure:
+    found = table(evidence.together)
+    groups = tuple(
+        Group(
+            dataset_name(str(corpus)),
+            tuple(KINDS.values()),
+            (Panel("share of attention", _panel(part), _says(part)),),
+        )
+        for corpus, part in found.groupby("corpus", sort=False)
+    )
+    missing = "" if groups else "Attention by kind of word was not measured."
+    return Figure("parts_of_speech", TITLE, CAPTION, groups, missing)
+
+
+def table(together: pd.DataFrame) -> pd.DataFrame:
+    """A line per corpus, model (even attention among them) and kind, with the places where its
+    part of the bar begins and ends."""
+    lines = []
+    for corpus, cells in _measured(together).groupby("corpus", sort=False):
+        for name, part in cells.groupby("model", sort=False):
+            lines += _bar(str(corpus), str(name), part, "mass")
+        first = cells[cells["model"] == cells["model"].iloc[0]]
+        lines += _bar(str(corpus), EVEN, first, "share")
+    return pd.DataFrame(lines, columns=["corpus", "model", "kind", "value", "start", "end"])
+
+
+def _measured(together: pd.DataFrame) -> pd.DataFrame:
+    chosen = (together["probe"] == "parts_of_speech") & (together["group"] == "all")
+    return pd.DataFrame(together[chosen & together["mean"].notna()])
+
+
+def _bar(corpus: str, model: str, part: pd.DataFrame, what: str) -> list[dict[str, Any]]:
+    means = dict(zip(part["measure"], part["mean"], strict=True))
+    lines, start = [], 0.0
+    for kind in KINDS:
+        value = float(means.get(f"{what}:{kind}", 0.0))
+        place = {"value": value, "start": start, "end": start + value}
+        lines.append({"corpus": corpus, "model": model, "kind": kind, **place})
+        start += value
+    return lines
+
+
+def _panel(part: pd.DataFrame) -> Any:
+    alt = need("altair")
+    colours = {kind: colour for kind, (_, colour) in KINDS.items()}
+    data = part[["model", "start", "end"]].assign(colour=part["kind"].map(colours))
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    base = alt.Chart(data, width=WIDTH, height={"step": 20})
+    return base.mark_bar(size=12).encode(
+        y=alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=200)),
+        x=alt.X("start:Q", title="share of attention", scale=scale),
+        x2="end:Q",
+        color=alt.Color("colour:N", scale=None),
+    )
+
+
+def _says(part: pd.DataFrame) -> str:
+    bars = [
+        f"{model}: " + ", ".join(f"{KINDS[str(k)][0]} {v:.2f}" for k, v in _pairs(bar))
+        for model, bar in part.groupby("model", sort=False)
+    ]
+    return f"Attention by kind of word. {'; '.join(bars)}."
+
+
+def _pairs(bar: pd.DataFrame) -> list[tuple[Any, Any]]:
+    return list(zip(bar["kind"], bar["value"], strict=True))
+
+
+PIECE = Piece(
+    name="parts_of_speech",
+    description="Share of attention on punctuation, function words and the rest, by model.",
+    make=make,
+    paper="mohankumar2020",
+    needs=("parts_of_speech",),
+)

@@ -1,0 +1,108 @@
+"""The page of a repair: what is gained, what it costs, the picture and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from heedful.report.audit_properties import QUESTIONS
+from heedful.report.display import visible
+from heedful.report.extra import need
+from heedful.report.figures.figure import Panel
+from heedful.report.page import CSP
+from heedful.report.provenance import heedful_version
+from heedful.report.repair_dots import figure, panels, roles
+from heedful.report.repair_numbers import lines, named, quantities, unmeasured
+from heedful.report.svg import inline, render
+
+CAREFUL = (
+    "The model was chosen by the texts that are shown here, so its numbers are a little too good: "
+    "audit it on other texts before relying on it.",
+)
+FEW = 3
+
+
+def repair_page(parts: Mapping[str, Any]) -> str:
+    """The HTML. `parts` are a repair's table, methods and facts as plain values."""
+    table, facts = parts["table"], parts["facts"]
+    score, *properties = quantities(table)
+    return str(
+        _template().render(
+            csp=CSP,
+            version=heedful_version(),
+            sentence=_capital(parts["sentence"]),
+            chosen=parts["chosen"],
+            scope=scope(facts),
+            careful=careful(facts),
+            load=parts["load"],
+            facts=facts,
+            score=named(score),
+            level=f"{100 * (1 - facts['alpha']):.3g}%",
+            roles=roles(table),
+            panels=[
+                _drawn(one, f"repair-{i}") for i, one in enumerate(panels(table, facts["within"]))
+            ],
+            columns=[named(name) for name in (score, *properties)],
+            questions=[(named(name), QUESTIONS.get(name, "")) for name in properties],
+            lines=lines(table, parts["chosen"]),
+            unmeasured=[(named(name), why) for name, why in unmeasured(table)],
+            methods=parts["methods"],
+        )
+    )
+
+
+def repair_svg(parts: Mapping[str, Any]) -> str:
+    """The picture alone."""
+    return render(figure(parts["table"], parts["facts"]["within"]).spec())
+
+
+def scope(facts: Mapping[str, Any]) -> list[str]:
+    seeds = len(facts["seeds"])
+    return [
+        f"{facts['corpus']}",
+        f"base model {facts['base']}",
+        f"{seeds} seed{'s' * (seeds != 1)} of each model",
+        f"{facts['texts']} texts of the test split audited",
+    ]
+
+
+def careful(facts: Mapping[str, Any]) -> list[str]:
+    """What a reader must know before believing the picture."""
+    seeds, found = len(facts["seeds"]), list(CAREFUL)
+    if seeds == 1:
+        found.insert(
+            0,
+            "Each model was trained once: there is no interval over seeds, all intervals are over "
+            "texts alone, and another seed may turn the order round.",
+        )
+    elif seeds < FEW:
+        found.insert(0, f"With {seeds} seeds intervals over seeds are very wide: more seeds help.")
+    if facts["width"] is not None:
+        found.append(
+            f"Some methods need states as wide as the embeddings ({facts['width']} numbers), so "
+            f"all models have them, the base too (hidden size {facts['hidden']})."
+        )
+    return found
+
+
+def _template() -> Any:
+    """Everything is escaped, and control characters are spelled out."""
+    environment = need("jinja2").Environment(
+        autoescape=True,
+        undefined=need("jinja2").StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    source = files("heedful.report").joinpath("repair_template.html").read_text(encoding="utf8")
+    return environment.from_string(source)
+
+
+def _drawn(one: Panel, name: str) -> dict[str, Any]:
+    markup = need("markupsafe").Markup
+    return {"title": one.title, "svg": markup(inline(one.spec(), name, one.says))}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
