@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from heedful.report import four_tests
+from heedful.report.by_model import DECEIVED, DECEPTION, TRANSPARENCY, TRANSPARENT, by_model
 from heedful.report.display import beside, correlations, decoders, scores
 from heedful.report.evidence import Evidence
 from heedful.report.information import CAPTION as INFORMATION
@@ -42,6 +43,10 @@ CAPTIONS = {
         "3",
     ): "The mean over the tokens of texts that are read right. Difference is measured minus paper.",
 }
+BY_MODEL = {
+    "pruthi2020": (("Attention kept off some tokens", DECEIVED, DECEPTION),),
+    "mohankumar2020": (("States, and what attention tells", TRANSPARENT, TRANSPARENCY),),
+}
 DECODERS = (
     "The same models with either decoder. With the context-only decoder the second text reaches "
     "the prediction through attention alone, so uniform attention removes it; the decoder with "
@@ -66,6 +71,10 @@ def readable(frame: pd.DataFrame, paper: str, evidence: Evidence) -> list[Readab
     found = [Readable(one.name, one.title, one.caption + published, one.table) for one in tables]
     found += _of_tutek2020(evidence) if paper == "tutek2020" else []
     found += _of_wiegreffe2019(evidence) if paper == "wiegreffe2019" else []
+    found += [
+        Readable("models", title, caption, by_model(evidence.together, columns))
+        for title, caption, columns in BY_MODEL.get(paper, ())
+    ]
     return [one for one in found if len(one.table)]
 
 
