@@ -204,6 +204,19 @@ def test_nothing_measured_is_said() -> None:
     assert all(each.decision is Decision.NOT_MEASURED for each in others)
 
 
+def test_a_gap_must_be_there_at_every_checkpoint() -> None:
+    """A ratio by a gap that is none at one seed would be anything."""
+    first, second = rows_of(World()), rows_of(World(), "seed=1")
+    tau = second["measure"] == "tau:occlusion"
+    floors = second[tau & (second["explanation"] == "random")].set_index("example")["value"]
+    flat = second["value"].mask(tau, second["example"].map(floors))
+    parts = statements(pd.concat([first, second.assign(value=flat)]))["agreement"].parts
+    reasons = {part.measure: part.reason for part in parts}
+    assert "at every checkpoint" in reasons["tau:occlusion"]
+    whole = statements(pd.concat([first, second]))["agreement"].parts
+    assert all(part.usable for part in whole)
+
+
 def test_agreement_needs_two_importance_measures() -> None:
     rows = rows_of(SMALL)
     one = rows[rows["measure"] != "tau:occlusion"]

@@ -47,6 +47,7 @@ def assess(
     question: Question, table: Table, cells_of: Callable[[str], Cells], chosen: Settings
 ) -> Statement:
     """`cells_of` gives the cells of a model by name. Health is judged on the first checkpoint,
+    whether floor and ceiling are apart on each of them, since each is divided by its own gap;
     and all checkpoints are put together on the cells that passed."""
     by_model = {name: cells_of(name) for name in (*table.checkpoints, "randomised")}
     random = {_key(cell): cell for cell in by_model.pop("randomised")}
@@ -57,6 +58,7 @@ def assess(
     parts = tuple(
         _part(question, cell, random.get(_key(cell)), cluster_of, chosen) for cell in measured[0]
     )
+    parts = tuple(_everywhere(question, part, measured[1:], cluster_of, chosen) for part in parts)
     usable = [_key(cell) for cell, part in zip(measured[0], parts, strict=True) if part.usable]
     if not usable:
         return _unusable(question, parts)
@@ -143,6 +145,29 @@ def _part(
         not reason,
         reason,
     )
+
+
+def _everywhere(
+    question: Question,
+    part: Part,
+    others: Sequence[Cells],
+    cluster_of: Clusters,
+    chosen: Settings,
+) -> Part:
+    """A ratio is usable only where the gap it divides by is there at every checkpoint."""
+    if not part.usable or question.formula is not position:
+        return part
+    same = [
+        cell
+        for cells in others
+        for cell in cells
+        if _key(cell) == (part.measure, part.operator)
+        and len({cluster_of[name] for name in cell.examples}) >= chosen.fewest
+    ]
+    for cell in same:
+        if close := gap_reason(cell, question.gap, cluster_of, chosen.alpha):
+            return replace(part, usable=False, reason=f"{close} at every checkpoint")
+    return part
 
 
 def _reason(
