@@ -841,12 +841,27 @@ def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) 
         )
         for attention in ("gate", "additive")
     )
-    spec = replace(MOVED, only=("interventions", "exclusivity"))
+    spec = replace(MOVED, only=("interventions", "exclusivity", "null_space"))
     whole, found = (audit(each, spec=spec, n=4) for each in (softmax, gate))
     needed = {"js_top", "tvd_best", "jsd_same_output", "jsd_entropy_matched", "reachable"}
+    needed.add("null_space_jsd")
     assert needed <= set(whole.rows["measure"]) and not whole.facts["skipped"]
     assert not needed & set(found.rows["measure"])
     assert {"tvd", "tvd_permuted"} <= set(found.rows["measure"])
     skipped = found.facts["skipped"]
-    assert set(skipped) == {"erasure of an item of attention", "exclusivity"}
+    assert set(skipped) == {"erasure of an item of attention", "exclusivity", "null_space"}
     assert all("this model has a gate" in why for why in skipped.values())
+
+
+def test_infidelity_is_measured_on_request(store: Store) -> None:
+    """Random sets by each operator, and noise for the maps that take the text as it is."""
+    corpus = prepare(PLANTED, store)
+    run = trained(store, corpus, Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0), Machine())
+    maps = ("attention", "gradient_input", "occlusion")
+    found = audit(run, spec=replace(SMALL, explanations=maps, only=("infidelity",)), n=4).rows
+    gaps = found[found["measure"] == "infidelity"]
+    assert set(gaps["explanation"]) == {*maps, "random", "prior"}
+    assert set(gaps["operator"]) == {"delete", "mask"} and (gaps["value"] >= 0).all()
+    noisy = found[found["measure"] == "max_sensitivity"]
+    assert set(noisy["explanation"]) == {"attention", "gradient_input"}
+    assert noisy["value"].between(0, 5).all() and (noisy["value"] > 0).any()

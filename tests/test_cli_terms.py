@@ -59,6 +59,8 @@ def test_a_term_is_part_of_the_model(capsys: pytest.CaptureFixture[str], tmp_pat
         (["--term", "diversity=nan"], "not negative"),
         (["--term", "diversity=a lot"], "write name=weight"),
         (["--term", "diversity", "--term-param", "diversity.site=x"], "unknown parameter"),
+        (["--term", "mlm", "--term-param", "mlm.share=half"], "give a value like 0.15"),
+        (["--term", "mlm", "--term-param", "mlm.share=true"], "give a value like 0.15"),
     ],
 )
 def test_wrong_options_are_one_sentence(
@@ -68,6 +70,16 @@ def test_wrong_options_are_one_sentence(
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1
     assert Store(tmp_path).keys() == []
+
+
+def test_data_without_marks_are_refused_before_training(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The first cell of the study has no term, and is not trained either."""
+    study = ["study", "pruthi2020", "--corpora", "planted", "--epochs", "1", "--limit", "40"]
+    assert main([*study, "--store", str(tmp_path)]) == 2
+    assert "marks none" in capsys.readouterr().err
+    assert not [key for key in Store(tmp_path).keys() if key.startswith("model")]
 
 
 @pytest.mark.parametrize("name", ["mlm", "supervised"])

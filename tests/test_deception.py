@@ -6,6 +6,7 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.catalogue import Role
 from heedful.corpora.blinded import Blinded, blinded
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.split import Split
 from heedful.edits.erase import erase
+from heedful.edits.restored import weights_by_id
 from heedful.errors import HeedfulError
 from heedful.models.build import build
 from heedful.models.output import probabilities
@@ -30,14 +31,21 @@ from heedful.probes import PROBES
 from heedful.probes.detector import METHODS, overlooked
 from heedful.probes.detector_flag import decide
 from heedful.probes.evidence import Evidence, Findings
+from heedful.runner.choice import Choice
+from heedful.runner.cost import estimate
 from heedful.runner.fit import unfit
+from heedful.runner.machine import Machine
+from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.recipe import Recipe, recipes
+from heedful.runner.study import grid, run_study
+from heedful.runner.train import trained
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.integrated_gradients import integrated_gradients
 from heedful.saliency.leave_one_out import leave_one_out
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
-from heedful.store import Store
+from heedful.store import Run, Store
 from heedful.studies.pruthi2020 import LAMBDAS, STUDY
+from heedful.subjects import open_subject
 from heedful.training.aim import Aim, loss_of
 from heedful.training.loop import train
 from heedful.training.term import Lesson
@@ -130,6 +138,26 @@ def test_a_writers_steps_have_marks_of_their_own(tmp_path: Path) -> None:
         marks = [{n - 1 - step} for step in range(n)]  # the end has none
         expected.append(penalty(weights[row, :, :, 1 : n + 1].tolist(), marks, "mean"))
     assert value.item() == pytest.approx(sum(expected) / 4, rel=1e-5)
+
+
+@pytest.mark.parametrize("how", ["mean", "max"])
+@pytest.mark.parametrize("family", ["additive", "prenorm"])
+def test_marked_words_count_at_the_steps_a_target_has(family: str, how: str) -> None:
+    """From the start to the last token; neither the step after the end nor a padded one."""
+    split, model = marked(tiny_translations()), tiny_writer(family)
+    data: Any = SimpleNamespace(split=lambda name: split)
+    term, every = impermissible(Lesson(model, data), how), range(len(split))
+    (site,) = (site.name for site in model.sites if site.main)
+    with torch.no_grad():
+        alone = [float(term.value(split.batch([i]), model(split.batch([i])))) for i in every]
+        whole = term.value(split.batch(every), model(split.batch(every)))
+        for i in every:
+            steps = len(split.sides["b"].starts[i]) + 1
+            weights = model(split.batch([i])).weights[site][0, :, :steps, 1:-1].tolist()
+            marks = [places(split, i)] * steps
+            if len(marks[0]) < split.lengths[i]:
+                assert alone[i] == pytest.approx(penalty(weights, marks, how))
+    assert float(whole) == pytest.approx(sum(alone) / len(alone), rel=1e-9)
 
 
 def test_what_the_term_refuses(generated: Prepared, tmp_path: Path) -> None:
@@ -311,12 +339,77 @@ def test_where_it_does_not_fit_the_reason_is_told() -> None:
 
 
 def test_the_control_is_honest_and_blind() -> None:
-    model = ModelSpec(terms=(DECEIVING,))
+    kept = TermSpec("tying", 10)
+    model = ModelSpec(terms=(kept, DECEIVING))
     base = Recipe(model, TrainSpec(), 3)
     (control,) = recipes(base, ProbeSpec("deception")).values()
-    assert control == replace(base, model=replace(model, terms=(), blind=True))
+    assert control == replace(base, model=replace(model, terms=(kept,), blind=True))
     assert not recipes(base, ProbeSpec("deception", {"control": False}))
-    assert PROBES["deception"].roles() == {"control": Role({"blind": True, "terms": ()})}
+
+
+FEW = {"n_train": 40, "n_dev": 8, "n_test": 8}
+
+
+def probed_once(
+    store: Store, name: str, model: ModelSpec, probe: str, **params: Any
+) -> tuple[Run, Run | Skipped]:
+    """The corpus, and what came of the probe, by the runner's own way."""
+    data = prepare(replace(default_spec(name), params=FEW), store)
+    base = Recipe(replace(model, hidden=8), TrainSpec(epochs=1), 0)
+    asked = [ProbeSpec(probe, params)]
+
+    def run_of(recipe: Recipe) -> Run:
+        return trained(store, data, recipe, Machine())
+
+    ((_, found),) = probed(store, base, asked, Reading(0), Machine(), run_of)
+    return data, found
+
+
+def test_where_only_steps_are_marked_there_is_no_control(tmp_path: Path) -> None:
+    model = ModelSpec(family="seq2seq", terms=(DECEIVING,))
+    _, found = probed_once(Store(tmp_path), "toy_reverse", model, "deception")
+    assert isinstance(found, Run)
+    assert set(found.table("rows")["measure"]) == {
+        "mass", "share", "accuracy", "accuracy:zeroed", "delta:zeroed",
+    }  # fmt: skip
+    assert "control" not in found.upstream
+
+
+def test_what_it_costs_is_told_without_a_control_too(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    setting = STUDY.setting("toy_reverse", "generation")
+    models = (replace(setting.models[-1], hidden=8),)
+    few = replace(setting, models=models, probes=(ProbeSpec("deception"),))
+    spec = replace(default_spec("toy_reverse"), params=FEW)
+    chosen = Choice(train=(("epochs", 1),))
+    plan = grid(replace(STUDY, settings=(few,)), [spec], chosen, seeds=[0])
+    assert estimate(plan, plan.cells[0], store, Machine()).probe_seconds > 0
+    run_study(plan, store, Machine())
+    cost = estimate(plan, plan.cells[0], store, Machine())
+    assert (cost.train_seconds, cost.probe_seconds) == (0, 0)
+
+
+def test_with_marked_words_there_is_a_control(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    _, found = probed_once(store, "deception", ModelSpec("none"), "deception")
+    assert isinstance(found, Run) and "accuracy:control" in set(found.table("rows")["measure"])
+    assert store.open(found.upstream["control"]).facts["model"]["blind"]
+
+
+def test_a_blind_model_is_probed_on_what_it_sees(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    model = ModelSpec("none", blind=True)
+    data, found = probed_once(store, "deception", model, "reachability")
+    assert isinstance(found, Run)
+    rows = found.table("rows").drop_duplicates("example").set_index("example")
+    shown = blinded(Prepared(data).split("test"))
+    assert rows["length"].loc[list(shown.ids)].tolist() == shown.lengths.tolist()
+    run = store.open(found.upstream["base"])
+    given = weights_by_id(run)
+    for name, size in zip(shown.ids, shown.lengths, strict=True):
+        assert given[name].shape[-1] == size
+    with pytest.raises(HeedfulError, match="audit a model that is not blind"), open_subject(run):
+        pass
 
 
 # probe: (version, digest for two classes, digest for three)

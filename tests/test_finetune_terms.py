@@ -170,6 +170,19 @@ def test_what_does_not_apply_is_refused(term: TermSpec, message: str) -> None:
         check(spec_with(term), "cpu")
 
 
+def test_a_term_that_is_there_twice_counts_twice_or_is_refused() -> None:
+    twice, data, model = (TermSpec("tying", 1),) * 2, encoded(4), tiny_hf().eval()
+    inputs = data.batch(np.arange(len(data)))
+    with torch.no_grad():
+        one, two = (
+            finetune_loss(model, terms)(inputs, data.labels)["tying1"]
+            for terms in (twice[:1], twice)
+        )
+    assert float(two) == pytest.approx(2 * float(one))
+    with pytest.raises(HeedfulError, match="the term tying1 is there twice"):
+        check(spec_with(*twice), "cpu")
+
+
 def test_an_unknown_site_lists_some() -> None:
     with pytest.raises(HeedfulError, match=f"choose one of {FIRST}, "):
         finetune_loss(tiny_hf(), [TermSpec("tying", 1, (("site", "layer.7"),))])

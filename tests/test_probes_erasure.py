@@ -99,6 +99,28 @@ def test_a_row_worked_out_by_hand() -> None:
     assert found.less_other[0, 1].item() == pytest.approx(after[int(found.other)])
 
 
+def test_without_all_of_its_weight_a_row_says_nothing() -> None:
+    """All weight is on the second item; without it there is no context."""
+    z = [[[2.0], [-1.0], [-3.0]]] * 2
+    each = hand_made([[0.0, 1.0, 0.0], [0.0, 0.6, 0.4]], z, [0.5])
+    assert erased(each, SITE, each.rows(SITE), 0).known.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("bent", [False, True])
+@pytest.mark.parametrize("probe", ["erasure", "flips"])
+def test_sparse_attention_on_one_item_is_undefined(probe: str, bent: bool) -> None:
+    model, split = tiny_model(attention="sparsemax", double=True), tiny_split([*LENGTHS, *LENGTHS])
+    with torch.no_grad():
+        for parameter in model.attention.parameters():
+            parameter *= 4
+        weights = model(split.batch(range(len(split)))).weights["attention"][:, 0, 0]
+    alone = ((weights > 0).sum(-1) == 1).numpy()
+    assert 0 < (alone & (split.lengths > 1)).sum() < len(split)
+    found = table(find(probe, Bent(model) if bent else model, split), split)
+    for column in found:
+        assert (found[column].isna().to_numpy() == alone).all()
+
+
 def test_the_random_item_is_any_other_position_and_each_as_often() -> None:
     there = torch.tensor([[True, True, False, True, True]]).expand(4000, -1)
     top = torch.full((4000,), 3)

@@ -145,6 +145,38 @@ def test_steps_beyond_the_bound_are_censored_where_they_begin() -> None:
     assert line["mean"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("steps", [64, 2])
+def test_sparse_weights_are_censored_where_they_are_gone(steps: int) -> None:
+    """For each ranking by itself: as many items as can go while some weight is left."""
+    model, split = near_the_threshold("bilstm", "sparsemax")
+    with torch.no_grad():
+        for parameter in model.attention.parameters():
+            parameter *= 3
+    findings = find("importance_sets", Bent(model), split, most_steps=steps)
+    (each,) = evidence(model, split).resumable("")
+    view = each.rows(model.sites[0])
+    rows, lines = table(findings, split), summary_of(findings.summary)
+    cut = 0
+    for name, order in rankings(each, model.sites[0], view, 5).items():
+        shares = []
+        for row, example in enumerate(each.batch.ids):
+            size, alpha = int(view.mask[row].sum()), view.weights[row][order[row]].tolist()
+            left = min(steps, sum(sum(alpha[gone:]) > 0 for gone in range(1, size)))
+            shares.append(left / size if left < size - 1 else 1.0)
+            own = float(rows.loc[example].get(f"tried_{name}", math.nan))
+            cut += own >= 0
+            assert shares[-1] == (rows.loc[example, "tried"] if math.isnan(own) else own)
+        mine = rows.loc[list(each.batch.ids)]
+        never = (mine[f"never_{name}"] == 1).tolist()
+        times = np.where(never, shares, mine[f"fraction_{name}"]).tolist()
+        expected = restricted_mean(times, never, 1.0)
+        assert lines.loc[f"restricted_fraction_{name}", "mean"] == pytest.approx(expected)
+    assert cut > len(RANKINGS)
+    other = find("importance_sets", model, split)
+    if steps == 64:
+        np.testing.assert_allclose(table(other, split)[list(rows)], rows, atol=1e-9)
+
+
 def test_summaries_compare_rankings_on_the_same_examples() -> None:
     model, split = near_the_threshold()
     found = find("importance_sets", model, split)

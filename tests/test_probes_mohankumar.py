@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.extracted_learning import Learning, alone, drawn, learned, surprise
 from heedful.probes.parts_of_speech_taggers import TAGS, tagger
+from heedful.runner.probe import Reading, probe_facts
 from heedful.saliency.integrated_gradients import integrated
-from heedful.specs import ModelSpec
+from heedful.specs import ModelSpec, ProbeSpec
 from probing import LENGTHS, find, map_of, table
 from tiny import pick, tiny_batch, tiny_model, tiny_split
 
@@ -113,18 +115,18 @@ def pipeline(name: str) -> Any:
     return made
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, name: str = "tagger") -> None:
+def installed(monkeypatch: pytest.MonkeyPatch, name: str = "tagger", version: str = "1.0") -> None:
     made = pipeline(name)
     monkeypatch.setattr("spacy.util.get_installed_models", lambda: ["de_other", "en_small"])
+    monkeypatch.setattr("spacy.util.get_package_version", lambda name: version)
     monkeypatch.setattr("spacy.load", lambda name, exclude: made)
 
 
-@pytest.mark.parametrize("name", ["auto", "en_small"])
-def test_an_installed_tagger_is_asked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_tagger_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch)
     split = worded()
-    findings = find("parts_of_speech", tiny_model(double=True), split, tagger=name)
-    assert findings.notes == {"tagger": "en_small"}
+    findings = find("parts_of_speech", tiny_model(double=True), split, tagger="en_small")
+    assert findings.notes == {"tagger": "en_small", "tagger_version": "1.0 (spaCy 1.0)"}
     found = table(findings, split)
     first = found.loc[split.ids[0]]
     shares = {tag: first[f"share:{tag}"] for tag in TAGS if first[f"share:{tag}"]}
@@ -136,10 +138,25 @@ def test_an_installed_tagger_is_asked(name: str, monkeypatch: pytest.MonkeyPatch
         np.testing.assert_allclose(mass, 1, atol=1e-12)
 
 
-def test_without_a_tagger_auto_is_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("spacy")
-    monkeypatch.setattr("spacy.util.get_installed_models", lambda: ["de_other"])
-    assert tagger("auto").name == "lexicon" and tagger("lexicon").tags == ()
+def test_a_result_is_named_by_the_taggers_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = SimpleNamespace(key="model-1", upstream={"corpus": "corpus-1"})
+
+    def facts(**params: str) -> dict[str, Any]:
+        return probe_facts(model, ProbeSpec("parts_of_speech", params), Reading(0), {})
+
+    found = []
+    for version in ("1.0", "1.1"):
+        installed(monkeypatch, version=version)
+        found.append(facts(tagger="en_small"))
+    assert found[0] != found[1]
+    assert "depends" not in facts() and "depends" not in facts(tagger="lexicon")
+
+
+def test_what_is_installed_chooses_no_tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+    assert tagger("lexicon").tags == ()
+    with pytest.raises(HeedfulError, match="de_other, en_small, lexicon"):
+        tagger("auto")
 
 
 def test_an_unfit_tagger_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

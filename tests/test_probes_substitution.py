@@ -22,7 +22,8 @@ from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.outcomes import outcomes, written_texts
 from heedful.probes.substitution import CONDITIONS, EDITS, replacing
-from heedful.specs import ModelSpec
+from heedful.runner.recipe import Recipe, recipes
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from probing import LENGTHS, evidence, find, table
 from reference import substitution as reference
 from tiny import tiny_model, tiny_split
@@ -97,6 +98,21 @@ def test_trained_roles_stand_beside_the_base() -> None:
     expected = reference.accuracy(tiny_model(seed=3, double=True), split, reference.even)
     assert found.loc["score:uniform:train+infer", "mean"] == pytest.approx(expected)
     assert PROBES["substitution"].roles()["random"] == Role({"train_edit": "random"})
+
+
+def test_where_attention_is_replaced_nothing_is_taught_about_it() -> None:
+    """A model's gates are its attention's own; its states are there whatever attends to them."""
+    kept, own = TermSpec("tying", 2), TermSpec("sparsity", 1)
+    base = Recipe(ModelSpec(attention="hard", terms=(kept, own)), TrainSpec(), 0)
+    for recipe in recipes(base, ProbeSpec("substitution")).values():
+        assert recipe.model.terms == (kept,)
+    for recipe in recipes(base, ProbeSpec("seeds")).values():
+        assert recipe.model.terms == (kept, own)
+
+
+def test_an_edited_model_has_the_attentions_of_the_model() -> None:
+    model = tiny_model()
+    assert edited(model, ModelSpec(train_edit="permute"), 0).attentions == model.attentions != {}
 
 
 def test_f1_instead_of_accuracy() -> None:

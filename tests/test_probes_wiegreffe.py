@@ -175,6 +175,11 @@ def test_roles_are_what_the_paper_trains() -> None:
     assert guides["adversary"] == found["0.5"]  # trained once for both
     assert guides["mlp_adversary"].teacher == found["0.5"] and guides["mlp_base"].teacher == base
     assert guides["mlp_own"].model == ModelSpec("average") and guides["mlp_own"].teacher is None
+    wide = replace(base, model=ModelSpec(hidden=512, dropout=0.3))
+    assert recipes(wide, ProbeSpec("guides"))["mlp_own"].model == ModelSpec("average")
+    tied = replace(base, model=ModelSpec(terms=(TermSpec("tying", 10),)))
+    both = recipes(tied, ProbeSpec("frontier", {"weights": [0.5], "labels": []}))["0.5"].model
+    assert both.terms == (TermSpec("tying", 10), TermSpec("apart", 0.5))
     seeds = recipes(base, ProbeSpec("seeds", {"count": 2}))
     assert [recipe.seed for recipe in seeds.values()] == [4, 5]
     assert all(recipe.model == base.model for recipe in seeds.values())

@@ -22,6 +22,7 @@ from heedful.repair.entrants import entrants
 from heedful.repair.estimate import Estimate, of_scores, spread
 from heedful.repair.methods import METHODS, check_methods, method
 from heedful.repair.pareto import dominated_by, upwards
+from heedful.report.repair_page import careful
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import Store
 
@@ -81,6 +82,37 @@ def test_wrong_methods_are_named(names: list[str], message: str) -> None:
 def test_a_method_the_base_has_is_refused() -> None:
     with pytest.raises(HeedfulError, match="has sparsemax already"):
         entrants(ModelSpec(attention="sparsemax"), ["sparsemax"], 20)
+
+
+def test_the_bases_wrapper_stays() -> None:
+    found = entrants(ModelSpec(encoder="bilstm+concat"), ["orthogonal"], 20)
+    assert found["orthogonal"].encoder == "orthogonal+concat"
+    with pytest.raises(HeedfulError, match="has concat already"):
+        entrants(ModelSpec(encoder="bilstm+concat"), ["concat"], 20)
+
+
+def test_methods_the_corpus_has_nothing_for_are_left_out_or_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is trained."""
+    texts = tmp_path / "texts.csv"
+    lines = [f"good w{i % 7} fine,{i % 2}" for i in range(60)]
+    texts.write_text("\n".join(["text,label", *lines]) + "\n")
+    common = ["repair", "--corpus", str(texts), "--store", str(tmp_path / "s"), "--seeds", "1"]
+    assert main([*common, "--methods", "diversity,supervised"]) == 2
+    assert "supervised does not fit" in capsys.readouterr().err
+    narrow = ["--param", "dimension=6", "--dry-run", "--n", "3", "--quick", "--epochs", "1"]
+    assert main([*common, *narrow]) == 0
+    said = capsys.readouterr()
+    for name in ("tying", "mlm", "supervised"):
+        assert f"{name} is left out" in said.err + said.out
+    assert not list((tmp_path / "s" / "runs").glob("model-*"))
+
+
+def test_a_base_at_chance_is_called_so() -> None:
+    facts = {"seeds": [0, 1, 2], "width": None, "score": "accuracy"}
+    assert "commonest class" in careful({**facts, "low": 0.5, "majority": 0.52})[0]
+    assert not any("commonest" in x for x in careful({**facts, "low": 0.7, "majority": 0.52}))
 
 
 def test_every_part_of_every_method_exists() -> None:

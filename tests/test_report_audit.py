@@ -16,7 +16,7 @@ import pytest
 
 from heedful.report.audit_bars import bar, scale_of
 from heedful.report.audit_evidence import evidence_of
-from heedful.report.audit_heads import heads, null_space, sanity
+from heedful.report.audit_heads import heads, infidelity, null_space, sanity
 from heedful.report.audit_inside import stack_numbers, stack_panels
 from heedful.report.audit_layers import ACCURACY, MOVED, alone, layers_line, stacks
 from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
@@ -522,6 +522,28 @@ def test_sanity_by_explanation(inside_page: str) -> None:
         {"name": "occlusion (mask)", "tau": "0.12", "moved": "0.00", "n": "60"},
     ]
     assert "τ with random weights" in parse(inside_page).text
+
+
+def test_infidelity_by_explanation() -> None:
+    """Not by the operator that made it: occlusion deletes."""
+    rows = inside().iloc[:2].assign(model="base", label=0)
+    numbers = [
+        ("gradient", "infidelity", "delete", 0.25),
+        ("gradient", "infidelity", "mask", 0.5),
+        ("gradient", "max_sensitivity", "", 0.125),
+        ("occlusion", "infidelity", "delete", 0.0),
+        ("occlusion", "infidelity", "mask", 0.75),
+    ]
+    parts = [
+        rows.assign(explanation=name, measure=measure, operator=operator, value=value)
+        for name, measure, operator, value in numbers
+    ]
+    table = pd.concat(parts).drop_duplicates(["example", "explanation", "measure", "operator"])
+    found = infidelity(evidence_of(only_rows(table)))
+    assert [(line["name"], line["gap"], line["moved"]) for line in found] == [
+        ("gradient", "delete 0.2500, mask 0.5000", "0.12"),
+        ("occlusion", "mask 0.7500", "not asked"),
+    ]
 
 
 def test_hostile_names_of_layers_are_only_text() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -292,6 +294,32 @@ def test_quantiles_are_kaplan_and_meiers() -> None:
     for at in (0.05, 0.25, 0.5, 0.75):
         slow = next((t for t, a in zip(curve.times, curve.alive, strict=True) if a <= 1 - at), None)
         assert Removed(shares, never).quantile(at) == slow
+
+
+def test_a_ranking_is_censored_where_its_own_weights_are_gone() -> None:
+    """Both rows never flip; the weights of the first are gone after a quarter of its items."""
+    lines = {"attention": {"tried": 1.0, "tried_attention": 0.25}, "random": {"tried": 0.5}}
+    rows = [
+        {
+            "corpus": "c",
+            "label": "m",
+            "probe": "importance_sets",
+            "seed": 0,
+            "site": "attention",
+            "head": 0,
+        }
+        | {"query": 0, "example": example, "measure": measure, "value": value}
+        for example, told in lines.items()
+        for measure, value in (
+            told | {"never_attention": 1.0, "fraction_attention": np.nan}
+        ).items()
+    ]
+    table = pd.DataFrame(rows)
+    evidence: Any = SimpleNamespace(
+        rows=lambda probe, measures: table[table["measure"].isin(measures)]
+    )
+    ((_, found),) = removals(evidence, "fraction")
+    assert found["attention"].shares.tolist() == [0.25, 0.5] and found["attention"].never.all()
 
 
 def test_every_ranking_covers_the_same_texts(serrano: Evidence) -> None:

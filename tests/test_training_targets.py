@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ import torch
 
 from heedful.corpora.split import Side, Split
 from heedful.corpora.steps import at_a_quarter
-from heedful.specs import END, START
+from heedful.specs import END, START, TermSpec, TrainSpec
+from heedful.training.aim import Aim, loss_of
 from heedful.training.loop import _pace
 from heedful.training.objective import target_loss, target_steps
-from heedful.training.select import likelihood
+from heedful.training.select import least, likelihood, selector
 from heedful.types import SiteCall, SiteSpec, Trace
 from tiny_pairs import pairs_of, tiny_pairs, tiny_writer
 
@@ -70,6 +73,24 @@ def test_likelihood_does_not_depend_on_how_targets_are_batched() -> None:
     tokens = [5, 2, 4]  # the end counts
     together = sum(a * n for a, n in zip(alone, tokens, strict=True)) / sum(tokens)
     assert likelihood(model, split, "cpu") == pytest.approx(together, rel=1e-9)
+
+
+@pytest.mark.parametrize("goal", ["labels", "teacher"])
+def test_the_least_loss_does_not_depend_on_how_targets_are_batched(goal: str) -> None:
+    """Of tokens the goal's is a mean, of examples the term's."""
+    model, teacher = tiny_writer("additive"), tiny_writer("additive", seed=1)
+    split = split_of([[4, 5, 6, 7], [5], [6, 7, 8], [4], [9, 8, 7, 6, 5, 4, 9]])
+    corpus: Any = SimpleNamespace(task="generation", split=lambda name: split)
+    aim = Aim(goal, (TermSpec("apart", 0.5),), teacher)
+    lossy = loss_of(model, corpus, TrainSpec(), aim)
+    found = [least(lossy, True, size)(model, split, "cpu") for size in (1, 2, 3, 64)]
+    assert found == pytest.approx([found[-1]] * 4, rel=1e-9)
+    with torch.no_grad():
+        parts = lossy(split.batch(range(len(split))))[1]
+    assert -found[0] == pytest.approx(sum(map(float, parts.values())), rel=1e-9)
+    assert selector(TrainSpec(select="loss"), "generation", 9, lossy)(
+        model, split, "cpu"
+    ) == pytest.approx(found[0], rel=1e-9)
 
 
 def test_the_learning_rate_rises_in_a_line_and_falls_as_the_root() -> None:

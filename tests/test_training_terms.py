@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.models.build import build
 from heedful.models.family import Family
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.training.aim import Aim, loss_of
+from heedful.training.aim import Aim, check, loss_of
 from heedful.training.loop import Trained, train
 from heedful.training.term import Lesson, Term
 from heedful.training.terms import TERMS
@@ -278,6 +278,19 @@ def fresh(planted: Prepared, seed: int = 0) -> Family:
 
 
 TERM_SPECS = (TermSpec("tying", 2), TermSpec("diversity", 0.5))
+
+
+def test_a_term_that_is_there_twice_counts_twice_or_is_refused(planted: Prepared) -> None:
+    model, batch = fresh(planted), planted.split("train").batch(range(12))
+    once, twice = ((TermSpec("tying", 2),) * count for count in (1, 2))
+    with torch.no_grad():
+        (less, parts), (more, _) = (
+            loss_of(model, planted, SPEC, Aim(terms=terms))(batch) for terms in (once, twice)
+        )
+    assert float(more - less) == pytest.approx(float(parts["tying2"]), rel=1e-6)
+    with pytest.raises(HeedfulError, match="the term tying2 is there twice"):
+        check(ModelSpec(terms=twice))
+    check(ModelSpec(terms=(TermSpec("tying", 2), TermSpec("tying", 3))))
 
 
 def test_terms_add_up(planted: Prepared) -> None:

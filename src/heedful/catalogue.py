@@ -28,18 +28,25 @@ class Measure:
 class Role:
     """Another model that a probe needs beside the one on trial: what its specs have otherwise,
     how far its seed is from the base model's, and which role (`base`, or one named earlier)
-    is its teacher."""
+    is its teacher. It keeps the base's loss terms but those named in `without`, and has `terms`
+    more. Where the data lack what it `needs`, a probe does without it."""
 
     model: Mapping[str, Any] = field(default_factory=dict)
     train: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     teacher: str = ""
+    terms: tuple[Any, ...] = ()
+    without: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 Roles = Callable[..., Mapping[str, Role]]
 
 
-def _alone(**params: Any) -> Mapping[str, Role]:
+Depends = Callable[..., Mapping[str, str]]
+
+
+def _nothing(**params: Any) -> Mapping[str, Any]:
     return {}
 
 
@@ -48,7 +55,9 @@ class Piece:
     """The facts of one piece. `version` goes up whenever its results change.
 
     A corpus is of the `kind` single, pair or generation. A probe that compares models names
-    their `roles`, by the parameters it is called with.
+    their `roles`, by the parameters it is called with; one whose results depend on something
+    that is installed says on which version (`depends`). A term of the loss that `needs` the
+    `attention` itself is about how a model makes its weights.
     """
 
     name: str
@@ -63,7 +72,8 @@ class Piece:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     level: str = "tokens"
     kind: str = "single"
-    roles: Roles = _alone
+    roles: Roles = _nothing
+    depends: Depends = _nothing
     licence: str = ""
     citation: str = ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from heedful.auditing.named import Named
-from heedful.auditing.spec import ATTENTION
+from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
+from heedful.errors import HeedfulError
 from heedful.measures.heads import head_statistics
+from heedful.measures.infidelity import Noise, infidelity, max_sensitivity
 from heedful.measures.interventions import MODES, Intervention, effect
 from heedful.measures.layers import cumulative
 from heedful.measures.null_space import null_space
@@ -82,6 +84,46 @@ def sanity(
         table.add({"tau_randomised": values}, name)
     for name, values in moved_by_shift(model, batch, maps).items():
         table.add({"moved_by_shift": values}, name)
+
+
+def infidelities(
+    table: Table,
+    model: Model,
+    batch: Batch,
+    label: Tensor,
+    maps: Mapping[str, Tensor],
+    spec: AuditSpec,
+) -> None:
+    """How far each map's sums are from what taking random sets of words away does."""
+    for operator in spec.operators:
+        found = infidelity(
+            model, batch, label, maps, operator, TARGETS[spec.target], seed=spec.seed
+        )
+        for name, values in found.items():
+            table.add({"infidelity": values}, name, operator)
+
+
+def unsteady(
+    table: Table,
+    model: Model,
+    batch: Batch,
+    label: Tensor,
+    wanted: Sequence[Named],
+    spec: AuditSpec,
+) -> None:
+    """How far each map moves under a little noise; one that changes the text itself cannot be
+    asked, and is left out."""
+    for each in wanted:
+        one = partial(_asked, each=each, target=spec.target)
+        try:
+            moved = max_sensitivity(model, batch, label, one, Noise(seed=spec.seed))
+        except HeedfulError:
+            continue
+        table.add({"max_sensitivity": moved}, each.name)
+
+
+def _asked(model: Model, batch: Batch, label: Tensor, each: Named, target: str) -> Tensor:
+    return _map(model, batch, each, label, target)
 
 
 def _map(model: Model, batch: Batch, each: Named, label: Tensor, target: str) -> Tensor:

@@ -37,6 +37,7 @@ from heedful.words import word_mask
 HEALTH_SHARE = 4  # one text in so many is measured on the randomised model too
 GRID = Grid(points=5, single=16)
 ERASED, EXCLUSIVE = "erasure of an item of attention", "exclusivity"
+NULL_SPACE = "null_space"
 GATED = "it needs weights that sum to 1, and this model has a gate."
 
 
@@ -94,21 +95,26 @@ class Measurer:
             exclusive(table, self.model, batch, trace, self.spec)
         if "erasure" in only and "health" in only:
             self._health(table, batch)
-        self._beside(table, batch, trace, label)
+        self._beside(table, batch, trace, label, maps)
         return Part(table.rows(), _maps(batch, maps, mask), found.costs, dict(self.skipped))
 
-    def _beside(self, table: Table, batch: Batch, trace: Trace, label: Tensor) -> None:
+    def _beside(
+        self, table: Table, batch: Batch, trace: Trace, label: Tensor, maps: Mapping[str, Tensor]
+    ) -> None:
         """What is shown and decides nothing."""
         only, model = self.spec.only, self.model
+        given = [each for each in self.wanted if each.name not in self.skipped]
         if "layers" in only:
             extra.layers(table, model, batch, trace, self.spec.seed)
         if "heads" in only:
             extra.heads(table, model, batch)
-        if "null_space" in only:
+        if NULL_SPACE in only and self.normalised:
             extra.freedom(table, model, batch)
         if "sanity" in only:
-            given = [each for each in self.wanted if each.name not in self.skipped]
             extra.sanity(table, model, batch, label, given, self.spec.target)
+        if "infidelity" in only:
+            extra.infidelities(table, model, batch, label, maps, self.spec)
+            extra.unsteady(table, model, batch, label, given, self.spec)
 
     def _explain(self, batch: Batch, label: Tensor) -> Explained:
         spec = self.spec
@@ -214,7 +220,7 @@ class Measurer:
 
 
 def _not_of_gates(spec: AuditSpec) -> dict[str, str]:
-    groups = {"interventions": ERASED, "exclusivity": EXCLUSIVE}
+    groups = {"interventions": ERASED, "exclusivity": EXCLUSIVE, NULL_SPACE: NULL_SPACE}
     return {name: GATED for group, name in groups.items() if group in spec.only}
 
 

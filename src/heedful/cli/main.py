@@ -7,6 +7,7 @@ import sys
 import typer
 
 from heedful import __version__
+from heedful.cli.annotate import annotate
 from heedful.cli.audit import audit
 from heedful.cli.check import check
 from heedful.cli.compare import compare
@@ -17,6 +18,7 @@ from heedful.cli.list import list_pieces
 from heedful.cli.prepare import prepare
 from heedful.cli.repair import repair
 from heedful.cli.report import report
+from heedful.cli.serve import serve
 from heedful.cli.store import store
 from heedful.cli.study import study
 from heedful.cli.train import train
@@ -42,9 +44,11 @@ app.command("train")(train)
 app.command("repair")(repair)
 app.command("study")(study)
 app.command("report")(report)
+app.command("serve")(serve)
 app.command("list")(list_pieces)
 app.command("doctor")(doctor)
 app.add_typer(store, name="store")
+app.add_typer(annotate, name="annotate")
 
 
 @app.callback(invoke_without_command=True)

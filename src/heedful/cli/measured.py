@@ -24,7 +24,8 @@ Only = Annotated[
     str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
 ]
 Extra = Annotated[
-    str | None, typer.Option(help="Measure also sanity (of the maps) or null_space (of heads).")
+    str | None,
+    typer.Option(help="Measure also sanity or infidelity (of the maps), null_space (of heads)."),
 ]
 Alpha = Annotated[
     float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")

@@ -32,18 +32,17 @@ if TYPE_CHECKING:
     from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
     from heedful.store import Store
 
-ALL = "tying,mlm,diversity,orthogonal,sparsemax,supervised"
-
 
 def repair(
     corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
     methods: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
-            "sparsemax, entmax, supervised; several at once as in tying+diversity."
+            "sparsemax, entmax, supervised; several at once as in tying+diversity. Without: the "
+            "usual six, as far as they fit the corpus."
         ),
-    ] = ALL,
+    ] = None,
     seeds_: Annotated[
         str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
     ] = "3",
@@ -86,9 +85,10 @@ def repair(
         check_target(out)
         check_writable(folder=out)
     spec = corpus_spec(corpus, param, limit, FileColumns(text_column, label_column, split_column))
+    place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
     work = _work(
         spec,
-        names(methods, "--methods"),
+        _fitting(spec, place, folder) if methods is None else names(methods, "--methods"),
         _base(spec, encoder=encoder, attention=attention, hidden=hidden),
         _training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
         quick,
@@ -99,9 +99,8 @@ def repair(
         texts=n,
         score=score,
         within=within,
-        data_dir=check_data_dir(data_dir),
+        data_dir=folder,
     )
-    place, where = open_store(store), machine(device, threads)
     if dry_run:
         _dry_run(work, place, where, as_json)
         return
@@ -112,6 +111,20 @@ def repair(
     if out is not None:
         found.save(out)
     _show(found, store, out, as_json)
+
+
+def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]:
+    """The usual methods, less those the corpus has nothing for, which is said."""
+    from heedful.corpora.prepare import prepare
+    from heedful.corpora.prepared import Prepared
+    from heedful.repair.methods import USUAL, unfit
+
+    corpus = Prepared(prepare(spec, store, data_dir))
+    reasons = {name: unfit(name, corpus) for name in USUAL}
+    for name, reason in reasons.items():
+        if reason:
+            say(f"{name} is left out: {reason}")
+    return [name for name, reason in reasons.items() if not reason]
 
 
 def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:

@@ -12,6 +12,7 @@ from torch import Tensor
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.split import Side, Split
 from heedful.errors import HeedfulError
+from heedful.specs import ModelSpec
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class Blinded:
 
     def split(self, name: str) -> Split:
         return blinded(self.corpus.split(name))
+
+
+def shown_to(model: ModelSpec, corpus: Prepared) -> Prepared | Blinded:
+    """The corpus as a model sees it, in training and whenever it is looked at."""
+    return Blinded(corpus) if model.blind else corpus
 
 
 def blinded(split: Split) -> Split:

@@ -55,7 +55,8 @@ def check_kind(name: str, value: Any, default: Any) -> None:
     wanted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[type(like)]
     wrong = not isinstance(value, wanted) or (isinstance(value, bool) and type(like) is not bool)
     if wrong or (isinstance(value, float) and not math.isfinite(value)):
-        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {like!r}.")
+        example = like if like != "" else f"/{value}/"
+        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {example!r}.")
 
 
 def _check_ranges(spec: PrepareSpec) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 from heedful.edits.build import build_edit
 from heedful.edits.frozen import frozen
 from heedful.errors import HeedfulError
+from heedful.models.attention.attention import Attention
 from heedful.models.family import Family
 from heedful.models.generation.writer import State, Writer
 from heedful.models.rerun_without import without_each
@@ -63,6 +64,10 @@ class Edited(Family):
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
         return self.model.sites
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        return self.model.attentions
 
     @property
     def fillers(self) -> Mapping[str, int]:

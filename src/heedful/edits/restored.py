@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from heedful.corpora.blinded import shown_to
 from heedful.corpora.prepared import Prepared
 from heedful.edits.edited import edited
 from heedful.errors import HeedfulError
@@ -39,7 +40,8 @@ def restored(run: Run, device: str = "cpu") -> Family:
 def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
     """What a trained model attends to in every example of its corpus, at its main site."""
     store = Store(teacher.path.resolve().parent.parent)
-    corpus = Prepared(store.open(teacher.upstream["corpus"]))
+    spec = ModelSpec(**teacher.facts["model"])
+    corpus = shown_to(spec, Prepared(store.open(teacher.upstream["corpus"])))
     model = restored(teacher, device)
     site = main_site(model)
     found: dict[str, Tensor] = {}

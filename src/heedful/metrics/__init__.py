@@ -24,6 +24,8 @@ METRICS = Catalogue(
         "flips": "heedful.metrics.flips",
         "bleu": "heedful.metrics.bleu",
         "aligned": "heedful.metrics.aligned",
+        "cohen_kappa": "heedful.metrics.cohen_kappa",
+        "krippendorff": "heedful.metrics.krippendorff",
     },
 )
 

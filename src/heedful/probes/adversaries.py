@@ -7,9 +7,7 @@ the base's, so that only what they were trained for tells them apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heedful.catalogue import Role
 from heedful.errors import HeedfulError
@@ -29,14 +27,11 @@ class Schooling:
 
 
 def adversary(weight: float, school: Schooling = Schooling(), goal: str = "teacher") -> Role:
-    """With the weight 0 it only imitates (or learns the task once more)."""
+    """With the weight 0 it only imitates (or learns the task once more). What the base's loss
+    has beside the task stays: adversaries are of the same kind of model."""
     params = () if school.divergence == "kl" else (("divergence", school.divergence),)
-    model: Mapping[str, Any] = {
-        "goal": goal,
-        "terms": (TermSpec("apart", weight, params),),
-    }
     train = {"epochs": school.epochs, "patience": school.patience, "select": "loss"}
-    return Role(model, train, FRESH, "base")
+    return Role({"goal": goal}, train, FRESH, "base", (TermSpec("apart", weight, params),))
 
 
 def check_weight(weight: float) -> float:

@@ -20,14 +20,16 @@ from heedful.probes.marked import inside, marks_of
 from heedful.probes.outputs import outputs, renormalised
 from heedful.types import AttentionRows, SiteSpec
 
-CONTROL = Role({"blind": True, "terms": ()})
+CONTROL = Role({"blind": True}, without=("impermissible",), needs=("marked words",))
 
 
 def deception(evidence: Evidence, control: bool = True) -> Findings:
     """`mass` of attention on impermissible tokens beside their `share` of all tokens, and how
     often the decision (of a target, its next word at the step looked at) is right: as it is,
     with `zeroed` attention there, and from the `control`, which needs marks of words: what a
-    target's steps are aligned with cannot be taken away."""
+    target's steps are aligned with cannot be taken away. The rest of zeroed attention is
+    renormalised; where all of it was on impermissible tokens, the decision is that of a zero
+    context, since nothing permitted was looked at."""
     collector, marks = Collector(evidence.data.ids), marks_of(evidence)
     right = _control(evidence) if control and "control" in evidence.models else {}
     for each in evidence.resumable("deception"):

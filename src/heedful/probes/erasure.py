@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import Measure, Piece
@@ -30,7 +30,8 @@ _ROUNDING = 1e-12  # a divergence below it is none
 
 def erasure(evidence: Evidence) -> Findings:
     """ΔJS = JS(p, q of the heaviest) − JS(p, q of a random other), and their weights'
-    difference. Undefined for rows of one item."""
+    difference. Undefined for rows of one item, and where all weight is on one: without it there
+    is no context left to decide by."""
     collector = Collector(evidence.data.ids)
     for each in evidence.resumable("erasure"):
         for site in evidence.sites:
@@ -39,7 +40,7 @@ def erasure(evidence: Evidence) -> Findings:
             measures = _measures(view, found)
             if site.linear:
                 best = _best(each, site, view)
-                measures["js_best"] = torch.where(found.other >= 0, best, torch.nan)
+                measures["js_best"] = torch.where(found.known, best, torch.nan)
             collector.add(each, site, view, measures)
     return Findings(collector.rows())
 
@@ -47,13 +48,14 @@ def erasure(evidence: Evidence) -> Findings:
 @dataclass(frozen=True)
 class Erased:
     """Outputs as they are, less each row's heaviest item, and less a random other one, which
-    is −1 where there is none."""
+    is −1 where there is none. `known` are the rows where either erasure leaves some weight."""
 
     top: Int[Tensor, " n"]
     other: Int[Tensor, " n"]
     whole: Float[Tensor, "n c"]
     less_top: Float[Tensor, "n c"]
     less_other: Float[Tensor, "n c"]
+    known: Bool[Tensor, " n"]
 
 
 def erased(each: Pass, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
@@ -63,9 +65,10 @@ def erased(each: Pass, site: SiteSpec, view: AttentionRows, seed: int) -> Erased
     other = other_item(view.mask, top, row_keys(each, site, view, seed, "erasure"))
     weights = view.weights.double()
     tries = [weights, *(less(weights, item.clamp_min(0)) for item in (top, other))]
+    known = (other >= 0) & (tries[1].sum(-1) > 0)
     with torch.no_grad():
         whole, less_top, less_other = outputs(each, site, view, torch.stack(tries, 1)).unbind(1)
-    return Erased(top, other, whole, less_top, less_other)
+    return Erased(top, other, whole, less_top, less_other, known)
 
 
 def less(weights: Float[Tensor, "n k"], item: Int[Tensor, " n"]) -> Float[Tensor, "n k"]:
@@ -82,9 +85,7 @@ def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:
         "weight_difference": _weight(view, found.top) - _weight(view, found.other),
         "negative": (top - other < -_ROUNDING).double(),
     }
-    return {
-        name: torch.where(found.other >= 0, values, torch.nan) for name, values in measures.items()
-    }
+    return {name: torch.where(found.known, values, torch.nan) for name, values in measures.items()}
 
 
 def _weight(view: AttentionRows, item: Tensor) -> Tensor:

@@ -14,7 +14,8 @@ from heedful.probes.evidence import Evidence, Findings
 
 def flips(evidence: Evidence) -> Findings:
     """A table of two by two, one cell a measure, so that means are its shares. The random
-    item is the one of the probe `erasure`. Undefined for rows of one item."""
+    item is the one of the probe `erasure`, and undefined are the same rows: of one item, or
+    with all weight on one."""
     collector = Collector(evidence.data.ids)
     for each in evidence.resumable("flips"):
         for site in evidence.sites:
@@ -32,8 +33,7 @@ def _cells(found: Erased) -> dict[str, Tensor]:
         "flip_random_only": ~top & other,
         "flip_neither": ~top & ~other,
     }
-    known = found.other >= 0
-    return {name: torch.where(known, cell.double(), torch.nan) for name, cell in cells.items()}
+    return {n: torch.where(found.known, cell.double(), torch.nan) for n, cell in cells.items()}
 
 
 PIECE = Piece(

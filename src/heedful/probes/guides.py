@@ -22,6 +22,8 @@ MLP: Mapping[str, Any] = {
     "attention": "additive",
     "layers": 1,
     "sizes": "code",
+    "hidden": None,
+    "dropout": 0.0,
     "train_edit": "",
     "goal": "labels",
     "terms": (),

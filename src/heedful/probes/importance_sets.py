@@ -2,13 +2,15 @@
 
 Rows that no proper subset flips are kept and marked: to drop them for each ranking would
 compare rankings on different texts. Removing everything leaves a zero context, which is no
-decision of the model's, so it is not counted as a flip.
+decision of the model's, so it is not counted as a flip. Nor is it where sparse weights are all
+gone before the items are: such rows are censored there, for each ranking by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -18,8 +20,9 @@ from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.importance_sets_rankings import RANKINGS, rankings
 from heedful.probes.importance_sets_steps import first_flip
-from heedful.probes.importance_sets_summary import summary
+from heedful.probes.importance_sets_summary import SOONER, summary
 from heedful.probes.reachability import fixed
+from heedful.probes.suffix_sums import remaining
 from heedful.types import AttentionRows, SiteSpec
 
 _NUMBERS_AT_ONCE = 1 << 20  # bounds the memory
@@ -28,7 +31,8 @@ _NUMBERS_AT_ONCE = 1 << 20  # bounds the memory
 def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
     """Every ranking on the same rows. After a linear site all steps are known at once;
     elsewhere the model is resumed for each of the first `most_steps`, and rows that have not
-    flipped by then are censored there (`tried` says which share of the items that was)."""
+    flipped by then are censored there (`tried` says which share of the items that was; where
+    the weights of a ranking are gone sooner, `tried_…` does)."""
     if most_steps < 1:
         raise HeedfulError("the probe 'importance_sets' needs most_steps of at least 1.")
     collector = Collector(evidence.data.ids)
@@ -37,7 +41,7 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
             for view in _parts(each, site, each.rows(site)):
                 found = _measures(each, site, view, evidence.seed, most_steps)
                 collector.add(each, site, view, found)
-    rows = collector.rows()
+    rows = _told(collector.rows())
     return Findings(rows, summary=summary(rows, evidence.seed))
 
 
@@ -65,9 +69,25 @@ def _measures(
         measures[f"fraction_{name}"] = steps / items
         measures[f"mass_{name}"] = torch.where(never, torch.nan, _mass(view, order, count))
         measures[f"never_{name}"] = never.double()
+        measures[f"{SOONER}{name}"] = _sooner(view, order, measures["tried"])
     if site.linear:
         measures["reachable"] = 1 - fixed(each, site, view)
     return measures
+
+
+def _sooner(view: AttentionRows, order: Tensor, tried: Tensor) -> Tensor:
+    """The share of items that can go before no weight is left; NaN where that is no sooner
+    than `tried`, or all but the last one."""
+    items = view.mask.sum(-1).double()
+    steps = (remaining(view.weights.double().gather(1, order)) > 0).sum(-1) - 1
+    share = steps.clamp_min(0) / items
+    return torch.where((steps < items - 1) & (share < tried), share, torch.nan)
+
+
+def _told(rows: pd.DataFrame) -> pd.DataFrame:
+    """Without lines that would say of a ranking what `tried` says of all."""
+    needless = rows["measure"].str.startswith(SOONER) & rows["value"].isna()
+    return rows[~needless].reset_index(drop=True)
 
 
 def _mass(view: AttentionRows, order: Tensor, count: Tensor) -> Tensor:
@@ -85,6 +105,10 @@ PIECE = Piece(
     needs=("normalised",),
     measures={
         "tried": Measure("share of the items up to which steps were tried; 1 for all of them"),
+        **{
+            f"{SOONER}{n}": Measure(f"the same where no weight was left sooner, {m}")
+            for n, m in RANKINGS.items()
+        },
         "reachable": Measure("1 where some attention changes the decision (linear sites)"),
         **{f"count_{n}": Measure(f"items removed at the flip, {m}") for n, m in RANKINGS.items()},
         **{

@@ -12,6 +12,9 @@ from heedful.metrics.flips import restricted_mean, survival
 from heedful.metrics.summary import COLUMNS, summarise
 from heedful.probes.importance_sets_rankings import RANKINGS
 
+SOONER = "tried_"
+"""Of a ranking whose weights are gone before its items are."""
+
 _AT_THE_FLIP = ("count_", "fraction_", "mass_")
 _NORMAL = 1.959963984540054  # 95% of a normal distribution lie within so many sd
 
@@ -36,7 +39,7 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
     wide = wide[~wide.index.get_level_values("example").duplicated()]
     for name in RANKINGS:
         censored = wide[f"never_{name}"].to_numpy() > 0
-        shares = np.where(censored, wide["tried"], wide[f"fraction_{name}"])
+        shares = np.where(censored, _tried(wide, name), wide[f"fraction_{name}"])
         found = restricted_mean(shares, censored)
         yield {
             "site": site,
@@ -50,6 +53,11 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
             "low": found.mean - _NORMAL * found.error,
             "high": found.mean + _NORMAL * found.error,
         }
+
+
+def _tried(wide: pd.DataFrame, name: str) -> pd.Series:
+    sooner = f"{SOONER}{name}"
+    return wide[sooner].fillna(wide["tried"]) if sooner in wide else wide["tried"]
 
 
 def _median(shares: np.ndarray, censored: np.ndarray) -> float:

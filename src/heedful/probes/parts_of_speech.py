@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -10,16 +12,17 @@ from heedful.catalogue import Measure, Piece
 from heedful.corpora.function_words import KINDS
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
-from heedful.probes.parts_of_speech_taggers import TAGS, Tagger
+from heedful.probes.parts_of_speech_taggers import LEXICON, TAGS, Tagger, version_of
 from heedful.probes.parts_of_speech_taggers import tagger as named_tagger
 from heedful.types import AttentionRows
 
 _NOBODY = -1  # of tokens outside the text
 
 
-def parts_of_speech(evidence: Evidence, tagger: str = "lexicon") -> Findings:
+def parts_of_speech(evidence: Evidence, tagger: str = LEXICON) -> Findings:
     """The share of attention on each kind of word, and the kind's share of the tokens: that is
-    what even attention gives it."""
+    what even attention gives it. `tagger` is `lexicon`, or a spaCy pipeline by its name; the
+    version of what is installed is part of what names the result."""
     tags = named_tagger(tagger)
     collector = Collector(evidence.data.ids)
     place = {example: number for number, example in enumerate(evidence.data.ids)}
@@ -29,7 +32,12 @@ def parts_of_speech(evidence: Evidence, tagger: str = "lexicon") -> Findings:
         for site in evidence.sites:
             view = each.rows(site)
             collector.add(each, site, view, _measures(tags, view, codes[view.example]))
-    return Findings(collector.rows(), notes={"tagger": tags.name})
+    version = {"tagger_version": tags.version} if tags.version else {}
+    return Findings(collector.rows(), notes={"tagger": tags.name, **version})
+
+
+def _depends(tagger: str = LEXICON) -> Mapping[str, str]:
+    return {"tagger": version_of(tagger)} if tagger != LEXICON else {}
 
 
 def _codes(tagger: Tagger, texts: list[list[str]], each: Pass) -> Int[Tensor, "b t"]:
@@ -70,6 +78,7 @@ PIECE = Piece(
     make=parts_of_speech,
     paper="mohankumar2020",
     needs=("tokens",),
+    depends=_depends,
     measures={
         **{f"mass:{kind}": Measure(f"share of attention on {kind} words") for kind in KINDS},
         **{

@@ -13,6 +13,7 @@ from heedful.corpora.function_words import CONTENT, FUNCTION, PUNCTUATION, word_
 from heedful.errors import HeedfulError, unknown_name
 
 Texts = Sequence[Sequence[str]]
+LEXICON = "lexicon"
 
 TAGS = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
@@ -32,6 +33,7 @@ class Tagger:
     name: str
     tag: Callable[[Texts], list[list[str]]]
     tags: tuple[str, ...] = ()
+    version: str = ""
 
     def kind(self, tag: str) -> str:
         """Of a tag; a list of words says kinds at once."""
@@ -39,18 +41,26 @@ class Tagger:
 
 
 def tagger(name: str) -> Tagger:
-    """`lexicon`, an installed spaCy pipeline, or `auto`: a pipeline if there is one."""
-    if name == "lexicon":
-        return Tagger("lexicon", lambda texts: [[word_kind(word) for word in t] for t in texts])
+    """`lexicon`, or an installed spaCy pipeline by its name."""
+    if name == LEXICON:
+        return Tagger(LEXICON, lambda texts: [[word_kind(word) for word in t] for t in texts])
+    return _pipeline(name, version_of(name))
+
+
+def version_of(name: str) -> str:
+    """Of a pipeline and of spaCy itself, since tags may differ by either; the list has none."""
+    if name == LEXICON:
+        return ""
     installed = _installed()
-    if name != "auto":
-        if name not in installed:
-            raise unknown_name("tagger", name, ["auto", "lexicon", *installed])
-        return _pipeline(name)
-    for each in installed:
-        if each.startswith("en_"):
-            return _pipeline(each)
-    return tagger("lexicon")
+    if name not in installed:
+        raise unknown_name("tagger", name, [LEXICON, *installed])
+    return f"{_version(name)} (spaCy {_version('spacy')})"
+
+
+def _version(package: str) -> str:
+    from spacy.util import get_package_version
+
+    return str(get_package_version(package))
 
 
 def _installed() -> list[str]:
@@ -61,7 +71,7 @@ def _installed() -> list[str]:
     return sorted(spacy.util.get_installed_models())
 
 
-def _pipeline(name: str) -> Tagger:
+def _pipeline(name: str, version: str) -> Tagger:
     import spacy
     from spacy.tokens import Doc
 
@@ -76,7 +86,7 @@ def _pipeline(name: str) -> Tagger:
         docs = (Doc(loaded.vocab, words=[word or "_" for word in text]) for text in texts)
         return [[_known(token.pos_) for token in doc] for doc in loaded.pipe(docs)]
 
-    return Tagger(name, tag, TAGS)
+    return Tagger(name, tag, TAGS, version)
 
 
 def _known(tag: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from heedful.errors import HeedfulError
 from heedful.models.encoders.widths import possible
-from heedful.models.parts import make_encoder
+from heedful.models.parts import encoder_parts, make_encoder
 from heedful.repair.methods import BASE, Method, method
 from heedful.specs import ModelSpec
 
@@ -26,14 +26,16 @@ def entrants(base: ModelSpec, names: list[str], width: int) -> dict[str, ModelSp
 
 def changed(base: ModelSpec, method: Method, width: int | None = None) -> ModelSpec:
     """The base with a method; another encoder gets the size that makes its states `width`."""
-    model = base
-    if method.encoder:
-        model = replace(base, encoder=method.encoder)
-        model = model if width is None else _as_wide(model, width)
-    wrapper = f"+{method.wrapper}" if method.wrapper else ""
+    inner, wrappers = encoder_parts(base.encoder)
+    if method.wrapper in wrappers:
+        raise HeedfulError(f"the base model has {method.wrapper} already: leave it out.")
+    names = (method.encoder or inner, *wrappers)
+    model = replace(base, encoder="+".join(names))
+    if method.encoder and width is not None:
+        model = _as_wide(model, width)
     return replace(
         model,
-        encoder=f"{model.encoder}{wrapper}",
+        encoder="+".join((model.encoder, method.wrapper) if method.wrapper else (model.encoder,)),
         attention=method.attention or model.attention,
         terms=(*model.terms, *method.terms),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from heedful.corpora.prepared import Prepared
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import TermSpec
 
@@ -50,6 +51,18 @@ METHODS: Mapping[str, Method] = {
     ),
 }
 BASE = "base"
+USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
+
+
+def unfit(name: str, corpus: Prepared) -> str:
+    """Why a corpus has nothing for a method; "" where it has."""
+    found, width = method(name), int(corpus.vectors.shape[1])
+    taught = any(term.name == "supervised" for term in found.terms)
+    if taught and all(marks is None for marks in corpus.split("train").sides["a"].rationales):
+        return "the training texts have no rationales (--param rationale_column=… names them)."
+    if found.tied and width % 4:
+        return f"its states cannot be made as wide as embeddings of {width} numbers."
+    return ""
 
 
 def method(name: str) -> Method:

@@ -46,7 +46,16 @@ def repair(
     table = compared(scores, verdicts, work.score)
     ranking = {name: of_statement(verdict[PROPERTY]) for name, verdict in verdicts.items()}
     chosen = choose(scores, ranking, work.within, work.score)
-    return Repair(table, tuple(found), chosen, _facts(work, drawn, verdicts[BASE]))
+    least = {"low": scores[BASE].low, "majority": _majority(store, cells, work.score)}
+    facts = {**_facts(work, drawn, verdicts[BASE]), **least}
+    return Repair(table, tuple(found), chosen, facts)
+
+
+def _majority(store: Store, cells: pd.DataFrame, score: str) -> float:
+    """What guessing scores: the share of the commonest class, or a half for ROC-AUC."""
+    summary = store.open(str(cells["run"].iloc[0])).table("summary")
+    share = float(summary.loc[summary["measure"] == "majority", "mean"].iloc[0])
+    return {"accuracy": share, "roc_auc": 0.5}.get(score, 0.0)
 
 
 def _verdict(

@@ -11,7 +11,7 @@ from heedful.corpora.prepared import Prepared
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress, silent
 from heedful.repair.entrants import entrants
-from heedful.repair.methods import check_methods
+from heedful.repair.methods import check_methods, unfit
 from heedful.runner.study import Grid, corpus_kind, grid
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
@@ -69,7 +69,11 @@ class Drawn:
 def draw(work: Work, store: Store, progress: Progress = silent) -> Drawn:
     """Prepares the corpus: how wide its embeddings are decides on the models."""
     corpus = prepare(work.corpus, store, work.data_dir, progress)
-    width = int(Prepared(corpus).vectors.shape[1])
+    data = Prepared(corpus)
+    for name in work.methods:
+        if reason := unfit(name, data):
+            raise HeedfulError(f"{name} does not fit {work.corpus.title}: {reason}")
+    width = int(data.vectors.shape[1])
     models = entrants(work.base, list(work.methods), width)
     kind = corpus_kind(work.corpus)
     setting = Setting(kind, (), tuple(models.values()), (SCORED,), work.train)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import of_texts, percent, plain, shown
+from heedful.verdict.settings import Settings
 
 SPREAD = "entropy"
 STATISTICS = {
@@ -68,6 +69,25 @@ def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
         tau, moved = (evidence.values(measure, name) for measure in measures)
         numbers = {"tau": shown(tau.mean(), 2), "moved": shown(moved.mean())}
         lines.append({"name": plain(name), **numbers, "n": str(max(len(tau), len(moved)))})
+    return lines
+
+
+def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each map against random sets of words, by operator, and under noise. A map is not scored
+    by the operator that made it."""
+    operators = sorted({operator for _, operator in evidence.named("infidelity")})
+    names = sorted({name for name, _ in evidence.named("infidelity")})
+    lines, made = [], Settings()
+    for name in names:
+        numbers = [
+            f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
+            for operator in operators
+            if operator != made.maker(name)
+        ]
+        moved = evidence.values("max_sensitivity", name)
+        steady = shown(moved.mean(), 2) if len(moved) else "not asked"
+        count = str(len(evidence.values("infidelity", name, operators[0])))
+        lines.append({"name": plain(name), "gap": ", ".join(numbers), "moved": steady, "n": count})
     return lines
 
 

@@ -118,8 +118,11 @@ def _inside(evidence: AuditEvidence) -> dict[str, Any]:
         "heads": audit_heads.heads(evidence),
         "null_space": audit_heads.null_space(evidence),
         "sanity": audit_heads.sanity(evidence),
+        "infidelity": audit_heads.infidelity(evidence),
     }
-    there = any(found[name] for name in ("stacks", "alone", "heads", "null_space", "sanity"))
+    there = any(
+        found[name] for name in ("stacks", "alone", "heads", "null_space", "sanity", "infidelity")
+    )
     words = {
         "words": audit_inside.stack_words(evidence),
         "ends": list(audit_inside.ENDS.values()),

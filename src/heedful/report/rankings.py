@@ -59,7 +59,7 @@ def removals(
     """For each corpus and model (and seed, if asked for), each ranking's removals; `kind` is
     `fraction` (of items) or `mass` (of attention)."""
     measures = [f"{part}_{name}" for part in (kind, "never") for name in RANKINGS]
-    rows = evidence.rows("importance_sets", [*measures, "tried"])
+    rows = evidence.rows("importance_sets", [*measures, *_tried()])
     if rows.empty:
         return
     rows = rows.drop_duplicates([*KEYS, *_PLACE[:2], "measure"])  # an example's heads flip together
@@ -77,5 +77,12 @@ def compared(first: Removed, second: Removed) -> SignTest:
 def _removed(wide: pd.DataFrame, kind: str, name: str) -> Removed:
     never = wide[f"never_{name}"].to_numpy(dtype=float) > 0
     # the attention removed by the last step tried is not known: at most all of it
-    tried = wide["tried"].to_numpy(dtype=float) if kind == "fraction" and "tried" in wide else 1.0
+    told = [each for each in _tried(name) if each in wide] if kind == "fraction" else []
+    tried = wide[told].min(axis=1).to_numpy(dtype=float) if told else 1.0
     return Removed(np.where(never, tried, wide[f"{kind}_{name}"].to_numpy(dtype=float)), never)
+
+
+def _tried(*names: str) -> list[str]:
+    """Up to which share of the items: of all rankings, and of one whose weights were gone
+    sooner."""
+    return ["tried", *(f"tried_{name}" for name in names or RANKINGS)]

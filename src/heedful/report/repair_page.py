@@ -78,6 +78,13 @@ def careful(facts: Mapping[str, Any]) -> list[str]:
         )
     elif seeds < FEW:
         found.insert(0, f"With {seeds} seeds intervals over seeds are very wide: more seeds help.")
+    if facts["low"] <= facts["majority"]:
+        found.insert(
+            0,
+            f"The base model's {facts['score']} is not clearly above that of always guessing the "
+            f"commonest class ({facts['majority']:.2f}): it has learned next to nothing, and what "
+            f"its attention does means little.",
+        )
     if facts["width"] is not None:
         found.append(
             f"Some methods need states as wide as the embeddings ({facts['width']} numbers), so "

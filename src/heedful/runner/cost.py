@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from heedful.corpora.prepared import Prepared
@@ -14,8 +14,8 @@ from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.machine import Machine
-from heedful.runner.probe import Reading, probe_facts
-from heedful.runner.recipe import Recipe, recipes
+from heedful.runner.probe import Reading, compared, probe_facts
+from heedful.runner.recipe import Recipe
 from heedful.runner.study import Cell, Grid
 from heedful.runner.train import model_key
 from heedful.specs import ProbeSpec
@@ -39,33 +39,38 @@ class Cost:
 def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
     """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
     corpus = plan.corpus(cell, store)
-    models = dict.fromkeys(_models(cell))
+    evidence = _evidence(corpus, cell, machine)
+    wanted = [_wanted(cell, probe, evidence) for probe in cell.probes]
+    models = dict.fromkeys([cell.recipe, *(each for some in wanted for each in some.values())])
     keys = {recipe: model_key(corpus, recipe) for recipe in models}
     runs = {recipe: store.open(key) for recipe, key in keys.items() if store.has(key)}
     reading = Reading(cell.seed, precision=plan.precision)
-    missing = [each for each in cell.probes if not _has(store, cell, each, reading, runs)]
+    asked = zip(cell.probes, wanted, strict=True)
+    missing = [probe for probe, some in asked if not _has(store, probe, reading, runs, some)]
     epochs = sum(recipe.train.epochs for recipe in models if recipe not in runs)
     setup, epoch = _train_seconds(corpus, cell, machine) if epochs else (0.0, 0.0)
     train_seconds = (len(models) - len(runs)) * setup + epochs * epoch
-    probe_seconds = _probe_seconds(corpus, cell, missing, machine)
+    tests = len(Prepared(corpus).split("test"))
+    probe_seconds = _probe_seconds(cell, missing, evidence, tests)
     return Cost(cell.title, train_seconds, probe_seconds)
 
 
-def _models(cell: Cell) -> Iterator[Recipe]:
-    """The cell's own and those its probes compare it with."""
-    yield cell.recipe
-    for probe in cell.probes:
-        yield from recipes(cell.recipe, probe).values()
+def _wanted(cell: Cell, probe: ProbeSpec, evidence: Evidence) -> Mapping[str, Recipe]:
+    """The cell's own model and those a probe compares it with."""
+    return {"base": cell.recipe, **compared(cell.recipe, probe, evidence)}
 
 
 def _has(
-    store: Store, cell: Cell, probe: ProbeSpec, reading: Reading, runs: Mapping[Recipe, Run]
+    store: Store,
+    probe: ProbeSpec,
+    reading: Reading,
+    runs: Mapping[Recipe, Run],
+    wanted: Mapping[str, Recipe],
 ) -> bool:
-    wanted = recipes(cell.recipe, probe)
-    if cell.recipe not in runs or any(recipe not in runs for recipe in wanted.values()):
+    if any(recipe not in runs for recipe in wanted.values()):
         return False
     others = {role: runs[recipe] for role, recipe in wanted.items()}
-    return store.has(run_key("probe", probe_facts(runs[cell.recipe], probe, reading, others)))
+    return store.has(run_key("probe", probe_facts(others.pop("base"), probe, reading, others)))
 
 
 def _train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, float]:
@@ -82,12 +87,12 @@ def _train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, fl
     return setup, float(history["seconds"].iloc[-1]) * share
 
 
-def _probe_seconds(corpus: Run, cell: Cell, probes: list[ProbeSpec], machine: Machine) -> float:
+def _evidence(corpus: Run, cell: Cell, machine: Machine) -> Evidence:
+    """A sample of the test split, and a model that has learned nothing."""
     prepared = Prepared(corpus)
-    test = prepared.split("test")
-    sample = _typical(test, _SAMPLE)
+    sample = _typical(prepared.split("test"), _SAMPLE)
     model = build(cell.model, prepared.vectors, prepared.classes, 0).to(machine.device).eval()
-    evidence = Evidence(
+    return Evidence(
         {"base": model},
         at_a_quarter(sample) if prepared.task == "generation" else sample,
         0,
@@ -98,15 +103,18 @@ def _probe_seconds(corpus: Run, cell: Cell, probes: list[ProbeSpec], machine: Ma
         words=prepared.words,
         training=_typical(prepared.split("train"), _SAMPLE),
     )
-    total = 0.0
+
+
+def _probe_seconds(cell: Cell, probes: list[ProbeSpec], evidence: Evidence, texts: int) -> float:
+    model, total = evidence.models["base"], 0.0
     for probe in probes:
         if unfit(probe.name, evidence) is None:
-            others = dict.fromkeys(recipes(cell.recipe, probe), model)
+            others = dict.fromkeys(compared(cell.recipe, probe, evidence), model)
             started = time.perf_counter()
             seen = replace(evidence, models={**others, "base": model})
             PROBES[probe.name].make(seen, **probe.params)
             total += time.perf_counter() - started
-    return total * max(1.0, len(test) / len(sample))
+    return total * max(1.0, texts / len(evidence.data))
 
 
 class _Sampled:

@@ -7,13 +7,24 @@ from collections.abc import Callable
 from heedful.corpora.forbidden import has_forbidden
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
+from heedful.specs import ProbeSpec
 
 Need = Callable[[Evidence], bool]
 
 
 def unfit(name: str, evidence: Evidence) -> str | None:
     """Why a probe does not apply, or None."""
-    for need in PROBES[name].needs:
+    return _lacking(PROBES[name].needs, evidence)
+
+
+def fitting_roles(probe: ProbeSpec, evidence: Evidence) -> list[str]:
+    """The other models that a probe can have: what a role lacks is no reason to skip it all."""
+    roles = PROBES[probe.name].roles(**probe.params)
+    return [name for name, role in roles.items() if _lacking(role.needs, evidence) is None]
+
+
+def _lacking(needs: tuple[str, ...], evidence: Evidence) -> str | None:
+    for need in needs:
         fulfilled, reason = NEEDS[need]
         if not fulfilled(evidence):
             return reason
@@ -63,6 +74,10 @@ NEEDS: dict[str, tuple[Need, str]] = {
     "impermissible": (
         _forbids,
         "it needs a corpus with impermissible tokens: name them (--param impermissible=…)",
+    ),
+    "marked words": (
+        lambda evidence: evidence.data.sides["a"].impermissible is not None,
+        "it needs a corpus with impermissible words: name them (--param impermissible=…)",
     ),
     "training": (
         lambda evidence: evidence.training is not None,

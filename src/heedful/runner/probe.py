@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from heedful.corpora.blinded import shown_to
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.steps import at_a_quarter
 from heedful.edits.restored import restored
@@ -17,10 +18,10 @@ from heedful.models.family import Family
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
 from heedful.progress import Progress, silent
-from heedful.runner.fit import unfit
+from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe, recipes
-from heedful.specs import ProbeSpec
+from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Run, Store, run_key
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
@@ -55,6 +56,7 @@ def probe_facts(
         "piece": probe.name,
         "version": PROBES[probe.name].version,
         "params": dict(probe.params),
+        **_depends(probe),
         **asdict(reading),
         "upstream": {
             "base": model.key,
@@ -62,6 +64,12 @@ def probe_facts(
             **{role: run.key for role, run in others.items()},
         },
     }
+
+
+def _depends(probe: ProbeSpec) -> dict[str, Any]:
+    """Nothing is said where there is nothing: such results keep their names."""
+    found = PROBES[probe.name].depends(**probe.params)
+    return {"depends": dict(found)} if found else {}
 
 
 def probed(
@@ -86,6 +94,7 @@ def probed(
             if reason:
                 yield probe, Skipped(probe.name, reason)
                 continue
+            wanted = compared(base, probe, evidence)
         others = {role: run_of(recipe) for role, recipe in wanted.items()}
         facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
@@ -94,6 +103,12 @@ def probed(
             findings = PROBES[probe.name].make(seen, **probe.params)
             _write(store, facts, findings, machine)
         yield probe, store.open(key)
+
+
+def compared(base: Recipe, probe: ProbeSpec, evidence: Evidence) -> dict[str, Recipe]:
+    """The recipes of the other models that a probe can have on these data."""
+    found = recipes(base, probe)
+    return {role: found[role] for role in fitting_roles(probe, evidence)}
 
 
 def _with_roles(evidence: Evidence, others: Mapping[str, Run], reading: Reading) -> Evidence:
@@ -111,7 +126,8 @@ def _evidence(
 ) -> Evidence:
     if reading.precision not in PRECISIONS:
         raise unknown_name("precision", reading.precision, list(PRECISIONS))
-    corpus = Prepared(store.open(model.upstream["corpus"]))
+    spec = ModelSpec(**model.facts["model"])
+    corpus = shown_to(spec, Prepared(store.open(model.upstream["corpus"])))
     split, writes = corpus.split(reading.split), corpus.task == "generation"
     return Evidence(
         models={"base": _load(model, reading, machine.device)},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from heedful.catalogue import Role
 from heedful.probes import PROBES
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
+from heedful.training.terms import TERMS
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,22 @@ def recipes(base: Recipe, probe: ProbeSpec) -> dict[str, Recipe]:
     found = {"base": base}
     for name, role in PROBES[probe.name].roles(**probe.params).items():
         found[name] = Recipe(
-            replace(base.model, **role.model),
+            _model(base.model, role),
             replace(base.train, **role.train),
             base.seed + role.seed,
             found[role.teacher] if role.teacher else None,
         )
     del found["base"]
     return found
+
+
+def _model(base: ModelSpec, role: Role) -> ModelSpec:
+    model = replace(base, **role.model)
+    kept = (term for term in model.terms if not _left_out(term, role))
+    return replace(model, terms=(*kept, *role.terms))
+
+
+def _left_out(term: TermSpec, role: Role) -> bool:
+    """A role whose attention is replaced has no attention of its own to teach."""
+    replaced = bool(role.model.get("train_edit"))
+    return term.name in role.without or (replaced and "attention" in TERMS[term.name].needs)

@@ -12,9 +12,11 @@ import pandas as pd
 from heedful.corpora import CORPORA
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
+from heedful.corpora.prepared import Prepared
 from heedful.corpora.sources import MissingData
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import FAMILIES
+from heedful.models.build import build
 from heedful.models.build import check as check_model
 from heedful.progress import Progress, silent
 from heedful.runner.choice import Choice
@@ -26,6 +28,7 @@ from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies.study import Study
 from heedful.training.aim import check as check_aim
+from heedful.training.aim import check_data
 from heedful.training.loop import check as check_training
 
 PARTS = ["family", "encoder", "attention", "layers", "decoder"]
@@ -141,6 +144,7 @@ def run_study(
     announce: Callable[[str], None] = lambda line: None,
 ) -> Run:
     """Train and probe what is not in the store yet, then write the list of all cells."""
+    _check_terms(plan, store, progress)
     cells: list[Line] = []
     skipped: list[Line] = []
     for number, cell in enumerate(plan.cells, 1):
@@ -161,6 +165,19 @@ def run_study(
             else:
                 skipped.append({**line, "reason": reason})
     return _list(plan, store, cells, skipped)
+
+
+def _check_terms(plan: Grid, store: Store, progress: Progress) -> None:
+    """A corpus that has nothing for a term is refused before any model is trained."""
+    for cell in {(canonical(cell.corpus), cell.model): cell for cell in plan.cells}.values():
+        if not cell.model.terms:
+            continue
+        try:
+            corpus = Prepared(plan.corpus(cell, store, progress))
+        except MissingData:
+            continue  # said, or raised, when its turn comes
+        model = build(cell.model, corpus.vectors, corpus.classes, 0)
+        check_data(cell.model, model, corpus)
 
 
 def _run_cell(

@@ -9,7 +9,7 @@ from typing import Any
 from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
-from heedful.corpora.blinded import Blinded
+from heedful.corpora.blinded import shown_to
 from heedful.corpora.prepared import Prepared
 from heedful.edits.edited import edited
 from heedful.edits.restored import restored, weights_by_id
@@ -100,7 +100,7 @@ def _train(
     fresh = edited(build(model, data.vectors, data.classes, seed), model, seed, given)
     aim = Aim(model.goal, model.terms, restored(teacher, machine.device) if teacher else None)
     scratch = store.scratch(model_key(corpus, recipe))
-    shown = Blinded(data) if model.blind else data
+    shown = shown_to(model, data)
     return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, aim)
 
 

@@ -27,7 +27,7 @@ def open_subject(model: Any, data: Any = None, **options: Any) -> Iterator[Subje
     `data` is what `read_documents` takes; a run may do without and uses its own corpus.
     Options are those of `Reading` and `Loading`.
     """
-    reading, loading = _options(options)
+    reading, loading = reading_and_loading(options)
     with _opened(model, data, reading, loading) as subject:
         yield subject
 
@@ -67,7 +67,7 @@ def _hugging_face(
     )
 
 
-def _options(options: dict[str, Any]) -> tuple[Reading, Loading]:
+def reading_and_loading(options: dict[str, Any]) -> tuple[Reading, Loading]:
     reading, loading = ({each.name for each in fields(kind)} for kind in (Reading, Loading))
     for name in options:
         if name not in reading | loading:

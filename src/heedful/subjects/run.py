@@ -69,17 +69,14 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
             f"run {run.key} reads sub-words, and an audit is of words: train one with another "
             f"tokenizer than bpe."
         )
-    pair = ModelSpec(**run.facts["model"]).family == "pair"
-    if reading.text_b_column is not None and not pair:
-        raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
-    read = _documents(prepared, data, reading)
-    _check_sides(run, read, pair)
-    documents = replace(read, items=tuple(map(_on_trial, read.items)))
-    model = restored(run, loading.best_device).to(loading.torch_dtype)
-    vocabulary = _vocabulary(prepared)
+    if ModelSpec(**run.facts["model"]).blind:
+        raise HeedfulError(
+            f"run {run.key} never sees impermissible tokens, and an audit shows whole texts: use "
+            f"`heedful study` or probes on it, or audit a model that is not blind."
+        )
     limit = LONGEST if loading.max_length is None else loading.max_length
-    rows = _rows(documents, read, vocabulary, limit)
-    rows = [_among(row, each, prepared.labels) for row, each in zip(rows, read, strict=True)]
+    documents, rows = read_texts(run, prepared, data, reading, limit)
+    model = restored(run, loading.best_device).to(loading.torch_dtype)
     cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
     key = {
         "family": run.facts["model"]["family"],
@@ -100,9 +97,28 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         loading.best_device,
         key,
         documents.dropped,
-        _unknown_note(rows),
+        unknown_note(rows),
     )
     yield settle(draft, documents, loading.label_map)
+
+
+def read_texts(
+    run: Run, prepared: Prepared, data: Any, reading: Reading, limit: int
+) -> tuple[Documents, list[Row]]:
+    """Texts as the model of the run reads them."""
+    pair = reads_pairs(run)
+    if reading.text_b_column is not None and not pair:
+        raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
+    read = _documents(prepared, data, reading)
+    _check_sides(run, read, pair)
+    documents = replace(read, items=tuple(map(_on_trial, read.items)))
+    rows = _rows(documents, read, _vocabulary(prepared), limit)
+    rows = [_among(row, each, prepared.labels) for row, each in zip(rows, read, strict=True)]
+    return documents, rows
+
+
+def reads_pairs(run: Run) -> bool:
+    return ModelSpec(**run.facts["model"]).family == "pair"
 
 
 def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
@@ -178,7 +194,7 @@ def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int)
     return Row(tokens, words >= 0, words, sentences=sentences)
 
 
-def _unknown_note(rows: list[Row]) -> tuple[str, ...]:
+def unknown_note(rows: list[Row]) -> tuple[str, ...]:
     tokens = np.concatenate([row.tokens[row.mask] for row in rows])
     share = float((tokens == UNKNOWN).mean()) if len(tokens) else 0.0
     if share <= MANY_UNKNOWN:

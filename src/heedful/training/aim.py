@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import Catalogue
+from heedful.corpora.defaults import check_kind
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.family import Family
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
@@ -43,7 +44,8 @@ class Loss:
         trace = self.model(batch, keep=self.keep)
         parts = {"goal": self.goal(trace, batch)}
         for spec, term in self.terms:
-            parts[spec.title] = spec.weight * term.value(batch, trace)
+            value = spec.weight * term.value(batch, trace)
+            parts[spec.title] = parts.get(spec.title, 0.0) + value
         return torch.stack([part.double() for part in parts.values()]).sum(), parts
 
 
@@ -70,13 +72,28 @@ def check(spec: ModelSpec) -> None:
     check_terms(spec.terms, TERMS)
 
 
+def check_data(spec: ModelSpec, model: Family, corpus: Data) -> None:
+    """Refuse terms that the corpus or the model has nothing for; those with a teacher are
+    made when there is one."""
+    lesson = Lesson(model, corpus)
+    for term in spec.terms:
+        if "teacher" not in TERMS[term.name].needs:
+            TERMS[term.name].make(lesson, **dict(term.params))
+
+
 def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:
-    """Each is in the catalogue, takes its parameters, and counts for something or nothing."""
+    """Each is there once and in the catalogue, takes its parameters, and counts for something
+    or nothing."""
+    titles = [term.title for term in terms]
     for term in terms:
-        known = list(inspect.signature(catalogue[term.name].make).parameters)[1:]
-        for name, _ in term.params:
+        if titles.count(term.title) > 1:
+            raise HeedfulError(f"the term {term.title} is there twice: leave one out.")
+        known = dict(list(inspect.signature(catalogue[term.name].make).parameters.items())[1:])
+        for name, value in term.params:
             if name not in known:
-                raise unknown_name(f"parameter of the term {term.name}", name, known or ["(none)"])
+                what = f"parameter of the term {term.name}"
+                raise unknown_name(what, name, list(known) or ["(none)"])
+            check_kind(f"{term.name}.{name}", value, known[name].default)
         if not 0 <= term.weight < math.inf:
             raise HeedfulError(
                 f"the term {term.name} counts {term.weight:g}: give a number that is not negative."

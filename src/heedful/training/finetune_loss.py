@@ -28,7 +28,7 @@ class FinetuneLoss:
         parts = {GOAL: F.cross_entropy(output.logits.float(), labels)}
         for spec, term in self.terms:
             states = states_of(output.hidden_states, term.layer, inputs["attention_mask"])
-            parts[spec.title] = spec.weight * term.value(states)
+            parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.value(states)
         return parts
 
     @property

@@ -20,7 +20,10 @@ from heedful.types import Batch, Trace
 
 def teacher_of(lesson: Lesson) -> Family:
     if lesson.teacher is None:
-        raise HeedfulError("this training needs a teacher: another model of the same corpus.")
+        raise HeedfulError(
+            "this training needs a teacher, another model of the same corpus: `heedful study "
+            "wiegreffe2019` trains such pupils."
+        )
     return lesson.teacher
 
 

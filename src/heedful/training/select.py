@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +15,7 @@ from heedful.specs import TrainSpec
 from heedful.training.aim import Loss
 from heedful.training.objective import target_steps
 from heedful.training.predict import predict
-from heedful.types import Model
+from heedful.types import Batch, Model
 
 Selector = Callable[[Model, Split, str], float]
 _BATCH = 64
@@ -22,7 +23,7 @@ _BATCH = 64
 
 def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
     if spec.select == "loss":
-        return least(lossy)
+        return least(lossy, task == "generation")
     if task == "generation":
         return likelihood
     name = spec.select
@@ -55,14 +56,25 @@ def likelihood(model: Model, dev: Split, device: str) -> float:
     return total / max(1, count)
 
 
-def least(lossy: Loss) -> Selector:
-    """The whole loss on the dev split, less being better."""
+def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
+    """The whole loss on the dev split, less being better. A goal's part of a batch is a mean
+    over the tokens of its targets if the model `writes`, and all other parts are means over
+    examples: each counts by what it is a mean of, so that batches do not matter."""
 
     def score(model: Model, dev: Split, device: str) -> float:
-        total = 0.0
+        total: dict[str, float] = defaultdict(float)
+        count: dict[str, int] = defaultdict(int)
         with torch.no_grad():
-            for places, batch in dev.batches(_BATCH):
-                total += float(lossy(batch.to(device))[0]) * len(places)
-        return -total / len(dev)
+            for _, batch in dev.batches(batch_size):
+                for name, part in lossy(batch.to(device))[1].items():
+                    size = _targets(batch) if writes and name == "goal" else len(batch)
+                    total[name] += float(part) * size
+                    count[name] += size
+        return -sum(total[name] / max(1, count[name]) for name in total)
 
     return score
+
+
+def _targets(batch: Batch) -> int:
+    """The tokens that targets are to be continued by, their ends among them."""
+    return int((batch.texts["b"].lengths - 1).sum())

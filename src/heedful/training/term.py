@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Protocol
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.corpora.split import Split
 from heedful.errors import HeedfulError
 from heedful.models.family import Family
+from heedful.training.objective import target_steps
 from heedful.types import Batch, Keep, SiteSpec, Trace
 
 
@@ -85,3 +87,13 @@ def attended_states(
             f"choose another family."
         )
     return trace.states[site], trace.masks[site].any(1).any(1)
+
+
+def read_rows(trace: Trace, batch: Batch, mask: Bool[Tensor, "b h q k"]) -> Bool[Tensor, "b h q"]:
+    """The rows that attend to something; of a target's steps, those after which a token comes:
+    what is padded and what follows the end would count by the batch they are in."""
+    there = mask.any(-1)
+    if trace.step_logits is None:
+        return there
+    steps = target_steps(trace, batch)[2]
+    return there & torch.nn.functional.pad(steps, (0, 1))[:, None]

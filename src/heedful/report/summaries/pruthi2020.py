@@ -67,8 +67,9 @@ def _zeroed(together: pd.DataFrame) -> str:
     subject = "Told-off models, their attention on these tokens set to zero afterwards"
     firm, why = firm_or_why(subject, findings(together, "deception", "delta:zeroed"))
     return why or (
-        f"{subject}: accuracy changes by {ends(firm, points)} points ({counted(firm)}). Near zero "
-        f"means that what the tokens say reaches the decision by another way than their weights."
+        f"{subject}: accuracy changes by {ends(firm, points)} points ({counted(firm)}). Near "
+        f"zero, where a control does worse, means that what the tokens say reaches the decision by "
+        f"another way than their weights."
     )
 
 

@@ -13,8 +13,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.jsd import jsd
 from heedful.metrics.kl import kl
 from heedful.training.imitation import said_by, teacher_of
-from heedful.training.objective import target_steps
-from heedful.training.term import Lesson, Term, main_site
+from heedful.training.term import Lesson, Term, main_site, read_rows
 from heedful.types import Batch, Trace
 
 FLOOR = 1e-10
@@ -43,7 +42,7 @@ def apart(lesson: Lesson, divergence: str = "kl") -> Term:
             )
         mask = trace.masks[site.name].expand_as(own)
         found = measure(own.double(), theirs.double(), mask)
-        return -_by_example(found, _read(trace, batch, mask)).mean()
+        return -_by_example(found, read_rows(trace, batch, mask)).mean()
 
     return Term(value)
 
@@ -59,15 +58,6 @@ def _jsd(own: Tensor, theirs: Tensor, mask: Tensor) -> Tensor:
 DIVERGENCES: dict[str, Divergence] = {"kl": _kl, "jsd": _jsd}
 
 
-def _read(trace: Trace, batch: Batch, mask: Bool[Tensor, "b h q k"]) -> Bool[Tensor, "b h q"]:
-    """The rows that attend to something; of a target's steps, those after which a token comes."""
-    there = mask.any(-1)
-    if trace.step_logits is None:
-        return there
-    steps = target_steps(trace, batch)[2]
-    return there & torch.nn.functional.pad(steps, (0, 1))[:, None]
-
-
 def _by_example(
     values: Float[Tensor, "b h q"], there: Bool[Tensor, "b h q"]
 ) -> Float[Tensor, " b"]:
@@ -80,6 +70,7 @@ PIECE = Piece(
     name="apart",
     description="minus the divergence from a teacher's attention: kl (of the model's) or jsd",
     make=apart,
+    needs=("teacher",),
     paper="wiegreffe2019",
     citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
 )

@@ -10,7 +10,7 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.corpora.forbidden import Forbidden, forbidden, has_forbidden, laid_out
 from heedful.errors import HeedfulError, unknown_name
-from heedful.training.term import Data, Lesson, Term, main_site
+from heedful.training.term import Data, Lesson, Term, main_site, read_rows
 from heedful.types import Batch, SiteMask, SiteSpec, Trace
 
 LEAST = 1e-30
@@ -26,8 +26,10 @@ def impermissible(lesson: Lesson, heads: str = "mean") -> Term:
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         weights = trace.weights[site.name]
-        inside = laid_out(marks, batch, weights.shape[2])
-        return exposure(weights, inside, trace.masks[site.name], heads).mean()
+        mask = trace.masks[site.name]
+        read = read_rows(trace, batch, mask.expand_as(weights)).any(1)
+        inside = laid_out(marks, batch, weights.shape[2]) & read[..., None]
+        return exposure(weights, inside, mask, heads).mean()
 
     return Term(value)
 

@@ -46,6 +46,7 @@ PIECE = Piece(
     name="sparsity",
     description="distance of the expected share of selected tokens from a target",
     make=sparsity,
+    needs=("attention",),
     citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
     "Variables, ACL",
 )

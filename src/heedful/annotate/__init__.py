@@ -1,0 +1,1 @@
+"""Human evaluation: people judge what attention points at, or mark what they would point at."""

@@ -1,0 +1,72 @@
+"""The server's application: pages, routes, and every error as one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from heedful.annotate.limits import Limits
+from heedful.annotate.refusal import Refusal
+from heedful.annotate.routes import Desk, router
+from heedful.annotate.study import Study
+
+_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
+PAGES = {
+    "/": ("index.html", _HTML),
+    "/results": ("results.html", _HTML),
+    "/static/annotate.js": ("annotate.js", _SCRIPT),
+    "/static/server.js": ("server.js", _SCRIPT),
+    "/static/text.js": ("text.js", _SCRIPT),
+    "/static/results.js": ("results.js", _SCRIPT),
+    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
+}
+_SAID = {404: "there is no such page: open the link you were given.", 405: "not this way."}
+
+
+def application(study: Study) -> Limits:
+    """The ASGI application of one study."""
+    app = FastAPI(title="Heedful annotate", docs_url=None, redoc_url=None)
+    app.state.desk = Desk(study)
+    for path, (name, kind) in PAGES.items():
+        app.add_api_route(path, _page(name, kind), include_in_schema=False)
+    app.include_router(router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _unknown)
+    return Limits(app)
+
+
+def _page(name: str, kind: str) -> Callable[[], Response]:
+    content = files("heedful.annotate").joinpath("static", name).read_bytes()
+
+    def page() -> Response:
+        return Response(content, media_type=kind)
+
+    return page
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return JSONResponse({"error": str(error), **error.more}, error.status)
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    """400 for what is no JSON, 422 for JSON that is no answer; the first problem is named."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return JSONResponse({"error": "the request is no JSON: send an object."}, 400)
+    where = ".".join(str(part)[:40] for part in first["loc"])
+    said = f"the request is wrong at {where}: {str(first['msg'])[:200].lower()}."
+    return JSONResponse({"error": said}, 422)
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    said = _SAID.get(error.status_code, str(error.detail)[:200])
+    return JSONResponse({"error": said}, error.status_code)

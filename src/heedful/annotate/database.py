@@ -1,0 +1,113 @@
+"""A study on disk: one SQLite file that survives a kill at any moment.
+
+Readers and writers do not wait for each other (WAL), a commit is on the disk before it
+returns (`synchronous=FULL`), and every change is one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heedful.annotate.item import Item
+from heedful.annotate.refusal import Refusal
+from heedful.errors import HeedfulError
+
+RELEVANCE, RATIONALE = "relevance", "rationale"
+TASKS = (RELEVANCE, RATIONALE)
+VERSION = 1
+MARK = 0x48454544  # "HEED": no other program's database
+WAIT = 20.0  # seconds for another writer to finish
+
+_SCHEMA = """
+CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE items (number INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
+CREATE TABLE annotators (
+    name TEXT PRIMARY KEY, token TEXT NOT NULL UNIQUE, places TEXT NOT NULL) STRICT;
+CREATE TABLE answers (
+    annotator TEXT NOT NULL REFERENCES annotators, item INTEGER NOT NULL REFERENCES items,
+    value TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (annotator, item)) STRICT;
+CREATE TABLE history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    annotator TEXT NOT NULL REFERENCES annotators, item INTEGER NOT NULL REFERENCES items,
+    value TEXT, before TEXT, undoes INTEGER UNIQUE REFERENCES history, request TEXT NOT NULL,
+    at TEXT NOT NULL, UNIQUE (annotator, request)) STRICT;
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study before anybody has answered."""
+
+    task: str
+    items: tuple[Item, ...]
+    facts: Mapping[str, Any]
+
+
+def create(path: Path, plan: Plan, key: str) -> None:
+    """A new file; `key` opens the results. There whole or not at all."""
+    if path.exists():
+        raise HeedfulError(f"{path} is there already: give a new file with -o.")
+    if not path.absolute().parent.is_dir():
+        raise HeedfulError(f"{path} cannot be written: give a file in a folder that is there.")
+    known = {"task": plan.task, "key": key, **plan.facts}
+    draft = path.with_name(f"{path.name}.unfinished")
+    draft.unlink(missing_ok=True)
+    with closing(sqlite3.connect(draft, isolation_level=None)) as db:
+        db.executescript(f"PRAGMA application_id={MARK}; PRAGMA user_version={VERSION}; {_SCHEMA}")
+        with written(db):
+            study = [(name, json.dumps(value)) for name, value in known.items()]
+            db.executemany("INSERT INTO study VALUES (?, ?)", study)
+            items = [(item.number, item.to_json()) for item in plan.items]
+            db.executemany("INSERT INTO items VALUES (?, ?)", items)
+        db.execute("PRAGMA journal_mode=WAL")
+    draft.rename(path)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of one's own; threads and processes never share one."""
+    if not path.is_file():
+        raise HeedfulError(f"there is no study at {path}: make one with `heedful annotate new`.")
+    try:
+        with closing(sqlite3.connect(path, timeout=WAIT, isolation_level=None)) as db:
+            _check(db, path)
+            db.execute("PRAGMA synchronous=FULL")
+            db.execute("PRAGMA foreign_keys=ON")
+            yield db
+    except sqlite3.Error as error:  # a full disk, no rights, another program that holds the file
+        raise Refusal(
+            503, f"{path.name} cannot be used ({error}): make room, mend its rights, try again."
+        ) from error
+
+
+@contextmanager
+def written(db: sqlite3.Connection) -> Iterator[None]:
+    """One transaction that nobody else writes beside; on the disk when it ends."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    try:
+        ((mark,),) = db.execute("PRAGMA application_id").fetchall()
+        ((version,),) = db.execute("PRAGMA user_version").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise HeedfulError(f"{path} is no study: give a file of `heedful annotate new`.") from error
+    if mark != MARK:
+        raise HeedfulError(f"{path} is no study: give a file of `heedful annotate new`.")
+    if version != VERSION:
+        raise HeedfulError(
+            f"{path} is a study of version {version}, and this Heedful reads version {VERSION}: "
+            f"use the Heedful that made it, or make the study again."
+        )

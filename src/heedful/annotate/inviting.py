@@ -1,0 +1,35 @@
+"""Annotators: a name, a link nobody can guess, an order of the items of one's own."""
+
+from __future__ import annotations
+
+import secrets
+
+from heedful.annotate.study import Annotator, Study
+from heedful.randomness import stable_hash
+
+
+def invite(study: Study, count: int) -> list[Annotator]:
+    """So many more, named by numbers."""
+    there = {each.name for each in study.annotators()}
+    free = (f"annotator {n}" for n in range(1, len(there) + count + 1))
+    return invite_named(study, [name for name in free if name not in there][:count])
+
+
+def invite_named(study: Study, names: list[str]) -> list[Annotator]:
+    """The order depends on the study's seed and the name alone; the token on nothing."""
+    seed = study.facts["seed"]
+    invited = [
+        Annotator(
+            name,
+            secrets.token_urlsafe(12),
+            tuple(sorted(study.items, key=lambda item: stable_hash(seed, "place", name, item))),
+        )
+        for name in names
+    ]
+    study.invite(invited)
+    return invited
+
+
+def new_key() -> str:
+    """What opens the results."""
+    return secrets.token_urlsafe(12)

@@ -1,0 +1,80 @@
+"""A study as JSON lines: one item each, with everybody's answer.
+
+The lines of the task `rationale` are a table that `heedful audit` and the corpus `file` read:
+columns `id`, `text`, `label` and `rationale`, in characters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from heedful.annotate.database import RATIONALE
+from heedful.annotate.item import Item
+from heedful.annotate.merging import merged
+from heedful.annotate.study import Study
+from heedful.corpora.readers import read_rows
+from heedful.errors import HeedfulError
+
+Answers = dict[str, dict[int, Any]]
+
+
+def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
+    """Returns the number of lines."""
+    answers = study.everybody()
+    lines = [_line(study, item, answers, merge) for item in study.items.values()]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    path.write_text(text, encoding="utf8")
+    return len(lines)
+
+
+def read_jsonl(study: Study, path: Path) -> Answers:
+    """Everybody's answers in a file that `write_jsonl` wrote, or that has `item` and `answers`."""
+    found: Answers = {}
+    for number, row in enumerate(read_rows(path, ("item", "answers")), 1):
+        item = _item(study, row, f"line {number} of {path.name}")
+        for name, value in row["answers"].items():
+            found.setdefault(str(name), {})[item.number] = value
+    return found
+
+
+def _line(study: Study, item: Item, answers: Answers, merge: str) -> dict[str, Any]:
+    said = {name: given[item.number] for name, given in answers.items() if item.number in given}
+    line: dict[str, Any] = {
+        "id": item.example,
+        "item": item.number,
+        "text": item.texts["a"],
+        **({"text_b": item.texts["b"]} if "b" in item.texts else {}),
+        "label": item.label,
+        "prediction": item.prediction,
+    }
+    if study.task == RATIONALE:
+        line["rationale"] = rationale(item, said, merge)
+    else:
+        line |= {"shown": item.shown, "correct": item.correct, "top": list(item.top)}
+    return {**line, "answers": said}
+
+
+def rationale(item: Item, said: Mapping[str, list[int]], merge: str) -> Any:
+    """[start, end) pairs of characters; by side where both have words on trial. None where
+    nobody has answered."""
+    chosen = merged(list(said.values()), merge)
+    if chosen is None:
+        return None
+    spans = item.spans(chosen)
+    by_side = {side: spans.get(side, []) for side in item.words}
+    return by_side if "b" in by_side else by_side["a"]
+
+
+def _item(study: Study, row: Mapping[str, Any], where: str) -> Item:
+    number, said = row["item"], row["answers"]
+    if type(number) is not int or number not in study.items:
+        raise HeedfulError(f"{where} is of item {number!r}, which this study has not.")
+    if not isinstance(said, Mapping):
+        raise HeedfulError(f"{where} has answers that are no object of annotators.")
+    item = study.items[number]
+    if row.get("id", item.example) != item.example:
+        raise HeedfulError(f"{where} is of another text: it was written by another study.")
+    return item

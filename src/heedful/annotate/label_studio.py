@@ -1,0 +1,150 @@
+"""A study as Label Studio's tasks, and its annotations back.
+
+Tasks say nothing of whose weights are shown: they are as blind as our own page. Label Studio
+counts characters in units of UTF-16, Heedful in characters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from heedful.annotate.database import RELEVANCE
+from heedful.annotate.item import Item, Span
+from heedful.annotate.study import Study
+from heedful.annotate.values import JUDGEMENTS
+from heedful.corpora.readers import readable
+from heedful.errors import HeedfulError
+
+Answers = dict[str, dict[int, Any]]
+SIDES = {"a": "text", "b": "text_b"}
+TOP, REASON, CHOICE = "top word", "reason", "relevant"
+
+
+def write_label_studio(study: Study, path: Path) -> int:
+    """The tasks, and beside them the labelling interface (.xml); returns the number of tasks."""
+    answers = study.everybody()
+    tasks = [_task(study, item, answers) for item in study.items.values()]
+    path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf8")
+    path.with_suffix(".xml").write_text(interface(study), encoding="utf8")
+    return len(tasks)
+
+
+def read_label_studio(study: Study, path: Path) -> Answers:
+    """Answers by annotator; who annotated is our own name, else Label Studio's number."""
+    if not path.is_file():
+        raise HeedfulError(f"there is no file {path}.")
+    with readable(path):
+        tasks = json.loads(path.read_text(encoding="utf8"))
+    found: Answers = {}
+    try:
+        for task in tasks:
+            item = _item(study, task["data"])
+            for made in task.get("annotations", ()):
+                if not made.get("was_cancelled"):
+                    found.setdefault(_who(made), {})[item.number] = _value(study, item, made)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise HeedfulError(
+            f"{path.name} is no export of Label Studio for this study: export its project as JSON."
+        ) from error
+    return found
+
+
+def interface(study: Study) -> str:
+    """The labelling interface the tasks are made for."""
+    pair = any("b" in item.texts for item in study.items.values())
+    texts = [f'<Text name="{name}" value="${name}"/>' for name in ("text", "text_b")[: 1 + pair]]
+    asked = _relevance() if study.task == RELEVANCE else _rationale()
+    return "\n".join(["<View>", '<Header value="$class"/>', *asked, *texts, "</View>", ""])
+
+
+def _relevance() -> list[str]:
+    choices = "".join(f'<Choice value="{value}"/>' for value in JUDGEMENTS)
+    return [
+        '<Header value="Are the marked words relevant to this prediction?"/>',
+        f'<Labels name="top" toName="text"><Label value="{TOP}"/></Labels>',
+        f'<Choices name="{CHOICE}" toName="text" required="true">{choices}</Choices>',
+    ]
+
+
+def _rationale() -> list[str]:
+    return [
+        '<Header value="Mark the words that are the reason."/>',
+        f'<Labels name="reason" toName="text"><Label value="{REASON}"/></Labels>',
+    ]
+
+
+def _task(study: Study, item: Item, answers: Answers) -> dict[str, Any]:
+    data = {"item": item.number, "id": item.example, "class": item.explained}
+    data |= {SIDES[side]: text for side, text in item.texts.items()}
+    made = [
+        {"annotator": name, "completed_by": number, "result": _result(study, item, given)}
+        for number, (name, said) in enumerate(answers.items(), 1)
+        if (given := said.get(item.number)) is not None
+    ]
+    task: dict[str, Any] = {"id": item.number + 1, "data": data, "annotations": made}
+    if study.task == RELEVANCE:
+        marked = list(_regions(item, tuple(item.top), "top", TOP))
+        task["predictions"] = [{"model_version": "heedful", "result": marked}]
+    return task
+
+
+def _result(study: Study, item: Item, value: Any) -> list[dict[str, Any]]:
+    if study.task != RELEVANCE:
+        return list(_regions(item, tuple(value), "reason", REASON))
+    chosen = {"choices": [value]}
+    return [{"from_name": CHOICE, "to_name": "text", "type": "choices", "value": chosen}]
+
+
+def _regions(item: Item, words: tuple[int, ...], name: str, label: str) -> Iterator[dict[str, Any]]:
+    for side, spans in item.spans(words).items():
+        text = item.texts[side]
+        for start, end in spans:
+            place = {"start": _units(text[:start]), "end": _units(text[:end])}
+            value = {**place, "text": text[start:end], "labels": [label]}
+            yield {"from_name": name, "to_name": SIDES[side], "type": "labels", "value": value}
+
+
+def _value(study: Study, item: Item, made: Mapping[str, Any]) -> Any:
+    if study.task == RELEVANCE:
+        (chosen,) = (each for each in made["result"] if each["type"] == "choices")
+        return chosen["value"]["choices"][0]
+    marked = [each for each in made["result"] if each["type"] == "labels"]
+    return sorted({word for each in marked for word in _words(item, each)})
+
+
+def _words(item: Item, region: Mapping[str, Any]) -> Iterator[int]:
+    """The words a region overlaps."""
+    side = {name: side for side, name in SIDES.items()}[region["to_name"]]
+    start, end = (_characters(item.texts[side], region["value"][at]) for at in ("start", "end"))
+    first = 0 if side == "a" else len(item.words["a"])
+    for number, span in enumerate(item.words.get(side, ()), first):
+        if _overlap(span, (start, end)):
+            yield number
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _characters(text: str, units: int) -> int:
+    return len(text.encode("utf-16-le")[: 2 * units].decode("utf-16-le", "ignore"))
+
+
+def _who(made: Mapping[str, Any]) -> str:
+    who = made.get("annotator") or made.get("completed_by")
+    number = who.get("id", "?") if isinstance(who, Mapping) else who
+    return number if isinstance(number, str) else f"label studio {number}"
+
+
+def _item(study: Study, data: Mapping[str, Any]) -> Item:
+    item = study.items[data["item"]]
+    if data["id"] != item.example:
+        raise HeedfulError("the file is of another study: export the project of this one.")
+    return item

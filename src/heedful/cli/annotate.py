@@ -1,0 +1,191 @@
+"""`heedful annotate`: people judge what attention points at."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli import subject as on
+from heedful.cli.audit import check_writable, set_threads
+from heedful.cli.options import JsonOption
+from heedful.cli.spread import spread
+from heedful.cli.terminal import say, show, show_json
+from heedful.errors import HeedfulError, unknown_name
+
+if TYPE_CHECKING:
+    from heedful.annotate.study import Study
+
+annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
+
+StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
+Count = Annotated[int, typer.Option("--annotators", min=1, max=1000, help="How many links.")]
+Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
+FORMATS = ("jsonl", "label-studio")
+
+
+@dataclass(frozen=True)
+class StudyOptions(on.SubjectOptions):
+    """Those of an audit; `n` counts items of each kind."""
+
+    n: Annotated[int, typer.Option("--n", min=1, help="Items with each kind of weights.")] = 100
+
+
+@annotate.command("new")
+@spread
+def new(
+    model: on.ModelArgument,
+    data: on.DataArgument = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The study's file.")] = Path("study.db"),
+    task: Annotated[
+        str, typer.Option(help="relevance: judge the top words; rationale: mark the reason.")
+    ] = "relevance",
+    top: Annotated[int, typer.Option(min=1, max=50, help="How many words are highlighted.")] = 3,
+    annotators: Count = 1,
+    subject: StudyOptions = StudyOptions(),
+    as_json: JsonOption = False,
+) -> None:
+    """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
+    from heedful.annotate.database import create
+    from heedful.annotate.inviting import invite, new_key
+    from heedful.annotate.making import Wanted, plan_study
+    from heedful.annotate.study import Study
+
+    if out.exists():
+        raise HeedfulError(f"{out} is there already: give a new file with -o.")
+    check_writable(files=(out,))
+    set_threads(subject.threads)
+    wanted = Wanted(task, subject.n, top, subject.seed)
+    options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
+    plan = plan_study(model, data, wanted, **options)
+    create(out, plan, new_key())
+    study = Study(out)
+    invited = invite(study, annotators)
+    if as_json:
+        facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
+        show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
+        return
+    show(f"{out}: {len(plan.items)} items, {len(invited)} annotators")
+    for note in plan.facts["notes"]:
+        show(f"Note: {note}")
+    say(f"next: heedful annotate serve {out}")
+
+
+@annotate.command("invite")
+def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
+    """Links for more annotators; also while the study is being served."""
+    from heedful.annotate.inviting import invite
+
+    found = invite(_opened(study), annotators)
+    if as_json:
+        show_json("annotate invite", {"annotators": {each.name: each.token for each in found}})
+        return
+    for each in found:
+        show(f"{each.name}  /?annotator={each.token}")
+
+
+@annotate.command("serve")
+def serve(
+    study: StudyArgument,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8010,
+    host: Annotated[str, typer.Option(help="Another than this machine's own: open to others.")] = (
+        "127.0.0.1"
+    ),
+) -> None:
+    """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
+    from heedful.annotate.serving import Address, links
+    from heedful.annotate.serving import serve as run
+
+    found = _opened(study)
+
+    def ready(address: Address) -> None:
+        for name, link in links(found, address).items():
+            show(f"{name:<14} {link}")
+        sys.stdout.flush()  # whoever waits for the links in a file waits for these lines
+        say(f"serving {study}; stop with Ctrl-C.")
+
+    run(found, Address(host, port), ready)
+
+
+@annotate.command("results")
+def results(
+    study: StudyArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A folder for the tables.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Progress, agreement and the tables of Figure 5, so far."""
+    from heedful.annotate.results import results as compute
+    from heedful.annotate.tables import lines, write_tables
+
+    opened = _opened(study)
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise HeedfulError(f"{out} is there already: give a new folder with -o.")
+    found = compute(opened)
+    if out is not None:
+        write_tables(opened, found, out)
+    if as_json:
+        show_json("annotate results", found)
+        return
+    for line in lines(found):
+        show(line)
+
+
+@annotate.command("export")
+def export(
+    study: StudyArgument,
+    file: Annotated[Path, typer.Argument(help="Where to: .jsonl, or .json for Label Studio.")],
+    kind: Format = "jsonl",
+    merge: Annotated[
+        str, typer.Option(help="Of several rationales: majority, union or intersection.")
+    ] = "majority",
+) -> None:
+    """Write items and answers. Rationales can be audited: --rationale-column rationale."""
+    from heedful.annotate.jsonl import write_jsonl
+    from heedful.annotate.label_studio import write_label_studio
+
+    opened = _opened(study)
+    check_writable(files=(file,))
+    if _format(kind) == "jsonl":
+        if file.suffix != ".jsonl":
+            raise HeedfulError(f"cannot write {file.name}: give a name ending in .jsonl.")
+        count = write_jsonl(opened, file, merge)
+    else:
+        count = write_label_studio(opened, file)
+    show(f"wrote {count} items to {file}")
+
+
+@annotate.command("import")
+def import_answers(
+    study: StudyArgument,
+    file: Annotated[Path, typer.Argument(help="A file that was exported and answered.")],
+    kind: Format = "jsonl",
+) -> None:
+    """Take answers from a file, all or none; unknown annotators are added."""
+    from heedful.annotate.inviting import invite_named
+    from heedful.annotate.jsonl import read_jsonl
+    from heedful.annotate.label_studio import read_label_studio
+
+    opened = _opened(study)
+    answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
+    opened.check(answers)
+    known = {each.name for each in opened.annotators()}
+    invite_named(opened, [name for name in answers if name not in known])
+    new = opened.take(answers, f"import {file.name}")
+    show(f"took {new} new answers of {len(answers)} annotators")
+
+
+def _opened(path: Path) -> Study:
+    from heedful.annotate.study import Study
+
+    return Study(path)
+
+
+def _format(kind: str) -> str:
+    if kind not in FORMATS:
+        raise unknown_name("format", kind, list(FORMATS))
+    return kind

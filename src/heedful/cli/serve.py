@@ -1,0 +1,59 @@
+"""`heedful serve`: a page where a model can be asked and its attention moved by hand."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from heedful.cli import subject as on
+from heedful.cli.audit import set_threads
+from heedful.cli.spread import spread
+from heedful.cli.terminal import say, show
+from heedful.errors import HeedfulError
+
+PORT = 8765
+
+
+@spread
+def serve(
+    model: on.ModelArgument,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[MODEL2]", help="A second model, to stand beside it.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other than this machine only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = PORT,
+    token: Annotated[
+        str | None, typer.Option(help="What every request must know; random if it is needed.")
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, help="Words a text may have.")] = 512,
+    waiting: Annotated[int, typer.Option(min=0, help="Calls that may wait for the model.")] = 8,
+    seconds: Annotated[float, typer.Option(min=0.1, help="An answer may take so long.")] = 30.0,
+    asked: on.ModelOptions = on.ModelOptions(),
+) -> None:
+    """Ask a model, see its attention, and move it: a page on this machine."""
+    try:
+        from heedful.web.serving import address, bound, rules_for
+        from heedful.web.serving import serve as run
+    except ImportError as error:
+        raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
+    from heedful.subjects.asking import open_asked
+    from heedful.web.live.app import live_app
+    from heedful.web.live.limits import Limits
+    from heedful.web.live.opened import Opened
+
+    set_threads(asked.threads)
+    rules, limits = rules_for(host, token), Limits(words=words, waiting=waiting, seconds=seconds)
+    with ExitStack() as stack:
+        here = stack.enter_context(bound(host, port))
+        say("Opening the model …")
+        names = [model] if other is None else [model, other]
+        opened = [stack.enter_context(open_asked(name, **asked.given())) for name in names]
+        app = live_app([Opened(each, limits) for each in opened], rules, limits)
+        show(f"{' and '.join(each.name for each in opened)}: {address(here, rules)}")
+        say("Ctrl-C ends it.")
+        run(app, here)
+    say("stopped: the page is no longer served.")

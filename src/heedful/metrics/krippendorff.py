@@ -1,0 +1,40 @@
+"""Agreement of any number of annotators, some of whom left items out (Krippendorff 2011)."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from heedful.catalogue import Piece
+
+
+def krippendorff(answers: Float[np.ndarray, "annotators items"]) -> float:
+    """α = 1 − D_o / D_e of nominal answers, NaN where none was given.
+
+    Only items with two answers or more count: each pair of their m answers with weight
+    1/(m − 1). D_o is the share of pairs that differ, D_e that of pairs drawn from all answers
+    together. NaN where nothing can be compared, or all answers are the same one.
+    """
+    counts = _counts(answers)
+    sizes = counts.sum(1)
+    counts, sizes = counts[sizes > 1], sizes[sizes > 1]
+    totals, n = counts.sum(0), sizes.sum()
+    differing = ((sizes**2 - (counts**2).sum(1)) / (sizes - 1)).sum()
+    expected = (n**2 - (totals**2).sum()) / (n - 1) if n else 0.0
+    return float(1 - differing / expected) if expected else float("nan")
+
+
+def _counts(answers: Float[np.ndarray, "annotators items"]) -> Float[np.ndarray, "items values"]:
+    """How often each item was given each value."""
+    values = np.unique(answers[~np.isnan(answers)])
+    counts: Float[np.ndarray, "items values"] = (answers[:, :, None] == values).sum(0)
+    return counts.astype(np.float64)
+
+
+PIECE = Piece(
+    name="krippendorff",
+    description="Krippendorff's α: agreement of several annotators beyond chance",
+    make=krippendorff,
+    higher_is_better=True,
+    signed=True,
+)

@@ -1,0 +1,1 @@
+"""Pages that are served: a model to be asked, its attention to be moved by hand."""

@@ -1,0 +1,1 @@
+"""The live page: type a text, move its attention, see the prediction."""

@@ -1,0 +1,34 @@
+"""How much one may ask, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from heedful.errors import HeedfulError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of a request: characters and words of a text, explanations at once. `waiting` calls may
+    wait for the model, and an answer may take so many `seconds`, waiting included."""
+
+    characters: int = 40_000
+    words: int = 512
+    explanations: int = 6
+    waiting: int = 8
+    seconds: float = 30.0
+
+    def check_text(self, text: str, name: str) -> None:
+        if not text.strip():
+            raise HeedfulError(f"the {name} is empty: write at least one word.")
+        if len(text) > self.characters:
+            raise HeedfulError(
+                f"the {name} has {len(text)} characters: at most {self.characters} are read."
+            )
+
+    def check_words(self, words: int) -> None:
+        if words > self.words:
+            raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
