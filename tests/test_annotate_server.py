@@ -24,10 +24,9 @@ import httpx
 from starlette.testclient import TestClient
 
 from annotating import KEY, TEXTS, make_study
-from heedful.annotate.app import PAGES, application
+from heedful.annotate.app import LARGEST, PAGES, application
 from heedful.annotate.database import RATIONALE, RELEVANCE
-from heedful.annotate.limits import LARGEST
-from heedful.annotate.serving import Address, links
+from heedful.annotate.serving import links
 from heedful.annotate.study import Study
 from heedful.cli.main import main
 
@@ -36,9 +35,12 @@ JSON = {"content-type": "application/json"}
 ALIVE = 20.0  # seconds a server may take to start
 
 
+HERE = "http://127.0.0.1"
+
+
 def client(study: Study, person: int = 0) -> TestClient:
     token = study.annotators()[person].token
-    return TestClient(application(study), headers={"authorization": f"Bearer {token}"})
+    return TestClient(application(study), HERE, headers={"authorization": f"Bearer {token}"})
 
 
 def body(item: int, value: object, before: object = None, request: str = "r") -> dict[str, Any]:
@@ -95,7 +97,7 @@ def test_words_are_picked_for_the_label(tmp_path: Path) -> None:
 
 def test_pages_run_nothing_but_their_own_script(tmp_path: Path) -> None:
     """Nothing of a text is in a page, and the page's policy allows no other source."""
-    web = TestClient(application(make_study(tmp_path / "s.db")))
+    web = TestClient(application(make_study(tmp_path / "s.db")), HERE)
     for path, (_, kind) in PAGES.items():
         got = web.get(path)
         assert got.status_code == 200 and got.headers["content-type"] == kind
@@ -145,7 +147,7 @@ def test_strangers_and_unknown_places_are_refused(tmp_path: Path) -> None:
     web = client(study)
     assert web.get("/api/items/4").status_code == web.get("/api/items/-1").status_code == 404
     assert web.get("/api/items/x").status_code == 422
-    stranger = TestClient(application(study))
+    stranger = TestClient(application(study), HERE)
     for path in ("/api/study", "/api/items/0", "/api/results"):
         got = stranger.get(path)
         assert got.status_code == 401 and got.json()["error"].endswith(".")
@@ -155,7 +157,7 @@ def test_strangers_and_unknown_places_are_refused(tmp_path: Path) -> None:
 def test_results_are_live(tmp_path: Path) -> None:
     study = make_study(tmp_path / "s.db")
     web = client(study)
-    owner = TestClient(application(study), headers={"authorization": f"Bearer {KEY}"})
+    owner = TestClient(application(study), HERE, headers={"authorization": f"Bearer {KEY}"})
     assert owner.get("/api/results").json()["progress"][0]["answered"] == 0
     web.post("/api/answers", json=body(0, "yes"))
     found = owner.get("/api/results").json()
@@ -163,9 +165,15 @@ def test_results_are_live(tmp_path: Path) -> None:
     assert found["figure5"][0]["percent"] == 100 and found["same_corpus"] is True
 
 
+def test_another_sites_name_is_refused(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "s.db")
+    assert TestClient(application(study), "http://evil.example").get("/").status_code == 421
+    assert TestClient(application(study, None), "http://our.host").get("/").status_code == 200
+
+
 def test_links_open_the_pages(tmp_path: Path) -> None:
     study = make_study(tmp_path / "s.db")
-    found = links(study, Address(port=9))
+    found = links(study, "http://127.0.0.1:9/")
     assert found["results"] == f"http://127.0.0.1:9/results?key={KEY}"
     assert found["annotator 2"].endswith(study.annotators()[1].token)
 

@@ -10,11 +10,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from heedful.annotate.limits import Limits
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.routes import Desk, router
 from heedful.annotate.study import Study
+from heedful.web.guard import LOOPBACK, Guard, Rules
 
+LARGEST = 64 * 1024  # bytes of a request
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 PAGES = {
     "/": ("index.html", _HTML),
@@ -28,8 +29,8 @@ PAGES = {
 _SAID = {404: "there is no such page: open the link you were given.", 405: "not this way."}
 
 
-def application(study: Study) -> Limits:
-    """The ASGI application of one study."""
+def application(study: Study, hosts: frozenset[str] | None = LOOPBACK) -> Guard:
+    """The ASGI application of one study, under the names of `hosts`."""
     app = FastAPI(title="Heedful annotate", docs_url=None, redoc_url=None)
     app.state.desk = Desk(study)
     for path, (name, kind) in PAGES.items():
@@ -38,7 +39,7 @@ def application(study: Study) -> Limits:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unknown)
-    return Limits(app)
+    return Guard(app, Rules(LARGEST, hosts))
 
 
 def _page(name: str, kind: str) -> Callable[[], Response]:

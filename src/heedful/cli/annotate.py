@@ -96,18 +96,21 @@ def serve(
     ),
 ) -> None:
     """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
-    from heedful.annotate.serving import Address, links
-    from heedful.annotate.serving import serve as run
+    try:
+        from heedful.annotate.serving import links
+        from heedful.annotate.serving import serve as run
+    except ImportError as error:
+        raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
 
     found = _opened(study)
 
-    def ready(address: Address) -> None:
-        for name, link in links(found, address).items():
+    def ready(root: str) -> None:
+        for name, link in links(found, root).items():
             show(f"{name:<14} {link}")
         sys.stdout.flush()  # whoever waits for the links in a file waits for these lines
         say(f"serving {study}; stop with Ctrl-C.")
 
-    run(found, Address(host, port), ready)
+    run(found, host, port, ready)
 
 
 @annotate.command("results")

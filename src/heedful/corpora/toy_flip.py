@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 from heedful.catalogue import Piece
 from heedful.corpora import toytranslation
-from heedful.corpora.example import RawCorpus
-
-
-def read(
-    data_dir: Path | None = None,
-    n_train: int = 4000,
-    n_dev: int = 300,
-    n_test: int = 500,
-    words: int = 100,
-    min_length: int = 3,
-    max_length: int = 12,
-    seed: int = 0,
-) -> RawCorpus:
-    """See `toytranslation.read`."""
-    return toytranslation.read(
-        data_dir, n_train, n_dev, n_test, "flip", words, min_length, max_length, seed
-    )
-
 
 DEFAULTS = toytranslation.DEFAULTS
 
 PIECE = Piece(
     name="toy_flip",
     description="Made-up words, the words of each pair change places",
-    make=read,
+    make=partial(toytranslation.read, task="flip"),
+    version=2,
     paper="pruthi2020",
     kind="generation",
     licence="part of Heedful",

@@ -33,17 +33,17 @@ def bound(host: str, port: int) -> socket.socket:
     here.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         here.bind((host, port))
-        here.listen(64)
-    except OSError as error:
+        here.listen(1024)
+    except (OSError, OverflowError) as error:
         here.close()
-        what = error.strerror or str(error)
+        what = getattr(error, "strerror", None) or str(error)
         raise HeedfulError(
             f"{host}:{port} cannot be served ({what.lower()}): choose another --port or --host."
         ) from error
     return here
 
 
-def address(here: socket.socket, rules: Rules) -> str:
+def address(here: socket.socket, rules: Rules = Rules()) -> str:
     """What to open in a browser."""
     host, port = here.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
