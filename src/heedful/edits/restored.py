@@ -11,9 +11,9 @@ from torch import Tensor
 from heedful.corpora.blinded import shown_to
 from heedful.corpora.prepared import Prepared
 from heedful.edits.edited import edited
-from heedful.errors import HeedfulError
 from heedful.models.build import build
 from heedful.models.family import Family
+from heedful.models.main_site import main_site
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 
@@ -43,7 +43,7 @@ def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
     spec = ModelSpec(**teacher.facts["model"])
     corpus = shown_to(spec, Prepared(store.open(teacher.upstream["corpus"])))
     model = restored(teacher, device)
-    site = main_site(model)
+    site = main_site(model).name
     found: dict[str, Tensor] = {}
     for name in ("train", "dev", "test"):
         for _, batch in corpus.split(name).batches(256, _TOKENS_AT_ONCE):
@@ -52,14 +52,3 @@ def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
             for row, example in enumerate(batch.ids):
                 found[example] = weights[row][..., masks[row].any(0).any(0)].clone()
     return found
-
-
-def main_site(model: Family) -> str:
-    """The name of the one attention that is shown."""
-    names = [site.name for site in model.sites if site.main]
-    if len(names) != 1:
-        raise HeedfulError(
-            f"a teacher needs one main attention, and this model has {len(names)}: choose "
-            f"another family."
-        )
-    return names[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from heedful.report import audit_facts, audit_heads, audit_inside, audit_texts
@@ -24,19 +23,19 @@ from heedful.report.audit_evidence import AuditEvidence, evidence_of
 from heedful.report.audit_numbers import clipped, plain
 from heedful.report.audit_positions import positions
 from heedful.report.audit_properties import badge, properties
-from heedful.report.display import visible
 from heedful.report.extra import need
 from heedful.report.figures.figure import Panel
 from heedful.report.page import CSP
 from heedful.report.provenance import heedful_version
 from heedful.report.svg import inline
+from heedful.report.templates import template
 
 
 def audit_page(parts: Mapping[str, Any]) -> str:
     """The HTML. `parts` are an audit's verdict and facts as plain values, and its tables."""
     evidence = evidence_of(parts)
     return str(
-        _template().render(
+        template("audit_template.html").render(
             csp=CSP,
             version=heedful_version(),
             **_verdict(evidence),
@@ -49,19 +48,6 @@ def audit_page(parts: Mapping[str, Any]) -> str:
             **_small_print(evidence),
         )
     )
-
-
-def _template() -> Any:
-    """Everything is escaped, and control characters are spelled out."""
-    environment = need("jinja2").Environment(
-        autoescape=True,
-        undefined=need("jinja2").StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-    )
-    source = files("heedful.report").joinpath("audit_template.html").read_text(encoding="utf8")
-    return environment.from_string(source)
 
 
 def _verdict(evidence: AuditEvidence) -> dict[str, Any]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
-from heedful.report.display import visible
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure
@@ -19,6 +17,7 @@ from heedful.report.provenance import heedful_version, provenance
 from heedful.report.readable import Readable
 from heedful.report.studied import expected_probes
 from heedful.report.svg import inline
+from heedful.report.templates import template
 from heedful.studies.published import dataset_name
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -39,17 +38,9 @@ class Content:
 
 def page(evidence: Evidence, content: Content) -> str:
     """The HTML of a report."""
-    jinja2, markup = need("jinja2"), need("markupsafe").Markup
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-    )
-    source = files("heedful.report").joinpath("template.html").read_text(encoding="utf8")
+    markup = need("markupsafe").Markup
     return str(
-        environment.from_string(source).render(
+        template("template.html").render(
             csp=CSP,
             title=", ".join(evidence.papers) or "runs",
             scope=scope(evidence),

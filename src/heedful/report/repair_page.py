@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from heedful.report.audit_properties import QUESTIONS
-from heedful.report.display import visible
 from heedful.report.extra import need
 from heedful.report.figures.figure import Panel
 from heedful.report.page import CSP
@@ -15,6 +13,7 @@ from heedful.report.provenance import heedful_version
 from heedful.report.repair_dots import figure, panels, roles
 from heedful.report.repair_numbers import lines, named, quantities, unmeasured
 from heedful.report.svg import inline, render
+from heedful.report.templates import template
 
 CAREFUL = (
     "The model was chosen by the texts that are shown here, so its numbers are a little too good: "
@@ -28,7 +27,7 @@ def repair_page(parts: Mapping[str, Any]) -> str:
     table, facts = parts["table"], parts["facts"]
     score, *properties = quantities(table)
     return str(
-        _template().render(
+        template("repair_template.html").render(
             csp=CSP,
             version=heedful_version(),
             sentence=_capital(parts["sentence"]),
@@ -91,19 +90,6 @@ def careful(facts: Mapping[str, Any]) -> list[str]:
             f"all models have them, the base too (hidden size {facts['hidden']})."
         )
     return found
-
-
-def _template() -> Any:
-    """Everything is escaped, and control characters are spelled out."""
-    environment = need("jinja2").Environment(
-        autoescape=True,
-        undefined=need("jinja2").StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
-    )
-    source = files("heedful.report").joinpath("repair_template.html").read_text(encoding="utf8")
-    return environment.from_string(source)
 
 
 def _drawn(one: Panel, name: str) -> dict[str, Any]:

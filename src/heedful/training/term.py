@@ -13,8 +13,9 @@ from torch import Tensor
 from heedful.corpora.split import Split
 from heedful.errors import HeedfulError
 from heedful.models.family import Family
+from heedful.models.main_site import main_site
 from heedful.training.objective import target_steps
-from heedful.types import Batch, Keep, SiteSpec, Trace
+from heedful.types import Batch, Keep, Trace
 
 
 class Data(Protocol):
@@ -63,17 +64,6 @@ def together(keeps: Sequence[Keep]) -> Keep:
     """What all of them ask for."""
     names = [each.name for each in fields(Keep)]
     return Keep(**{name: any(getattr(keep, name) for keep in keeps) for name in names})
-
-
-def main_site(model: Family) -> SiteSpec:
-    """The one attention that is shown; terms are about no other."""
-    sites = [site for site in model.sites if site.main]
-    if len(sites) != 1:
-        raise HeedfulError(
-            f"a term of the loss is about one main attention, and this model has {len(sites)}: "
-            f"choose another family."
-        )
-    return sites[0]
 
 
 def attended_states(

@@ -12,8 +12,9 @@ from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.jsd import jsd
 from heedful.metrics.kl import kl
+from heedful.models.main_site import main_site
 from heedful.training.imitation import said_by, teacher_of
-from heedful.training.term import Lesson, Term, main_site, read_rows
+from heedful.training.term import Lesson, Term, read_rows
 from heedful.types import Batch, Trace
 
 FLOOR = 1e-10

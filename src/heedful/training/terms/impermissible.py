@@ -10,7 +10,8 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.corpora.forbidden import Forbidden, forbidden, has_forbidden, laid_out
 from heedful.errors import HeedfulError, unknown_name
-from heedful.training.term import Data, Lesson, Term, main_site, read_rows
+from heedful.models.main_site import main_site
+from heedful.training.term import Data, Lesson, Term, read_rows
 from heedful.types import Batch, SiteMask, SiteSpec, Trace
 
 LEAST = 1e-30

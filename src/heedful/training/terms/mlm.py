@@ -17,8 +17,9 @@ from torch.nn import functional as F
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.models.family import Family
+from heedful.models.main_site import main_site
 from heedful.specs import END
-from heedful.training.term import Lesson, Term, attended_states, main_site
+from heedful.training.term import Lesson, Term, attended_states
 from heedful.training.token_states import check_tokens, check_widths
 from heedful.types import Batch, Keep, Trace
 

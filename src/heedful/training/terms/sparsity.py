@@ -13,7 +13,8 @@ from torch import Tensor
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.models.attention.hard import Hard
-from heedful.training.term import Lesson, Term, attended_states, main_site
+from heedful.models.main_site import main_site
+from heedful.training.term import Lesson, Term, attended_states
 from heedful.types import Batch, Keep, Trace
 
 
