@@ -238,6 +238,22 @@ def test_a_score_that_is_no_number_is_refused(
         train(fresh(planted), planted, SPEC, 0)
 
 
+def test_the_pace_counts_steps_through_all_epochs(
+    planted: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once a step, however many groups of parameters there are, and on from epoch to epoch."""
+    seen: list[int] = []
+
+    def pace(step: int, warmup: int) -> float:
+        seen.append(step)
+        return 1.0
+
+    monkeypatch.setattr(loop, "_pace", pace)
+    train(fresh(planted), planted, replace(SPEC, epochs=2, warmup=5), 0)
+    batches = -(-len(planted.split("train")) // SPEC.batch_size)
+    assert seen == list(range(1, 2 * batches + 1))
+
+
 def test_decay_is_kept_off_attention(planted: Prepared) -> None:
     """With a decay that dwarfs the gradient all but attention shrinks."""
     spec = TrainSpec(epochs=1, batch_size=4, learning_rate=1e-2, weight_decay=1e4)
