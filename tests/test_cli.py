@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from heedful.specs import ModelSpec
 from heedful.store import Store
 from heedful.studies import STUDIES
 from heedful.studies.jain2019 import STUDY
+
+ROOT = Path(__file__).parent.parent
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -127,6 +131,22 @@ def test_a_dry_run_says_what_is_left_out(
         "planted average-additive seed 0"
     ]
     assert list(found["left_out"]) == ["sst average-additive seed 0"]
+
+
+def test_doctor_knows_what_every_extra_brings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The same packages as pyproject.toml names, `dev` and `all` aside."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {"core": project["dependencies"], **project["optional-dependencies"]}
+    wanted = {
+        (extra, re.split("[<>=]", need)[0])
+        for extra, needs in extras.items()
+        if extra not in ("dev", "all")
+        for need in needs
+    }
+    _, out, _ = run(capsys, "doctor", "--json", "--store", tmp_path / "none")
+    assert {(each["extra"], each["name"]) for each in json.loads(out)["packages"]} == wanted
 
 
 def test_doctor_works_without_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

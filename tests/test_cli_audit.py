@@ -127,7 +127,7 @@ def test_an_audit_from_the_command_line(
     code, out, _ = run(capsys, *given, "--json")
     assert code == 0 and json.loads(out)["verdict"]["digest"] == found.verdict.digest
     code, _, err = run(capsys, "explain", key, "good film")
-    assert code == 2 and f"run {key} is a audit: give one of kind model" in err
+    assert code == 2 and f"{key} is of kind audit: give a run of kind model" in err
 
 
 def test_plausibility_alone_and_no_labels(capsys: pytest.CaptureFixture[str], world: Path) -> None:

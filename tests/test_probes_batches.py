@@ -21,7 +21,10 @@ PARAMS: dict[str, dict[str, Any]] = {
     "score": {"resamples": 20},
 }
 # What may jump where two tokens or two corners of the polytope are as good as tied.
-JUMPS = ("tau", "overlap", "ties", "flips", "fixed", "correct", "entropy", "tvd_a", "tvd_s")
+JUMPS = (
+    *("tau", "overlap", "ties", "flips", "fixed", "correct", "entropy", "tvd_a", "tvd_s"),
+    *("mass_agreeing", "tokens_agreeing"),
+)
 FOUND = ("jsd_search", "jsd_entropy_matched", "tvd_entropy_matched")
 
 

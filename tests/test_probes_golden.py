@@ -30,6 +30,7 @@ GOLDEN = {
     "permutation": (2, "f05fcc6ea1159620", "888e2dbb6399e1a6"),
     "adversarial": (2, "c60880eb6047513d", "c4089a86527ef066"),
     "reachability": (2, "1feb1e613a848fd7", "ebdd5685ed3e342b"),
+    "token_logits": (1, "d3c5fb69773a23e1", "2a98b301370d97e2"),
     "erasure": (2, "247a608c9c5c61c2", "65f960a322b850c5"),
     "flips": (2, "1a9cfcb32ac73e88", "6a90bb0c3849bf6a"),
     "importance_sets": (2, "853f23e087304164", "b0e02bd61343ae55"),

@@ -93,7 +93,7 @@ def test_damage_is_found_and_named(tmp_path: Path, damage: str) -> None:
     elif damage == "garbled":
         record.write_text("{")
     elif damage == "schema":
-        record.write_text(json.dumps({**json.loads(record.read_text()), "schema_version": 99}))
+        record.write_text(json.dumps({**json.loads(record.read_text()), "schema_version": 0}))
     else:
         key = "probe-0000000000000000"
         run.path.rename(run.path.with_name(key))

@@ -135,8 +135,13 @@ def test_unknown_words_and_cut_texts_are_noted(run: Run) -> None:
 
 def test_what_is_no_model_of_ours_is_refused(store: Store, run: Run) -> None:
     cases: list[tuple[Any, Any, dict[str, Any], str]] = [
-        (run.upstream["corpus"], None, {"store": store}, "is a corpus: give one of kind model"),
-        (store.open(run.upstream["corpus"]).path, None, {}, "is a corpus"),
+        (
+            run.upstream["corpus"],
+            None,
+            {"store": store},
+            "is of kind corpus: give a run of kind model",
+        ),
+        (store.open(run.upstream["corpus"]).path, None, {}, "is of kind corpus"),
         (run.key, None, {}, "looks like the key of a run: name the store"),
         ("model-0123", None, {"store": store}, "no run 'model-0123'"),
         (run, [{"text": "x", "label": "odd"}], {}, "data has 'odd', the model has 'negative'"),

@@ -508,7 +508,7 @@ def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy and page.headers["referrer-policy"] == "no-referrer"
     assert not re.search(r"<style|<script(?! type=\"module\" src=)|\son\w+=|style=", page.text)
-    for path in STATIC.iterdir():
+    for path in (*STATIC.iterdir(), *ASSETS.iterdir()):
         response = client.get(f"/static/{path.name}")
         assert response.status_code == 200 and "https://" not in path.read_text(encoding="utf8")
         assert "innerHTML" not in path.read_text(encoding="utf8")
@@ -699,6 +699,7 @@ def test_a_random_token_where_others_can_reach() -> None:
 
 # --- the page's own arithmetic -----------------------------------------------------------------
 
+ASSETS = STATIC.parent.parent / "assets"
 NODE = shutil.which("node")
 
 
@@ -716,7 +717,7 @@ def test_weights_that_are_dragged() -> None:
     ]
     assert NODE is not None
     script = (
-        f'import {{ moved, parsed, written }} from "{(STATIC / "weights.js").as_uri()}";'
+        f'import {{ moved, parsed, written }} from "{(ASSETS / "weights.js").as_uri()}";'
         f"const cases = {json.dumps(cases)};"
         "console.log(JSON.stringify(cases.map((each) => moved(...each))));"
         'console.log(JSON.stringify([parsed("0.5_0.5", 2), parsed("0.5", 2), parsed("a_b", 2),'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,10 +18,11 @@ from heedful.auditing.operators import distinct_operators, operator_notes
 from heedful.auditing.pace import Pace
 from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
+from heedful.auditing.shown import MOST_TEXTS, together
 from heedful.auditing.spec import AuditSpec
 from heedful.auditing.stored import KIND, find_audit, store_audit
 from heedful.auditing.table import ordered
-from heedful.auditing.waves import FIRST, WAVE, batches, waves
+from heedful.auditing.waves import FIRST, WAVE, batches, first_texts, waves
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, silent
 from heedful.removal import REMOVALS
@@ -34,7 +35,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 from heedful.words import word_mask
 
-VERSION = 6
+VERSION = 7
 LOOKS = 4
 MANY_CLASSES = 1000
 
@@ -138,7 +139,8 @@ class _Trial:
         self.pace = Pace(plan.clock, plan.deadline)
         prior = fit_prior(batch for _, batch in subject.batches())
         checked = health_texts([each.id for each in subject.documents], spec.seed)
-        self.measure = Measurer(subject.model, spec, prior, checked, plan.must)
+        kept = first_texts(subject, spec.seed, MOST_TEXTS)
+        self.measure = Measurer(subject.model, spec, prior, checked, plan.must, kept)
         self.key = run_key(KIND, self.identity)
         self.rationales = any(each.rationale is not None for each in subject.documents)
 
@@ -202,7 +204,7 @@ class _Trial:
             "truncated": subject.truncated.texts / max(1, total),
             "words_lost": subject.truncated.share,
             "dropped": dict(subject.dropped),
-            "notes": [*self.notes, *(early if measured < total else ())],
+            "notes": [*self.notes, *_left_out(subject), *(early if measured < total else ())],
             "skipped": dict(skipped),
             "explanations": list(self.spec.explanations),
             "operators": list(self.spec.operators),
@@ -218,7 +220,8 @@ class _Trial:
         seen = set(rows["example"])
         documents = _documents([each for each in self.subject.documents if each.id in seen])
         facts = self.facts(_skipped(parts), parts)
-        return Audit(verdict, rows, maps, _costs(parts), documents, facts)
+        shown = together([each.shown for each in parts])
+        return Audit(verdict, rows, maps, _costs(parts), documents, facts, shown)
 
     def again(self, run: Run, settings: Settings) -> Audit:
         """The measurements of a finished audit, judged by these settings, and as the last of
@@ -226,11 +229,19 @@ class _Trial:
         measured: they are today's."""
         skipped: Mapping[str, str] = run.json("facts")["skipped"]
         self._refuse(skipped)
-        rows, maps, costs = (run.table(name) for name in ("rows", "maps", "costs"))
+        tables = (run.table(name) for name in ("rows", "maps", "costs", "shown"))
+        rows, maps, costs, shown = tables
         facts = self.facts(skipped)
         looks = int(run.json("verdict")["settings"]["looks"])
         verdict = judge_rows(rows, costs, facts, replace(settings, look=looks, looks=looks))
-        return Audit(verdict, rows, maps, costs, _documents(self.subject.documents), facts)
+        documents = _documents(self.subject.documents)
+        return Audit(verdict, rows, maps, costs, documents, facts, shown)
+
+
+def _left_out(subject: Subject) -> Iterator[str]:
+    """Texts that could not be used are said, not only counted."""
+    for why, count in subject.dropped.items():
+        yield f"{count} text{'s' * (count != 1)} left out: {why}."
 
 
 def spec_digest(spec: AuditSpec) -> str:
@@ -274,9 +285,17 @@ def _documents(documents: Sequence[Document]) -> pd.DataFrame:
     columns: Mapping[str, list[Any]] = {
         "example": [each.id for each in documents],
         "words": [list(each.surface) for each in documents],
+        "starts": [_characters(each, 0) for each in documents],
+        "ends": [_characters(each, 1) for each in documents],
+        "words_a": [len(each.words["a"]) for each in documents],
         "text": [each.texts["a"] for each in documents],
         "text_b": [each.texts.get("b", "") for each in documents],
         "label": [-1 if each.label is None else each.label for each in documents],
         "rationale": [None if e.rationale is None else list(e.rationale) for e in documents],
     }
     return pd.DataFrame(columns)
+
+
+def _characters(document: Document, end: int) -> list[int]:
+    """Where each word begins (0) or ends (1) in the text of its side."""
+    return [span[end] for spans in document.words.values() for span in spans]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.auditing.spec import ATTENTION, AuditSpec
@@ -14,23 +17,34 @@ from heedful.saliency.attention import main_site
 from heedful.types import Batch, Model, Trace
 
 
-def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: AuditSpec) -> None:
+@dataclass(frozen=True)
+class Apart:
+    """The furthest attention with the same output, on tokens, and where it is `within` ε."""
+
+    weights: Float[Tensor, "b k"]
+    within: Bool[Tensor, " b"]
+    exact: bool
+
+
+def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: AuditSpec) -> Apart:
     """Reported, never required. What is searched is a lower bound, and named so."""
     linear = main_site(model).linear and trace.logits.shape[-1] <= 2
     if linear:
-        exact = _exact(model, trace, spec.epsilon)
+        exact, apart = _exact(model, trace, spec.epsilon)
         table.add({**exact, "reachable": reachable(model, batch, trace)}, ATTENTION)
     else:
         params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
         found = exclusivity(model, batch, params, trace)
         reached = {"jsd_same_output": found.jsd, "jsd_same_output_ratio": found.ratio}
         table.add(reached, ATTENTION)
+        apart = Apart(found.map, found.tvd <= spec.epsilon, exact=False)
     matched = ExclusivityParams(spec.epsilon, spec.search_steps, entropy_within=0.1, seed=spec.seed)
     near = exclusivity(model, batch, matched, trace)
     table.add({"jsd_entropy_matched": near.jsd}, ATTENTION)
+    return apart
 
 
-def _exact(model: Model, trace: Trace, epsilon: float) -> dict[str, Tensor]:
+def _exact(model: Model, trace: Trace, epsilon: float) -> tuple[dict[str, Tensor], Apart]:
     """For one logit after a linear site, or the difference of two."""
     name = main_site(model).name
     z, bias = _one_logit(trace, name)
@@ -38,13 +52,15 @@ def _exact(model: Model, trace: Trace, epsilon: float) -> dict[str, Tensor]:
     mask = trace.masks[name][:, 0, 0]
     logit = (weights * z).sum(-1) + bias
     low, high = band(torch.sigmoid(logit), bias, epsilon)
-    best = furthest(z, mask, low, high, weights[:, None]).value
+    found = furthest(z, mask, low, high, weights[:, None])
+    best = found.value
     free = torch.full_like(low, torch.inf)
     most = furthest(z, mask, -free, free, weights[:, None]).value
-    return {
+    measures = {
         "jsd_same_output": best,
         "jsd_same_output_ratio": torch.where(most > 0, best / most, torch.nan),
     }
+    return measures, Apart(found.weights, best.isfinite(), exact=True)
 
 
 def _one_logit(trace: Trace, name: str) -> tuple[Tensor, Tensor]:

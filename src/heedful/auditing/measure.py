@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
@@ -14,6 +13,7 @@ from heedful.auditing import extra
 from heedful.auditing.exclusive import exclusive
 from heedful.auditing.explained import Cost, Explained, explained, floors
 from heedful.auditing.named import Named, fitted, named
+from heedful.auditing.shown import Shown, last, nothing
 from heedful.auditing.spec import ATTENTION, CEILING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
 from heedful.errors import HeedfulError
@@ -49,6 +49,7 @@ class Part:
     maps: pd.DataFrame
     costs: Mapping[str, Cost]
     skipped: Mapping[str, str]
+    shown: pd.DataFrame = field(default_factory=nothing)
 
 
 class Measurer:
@@ -61,10 +62,12 @@ class Measurer:
         prior: Prior,
         checked: frozenset[str],
         must: frozenset[str] = frozenset(),
+        kept: frozenset[str] | None = None,
     ) -> None:
-        """`checked` are the texts whose measures are held against a randomised model's."""
+        """`checked` are the texts whose measures are held against a randomised model's, `kept`
+        those of which a page may show more than maps: all if it is left out."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
-        self.checked = checked
+        self.checked, self.kept = checked, kept
         self.wanted = [fitted(named(name), prior) for name in spec.mapped if name not in FLOORS]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.normalised = main_site(model).normalised
@@ -79,6 +82,8 @@ class Measurer:
         label = p.argmax(-1)
         mask = word_mask(batch.texts["a"])
         table = Table(_facts(batch, clusters, p, mask))
+        shown = Shown(batch, self.kept)
+        shown.linear(self.model, trace)
         only = self.spec.only
         if "interventions" in only:
             self._interventions(table, batch, trace, p)
@@ -88,15 +93,16 @@ class Measurer:
         if "agreement" in only:
             self._agreement(table, maps, mask)
         if "erasure" in only:
-            self._erasure(table, self.model, batch, label, maps, "base")
+            self._erasure(table, self.model, batch, label, maps, "base", shown)
         if "plausibility" in only and rationale is not None:
             self._plausibility(table, maps, rationale, mask, batch)
         if "exclusivity" in only and self.normalised:
-            exclusive(table, self.model, batch, trace, self.spec)
+            shown.furthest(exclusive(table, self.model, batch, trace, self.spec))
         if "erasure" in only and "health" in only:
             self._health(table, batch)
         self._beside(table, batch, trace, label, maps)
-        return Part(table.rows(), _maps(batch, maps, mask), found.costs, dict(self.skipped))
+        kept = _maps(batch, maps, mask)
+        return Part(table.rows(), kept, found.costs, dict(self.skipped), shown.table())
 
     def _beside(
         self, table: Table, batch: Batch, trace: Trace, label: Tensor, maps: Mapping[str, Tensor]
@@ -174,6 +180,7 @@ class Measurer:
         label: Tensor,
         maps: Mapping[str, Tensor],
         role: str,
+        shown: Shown | None = None,
     ) -> None:
         target = TARGETS[self.spec.target]
         for operator in self.spec.operators:
@@ -181,12 +188,18 @@ class Measurer:
             found = curves_of(model, batch, label, maps, operator, target, GRID, memory)
             for name, each in found.items():
                 table.add(erasure(each), name, operator, role)
+            if shown is not None and self._recorded(operator):
+                shown.curves(found, operator)
             if self.spec.ceiling:
                 search = Search(width=2, budget=self.spec.ceiling)
                 best = ceilings(
                     model, batch, label, maps, operator, target, GRID, search, found, memory
                 )
                 table.add(best.values, CEILING, operator, role)
+
+    def _recorded(self, operator: str) -> bool:
+        """One way of taking words away is enough to look at, if it is a probability that falls."""
+        return operator == self.spec.operators[0] and self.spec.target == "probability"
 
     def _plausibility(
         self,
@@ -258,13 +271,8 @@ def _maps(batch: Batch, maps: Mapping[str, Tensor], mask: Tensor) -> pd.DataFram
     parts = []
     for name, scores in maps.items():
         shown = scores.masked_fill(~mask, torch.nan).float().cpu().numpy()
-        lists = [row[: _last(row)] for row in shown]
+        lists = [row[: last(row)] for row in shown]
         parts.append(
             pd.DataFrame({"example": list(batch.ids), "explanation": name, "scores": lists})
         )
     return pd.concat(parts, ignore_index=True)
-
-
-def _last(row: np.ndarray) -> int:
-    there = np.flatnonzero(~np.isnan(row))
-    return int(there[-1]) + 1 if len(there) else 0

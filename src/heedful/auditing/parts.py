@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,17 +10,20 @@ import pyarrow as pa
 
 from heedful.auditing.explained import Cost
 from heedful.auditing.measure import Part
+from heedful.auditing.shown import COLUMNS
+from heedful.store.files import refusals, whole_file
 
-KINDS = ("rows", "maps", "costs")
+KINDS = ("rows", "maps", "shown", "costs")
 
 
 def write_part(folder: Path, name: str, part: Part) -> None:
     """Each table appears whole by a rename; costs last, so a part is there when they are."""
-    tables = dict(zip(KINDS, (part.rows, part.maps, _cost_table(part)), strict=True))
-    for kind, table in tables.items():
-        building = folder / f"{name}.{kind}.{uuid.uuid4().hex[:12]}.writing"
-        table.to_parquet(building, index=False)
-        building.rename(_file(folder, name, kind))
+    tables = dict(zip(KINDS, (part.rows, part.maps, part.shown, _cost_table(part)), strict=True))
+    with refusals(f"write to {folder}", "make room or choose another store with --store"):
+        folder.mkdir(parents=True, exist_ok=True)  # gone if another process finished the audit
+        for kind, table in tables.items():
+            with whole_file(_file(folder, name, kind)) as stream:
+                table.to_parquet(stream, index=False, write_page_checksum=True)
 
 
 def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
@@ -29,11 +31,16 @@ def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
     if not _file(folder, name, "costs").is_file():
         return None
     try:
-        rows, maps, costs = (pd.read_parquet(_file(folder, name, kind)) for kind in KINDS)
+        rows, maps, shown, costs = (_read(_file(folder, name, kind)) for kind in KINDS)
+        shown = shown[list(COLUMNS)]
         whole = set(rows["example"]) == set(ids) == set(maps["example"])
-        return Part(rows, maps, _costs(costs), _skipped(costs)) if whole else None
-    except (OSError, KeyError, pa.ArrowException):
+        return Part(rows, maps, _costs(costs), _skipped(costs), shown) if whole else None
+    except (OSError, KeyError, ValueError, pa.ArrowException):
         return None
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path, page_checksum_verification=True)
 
 
 def _file(folder: Path, name: str, kind: str) -> Path:

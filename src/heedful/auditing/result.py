@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
-import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
+from heedful.auditing.shown import nothing
 from heedful.errors import HeedfulError
+from heedful.store.files import UNFINISHED, discard, refusals, sync, sync_tree, unfinished
 from heedful.verdict.verdict import Verdict
 
-TABLES = ("rows", "maps", "costs", "documents")
+TABLES = ("rows", "maps", "costs", "documents", "shown")
 
 
 @dataclass(frozen=True)
 class Audit:
     """`rows` is the table of measurements, `maps` one list of word scores per text and
-    explanation, `costs` what each explanation took, `documents` the texts with their words."""
+    explanation, `costs` what each explanation took, `documents` the texts with their words,
+    `shown` what a page needs beside to show single texts."""
 
     verdict: Verdict
     rows: pd.DataFrame
@@ -30,13 +34,14 @@ class Audit:
     costs: pd.DataFrame
     documents: pd.DataFrame
     facts: Mapping[str, Any]
+    shown: pd.DataFrame = field(default_factory=nothing)
 
     def to_pandas(self) -> pd.DataFrame:
         return self.rows.copy()
 
     def to_html(self, path: str | Path) -> Path:
         """One page that opens without a network."""
-        from heedful.report.audit_page import audit_page
+        from heedful.report.page import audit_page
 
         out = Path(path)
         out.write_text(audit_page(self.as_parts()), encoding="utf8", newline="\n")
@@ -47,15 +52,17 @@ class Audit:
         out = Path(folder)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise HeedfulError(f"{out} is there already: give a new folder for the audit.")
-        building = out.parent / f".{out.name}.{uuid.uuid4().hex[:12]}.writing"
-        building.mkdir(parents=True)
-        try:
-            self.write(building)
-            if out.exists():
-                out.rmdir()
-            building.rename(out)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
+        with refusals(f"write the audit to {out}", "make room or give another folder"):
+            _sweep(out)
+            building = unfinished(out.parent / f".{out.name or 'audit'}")
+            try:
+                building.mkdir(parents=True)
+                self.write(building)
+                sync_tree(building)
+                building.rename(out)  # an empty folder may be there, and is replaced at once
+                sync(out.parent)
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
         return out
 
     def write(self, folder: Path) -> None:
@@ -64,17 +71,22 @@ class Audit:
         facts = json.dumps(dict(self.facts), indent=2, sort_keys=True, ensure_ascii=False)
         (folder / "facts.json").write_text(facts, encoding="utf8")
         for name in TABLES:
-            getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
+            with (folder / f"{name}.parquet").open("wb") as stream:
+                getattr(self, name).to_parquet(stream, index=False)
 
     @staticmethod
     def load(folder: str | Path) -> Audit:
         path = Path(folder)
         if not (path / "verdict.json").is_file():
             raise HeedfulError(f"{path} is no audit: it has no verdict.json.")
-        verdict = Verdict.from_json((path / "verdict.json").read_text(encoding="utf8"))
-        facts = json.loads((path / "facts.json").read_text(encoding="utf8"))
-        tables = {name: pd.read_parquet(path / f"{name}.parquet") for name in TABLES}
-        return Audit(verdict, **tables, facts=facts)
+        try:
+            verdict = Verdict.from_json((path / "verdict.json").read_text(encoding="utf8"))
+            facts = json.loads((path / "facts.json").read_text(encoding="utf8"))
+            return Audit(verdict, **_tables(path), facts=facts)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise HeedfulError(
+                f"{path} is no whole audit: run `heedful audit` again with -o."
+            ) from error
 
     def as_parts(self) -> dict[str, Any]:
         """Plain values and tables, for the page, which knows no torch."""
@@ -87,3 +99,18 @@ class Audit:
             f"<div>{html.escape(line) or '&nbsp;'}</div>" for line in self.verdict.lines()
         )
         return f'<div style="font-family:monospace;white-space:pre-wrap">{rows}</div>'
+
+
+def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+    files = {name: folder / f"{name}.parquet" for name in TABLES}
+    if not files["shown"].is_file():  # of an earlier version: its page shows less
+        del files["shown"]
+    return {name: pd.read_parquet(file) for name, file in files.items()}
+
+
+def _sweep(out: Path) -> None:
+    """What was killed while it wrote this folder is in nobody's store: the next one cleans it."""
+    begun = re.compile(rf"\.{re.escape(out.name)}(\.[0-9a-f]{{12}}{re.escape(UNFINISHED)})+")
+    for path in out.parent.glob(f".*{UNFINISHED}"):
+        if begun.fullmatch(path.name):
+            discard(path)

@@ -20,13 +20,22 @@ def waves(
 ) -> Iterator[NDArray[np.int64]]:
     """`first` texts, then each time as many as came before, at most `wave`: where time is
     short, little is begun before it is known how long a text takes."""
-    keys = [stable_hash(seed, "wave", each.id) for each in subject.documents]
-    order = np.argsort(np.array(keys, dtype=np.float64), kind="stable")
+    order = _order(subject, seed)
     start = 0
     while start < len(order):
         end = start + min(wave, max(first, start))
         yield order[start:end]
         start = end
+
+
+def first_texts(subject: Subject, seed: int, most: int) -> frozenset[str]:
+    """Those that are measured first, however many are in the end."""
+    return frozenset(subject.documents[i].id for i in _order(subject, seed)[:most])
+
+
+def _order(subject: Subject, seed: int) -> NDArray[np.int64]:
+    keys = [stable_hash(seed, "wave", each.id) for each in subject.documents]
+    return np.argsort(np.array(keys, dtype=np.float64), kind="stable")
 
 
 def batches(subject: Subject, wave: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -1,14 +1,22 @@
-"""`heedful demo`: the embedded corpus, a BiLSTM, all probes, the page."""
+"""`heedful demo`: the embedded corpus, a BiLSTM, all probes, an audit, the page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli.options import DeviceOption, JsonOption, SeedOption, ThreadsOption
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.terminal import page_line, progress_bar, say, show, show_json
+
+if TYPE_CHECKING:
+    from heedful.progress import Progress
+    from heedful.runner.machine import Machine
+    from heedful.store import Run, Store
+
+AUDITED = 100
+"""Texts that the audit takes words from: enough for a verdict, in seconds."""
 
 
 def demo(
@@ -20,25 +28,42 @@ def demo(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train on the embedded corpus, probe, and write the page: about a minute on two cores."""
-    from heedful.corpora.defaults import default_spec
+    """Train on the embedded corpus, probe, audit, write the page: about a minute on two cores."""
     from heedful.report.build import build_report
-    from heedful.runner.choice import Choice
     from heedful.runner.machine import machine
-    from heedful.runner.study import grid, run_study
     from heedful.store import Store
-    from heedful.studies.jain2019 import STUDY
 
-    store = Store(out / "store")
-    choice = Choice(["bilstm"], ["additive"], train=(("epochs", 6),))
-    plan = grid(STUDY, [default_spec("planted")], choice, [seed])
+    store, here = Store(out / "store"), machine(device, threads)
     say("Training a BiLSTM with attention on the embedded corpus and probing it …")
     with progress_bar() as progress:
-        run = run_study(plan, store, machine(device, threads), progress)
-    files = build_report(store, [run], out / "report")
+        study = _study(store, seed, here, progress)
+        say("Auditing it …")
+        audit = _audit(store, study, here, progress)
+    files = build_report(store, [audit, study], out / "report")
     if as_json:
         show_json("demo", {"page": str(files.page), "summary": list(files.summary)})
         return
     for line in files.summary:
         show(line)
-    show(f"page: {files.page}")
+    show(page_line(files.page))
+
+
+def _study(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
+    from heedful.corpora.defaults import default_spec
+    from heedful.runner.choice import Choice
+    from heedful.runner.study import grid, run_study
+    from heedful.studies.jain2019 import STUDY
+
+    choice = Choice(["bilstm"], ["additive"], train=(("epochs", 6),))
+    plan = grid(STUDY, [default_spec("planted")], choice, [seed])
+    return run_study(plan, store, here, progress)
+
+
+def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
+    """Of the model that the study trained, on some of the texts it was probed on."""
+    from heedful.auditing.audit import Plan, audit
+
+    model = store.open(str(study.table("cells")["model_run"].iloc[0]))
+    plan = Plan(store, progress=progress)
+    found = audit(model, n=AUDITED, store=store, device=here.device, plan=plan)
+    return store.open(found.facts["key"])

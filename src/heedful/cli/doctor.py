@@ -28,11 +28,20 @@ _PACKAGES = {
         ("entmax", "entmax"),
     ),
     "text": (("spacy", "spacy"),),
+    "hf": (
+        ("transformers", "transformers"),
+        ("tokenizers", "tokenizers"),
+        ("datasets", "datasets"),
+        ("sacrebleu", "sacrebleu"),
+    ),
+    "explain": (("captum", "captum"), ("shap", "shap"), ("lime", "lime")),
     "report": (
         ("altair", "altair"),
         ("vl-convert-python", "vl_convert"),
         ("jinja2", "jinja2"),
     ),
+    "web": (("fastapi", "fastapi"), ("uvicorn", "uvicorn")),
+    "scale": (("ray", "ray"), ("pyyaml", "yaml")),
 }
 
 

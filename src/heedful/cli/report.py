@@ -8,26 +8,39 @@ from typing import Annotated
 import typer
 
 from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
-from heedful.cli.terminal import show, show_json
+from heedful.cli.terminal import page_line, show, show_json
+
+Runs = Annotated[
+    list[str],
+    typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
+]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
+]
 
 
 def report(
-    runs: Annotated[list[str], typer.Argument(help="Keys of study, model or probe runs.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
-        "heedful-report"
-    ),
+    runs: Runs,
+    out: Out = Path("heedful-report"),
+    examples: Annotated[
+        int, typer.Option(help="Texts that can be looked through in the page.", min=0)
+    ] = 500,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Write page.html, figures (SVG) and tables (CSV, LaTeX, JSON). Needs no torch."""
+    """Write one page for all runs; into a folder also figures (SVG) and tables (CSV, LaTeX, JSON).
+    Needs no torch."""
+    from heedful.report.audits import is_audit_folder
     from heedful.report.build import build_report
 
+    folders = [Path(each) for each in runs if is_audit_folder(each)]
     place = open_store(store)
-    files = build_report(place, [place.resolve(key) for key in runs], out)
+    found = [place.resolve(key) for key in runs if not is_audit_folder(key)]
+    files = build_report(place, found, out, folders, examples)
     if as_json:
         written = [str(path) for path in (files.page, *files.figures, *files.tables)]
         show_json("report", {"files": written, "summary": list(files.summary)})
         return
     for line in files.summary:
         show(line)
-    show(f"page: {files.page}")
+    show(page_line(files.page))

@@ -41,12 +41,13 @@ def ls(
 def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Check every file of every run against its digest; exit code 1 if one is damaged."""
     place = _existing(path)
-    damaged = place.damaged()
+    damaged = place.problems()
     if as_json:
-        show_json("store verify", {"runs": len(place.keys()), "damaged": damaged})
+        reasons = {key: problem.reason for key, problem in damaged.items()}
+        show_json("store verify", {"runs": len(place.keys()), "damaged": reasons})
     else:
         for key, problem in damaged.items():
-            show(f"{key}: {problem}")
+            show(f"{key}: {problem.reason}; {problem.fix}")
         show(f"{len(place.keys())} runs, {len(damaged)} damaged")
     if damaged:
         raise typer.Exit(1)
@@ -62,9 +63,7 @@ def gc(
     place = _existing(path)
     removed = place.clear_scratch()
     if damaged:
-        for key in place.damaged():
-            place.remove(key)
-            removed.append(key)
+        removed += place.clear_damaged()
     if as_json:
         show_json("store gc", {"removed": removed})
     else:

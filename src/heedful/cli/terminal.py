@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,15 +21,15 @@ SCHEMA_VERSION = 1
 
 def say(line: str) -> None:
     """For people: to standard error, so that --json stays clean."""
-    sys.stderr.write(f"{_harmless(line)}\n")
+    sys.stderr.write(f"{harmless(line)}\n")
     sys.stderr.flush()
 
 
 def show(line: str) -> None:
-    sys.stdout.write(f"{_harmless(line)}\n")
+    sys.stdout.write(f"{harmless(line)}\n")
 
 
-def _harmless(line: str) -> str:
+def harmless(line: str) -> str:
     """Names from data and models may hold control characters, which a terminal would obey."""
     return "".join(c if c in "\n\t" or c.isprintable() or ord(c) > 0x9F else "\ufffd" for c in line)
 
@@ -66,6 +67,11 @@ def duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def page_line(path: Path) -> str:
+    """Where a page is, and how large it is to send around."""
+    return f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)"
 
 
 def _finite(value: Any) -> Any:

@@ -21,7 +21,7 @@ from heedful.metrics.jsd import jsd
 from heedful.metrics.tvd import tvd
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.output import probabilities
-from heedful.randomness import example_keys, keyed_normal
+from heedful.randomness import example_keys, keyed_normal, keyed_uniform
 from heedful.saliency.attention import main_site, one_map, read, reader
 from heedful.types import Batch, Model, SiteSpec, Trace
 
@@ -44,6 +44,9 @@ class ExclusivityParams:
     seed: int = 0
 
 
+ORDERS_LINEAR, ORDERS = 32, 8
+"""Orders of the weights that are tried first: each is a pass of the model, or a product."""
+
 ENTROPY_MATCHED = ExclusivityParams(entropy_within=0.1)
 
 
@@ -51,12 +54,13 @@ ENTROPY_MATCHED = ExclusivityParams(entropy_within=0.1)
 class Exclusivity:
     """A lower bound: the JSD between the map and the furthest one found with the same output,
     its share of the largest JSD any map can have, and the weights themselves with the TVD the
-    model gave for them."""
+    model gave for them and the map a reader would see."""
 
     jsd: Float[Tensor, " b"]
     ratio: Float[Tensor, " b"]
     tvd: Float[Tensor, " b"]
     weights: Float[Tensor, "b h q k"]
+    map: Float[Tensor, "b k"]
 
 
 def exclusivity(
@@ -72,10 +76,11 @@ def exclusivity(
     trial = _Trial(model, batch, trace or base_trace(model, batch), main_site(model), params)
     with torch.no_grad():
         final = _confirmed(trial, _search(trial))
-        apart, _, moved = trial.measure(final)
+        seen, moved = trial.tried(final)
+    apart = jsd(seen, trial.map)
     furthest = largest_jsd(trial.map, read_mask(trial.trace, trial.site))
     ratio = torch.where(furthest > 0, apart / furthest, torch.nan)
-    return Exclusivity(apart, ratio, moved, final)
+    return Exclusivity(apart, ratio, moved, final, seen)
 
 
 def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Float[Tensor, " b"]:
@@ -115,15 +120,19 @@ class _Trial:
 
     def measure(self, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """How far the map is, by how much the bounds are broken, how far the output moved."""
-        put = weights.to(self.trace.weights[self.site.name].dtype)
-        after = resumed(self.model, self.batch, self.trace, self.site, put)
-        shown = one_map(read(put, reader(after, self.site)))
-        output = tvd(probabilities(after.logits), probabilities(self.trace.logits))
+        shown, output = self.tried(weights)
         broken = (output - self.params.epsilon).clamp_min(0)
         if self.params.entropy_within is not None:
             off = (entropy(shown) - self.entropy).abs()
             broken = broken + (off - self.params.entropy_within * self.entropy).clamp_min(0)
         return jsd(shown, self.map), broken, output
+
+    def tried(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """The map that a reader sees with these weights in place, and how far the output moved."""
+        put = weights.to(self.trace.weights[self.site.name].dtype)
+        after = resumed(self.model, self.batch, self.trace, self.site, put)
+        output = tvd(probabilities(after.logits), probabilities(self.trace.logits))
+        return one_map(read(put, reader(after, self.site))), output
 
 
 def _search(trial: _Trial) -> Tensor:
@@ -149,12 +158,43 @@ def _search(trial: _Trial) -> Tensor:
 
 
 def _start(trial: _Trial) -> Tensor:
-    """Not at the attention itself: there the divergence has no slope."""
+    """Not at the attention itself: there the divergence has no slope. A search that must keep
+    the entropy begins at an order of the weights that keeps the output, or moves it least."""
     keys = example_keys(trial.params.seed, trial.batch.ids, "exclusivity", trial.site.name)
+    keys = keys.to(trial.weights.device)
     _, heads, _, width = trial.weights.shape
     shape = (1 if trial.params.same_in_all_heads else heads, width)
-    noise = keyed_normal(keys.to(trial.weights.device), shape)
-    return trial.params.spread * noise
+    noise = keyed_normal(keys, shape)
+    if trial.params.entropy_within is None:
+        return trial.params.spread * noise
+    return _reordered(trial, keys)[:, : shape[0]] + 1e-3 * noise
+
+
+def _reordered(trial: _Trial, keys: Tensor) -> Float[Tensor, "b h k"]:
+    """Of some orders of the weights, the same in all heads, the furthest that keeps the output,
+    else the one that moves it least, as a shift of logarithms."""
+    mask = read_mask(trial.trace, trial.site)
+    rows = reading(trial.trace, trial.site) * 1.0
+    weights = (trial.weights * rows).sum(2) / rows.sum(2).clamp_min(1)
+    tries = ORDERS_LINEAR if trial.site.linear else ORDERS
+    draws = keyed_uniform(keys, (tries, mask.shape[1]))
+    there = (~mask).to(torch.int8).argsort(dim=-1, stable=True)
+    best, merit = torch.zeros_like(weights), torch.full_like(trial.entropy, -torch.inf)
+    for draw in draws.unbind(1):
+        order = draw.masked_fill(~mask, torch.inf).argsort(dim=-1, stable=True)
+        shift = _swapped(weights, there, order) - weights.clamp_min(1e-30).log()
+        apart, _, output = trial.measure(trial.moved(shift))
+        worth = torch.where(output <= trial.params.epsilon, 1 + apart, -output)
+        best = torch.where((worth > merit)[:, None, None], shift, best)
+        merit = torch.maximum(worth, merit)
+    return best
+
+
+def _swapped(weights: Tensor, there: Tensor, order: Tensor) -> Tensor:
+    """Logarithms of the weights, those at `order` put to the places `there`."""
+    places, taken = (each[:, None].expand_as(weights) for each in (there, order))
+    moved = torch.zeros_like(weights).scatter(2, places, weights.gather(2, taken))
+    return moved.clamp_min(1e-30).log()
 
 
 def _confirmed(trial: _Trial, best: Tensor) -> Tensor:

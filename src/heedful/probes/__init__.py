@@ -10,6 +10,7 @@ PROBES = Catalogue(
         "permutation": "heedful.probes.permutation",
         "adversarial": "heedful.probes.adversarial",
         "reachability": "heedful.probes.reachability",
+        "token_logits": "heedful.probes.token_logits",
         "erasure": "heedful.probes.erasure",
         "flips": "heedful.probes.flips",
         "importance_sets": "heedful.probes.importance_sets",

@@ -39,13 +39,20 @@ class Collector:
             self._rows.append({**facts, "measure": _same(name, facts), "value": numbers})
 
     def add_maps(
-        self, each: Pass, site: SiteSpec, view: AttentionRows, maps: Mapping[str, Tensor]
+        self,
+        each: Pass,
+        site: SiteSpec,
+        view: AttentionRows,
+        maps: Mapping[str, Tensor],
+        exact: bool = False,
     ) -> None:
-        """One score per attended token for each map, `[n, k]`."""
+        """One score per attended token for each map, `[n, k]`. Maps to be looked at are kept in
+        single precision, `exact` ones, to be reckoned with, in double."""
         facts = {name: column for name, column in _facts(each, site, view).items() if name in PLACE}
         mask = view.mask.cpu().numpy()
         for name, values in maps.items():
-            scores = values.detach().float().cpu().numpy()
+            kept = values.detach().double() if exact else values.detach().float()
+            scores = kept.cpu().numpy()
             lists = np.empty(len(scores), dtype=object)
             lists[:] = [row[keep] for row, keep in zip(scores, mask, strict=True)]
             self._maps.append({**facts, "map": _same(name, facts), "scores": lists})

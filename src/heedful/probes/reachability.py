@@ -27,7 +27,7 @@ def reachability(evidence: Evidence) -> Findings:
 
 
 def _measures(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-    logits = _alone(each, site, view)
+    logits = alone(each, site, view)
     measures = {"fixed": fixed(each, site, view)}
     if logits.shape[-1] == 1:
         p = probabilities(logits)[..., 1]
@@ -38,12 +38,12 @@ def _measures(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tens
 
 def fixed(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
     """1 where every item alone makes the decision that is made, else 0."""
-    decision = class_logits(_alone(each, site, view)).argmax(-1)
+    decision = class_logits(alone(each, site, view)).argmax(-1)
     same = decision == each.predicted[view.example][:, None]
     return (same | ~view.mask).all(-1).double()
 
 
-def _alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+def alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
     """The logits of each item, had it all the attention."""
     token_logits = each.trace.token_logits[site.name]
     return (token_logits.values.double() + token_logits.bias.double())[view.example]

@@ -37,7 +37,7 @@ def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> P
         label=one.table["explanation"].map(plain),
         from_=one.table["low"].clip(*REACH),
         to=one.table["high"].clip(*REACH),
-        at=one.table["position"].clip(*REACH),
+        dot=one.table["position"].clip(*REACH),
         colour=one.table["role"].map(lambda role: ROLES[role][1]),
         shape=one.table["role"].map(lambda role: ROLES[role][2]),
     )
@@ -52,7 +52,7 @@ def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> P
     axis = alt.Axis(values=[-0.5, 0, 0.5, 1], format=".1f", grid=False)
     base = alt.Chart(table, width=230, height=17 * len(names))
     colour = alt.Color("colour:N", scale=None)
-    x = alt.X("at:Q", title="0: floor, 1: ceiling", scale=scale, axis=axis)
+    x = alt.X("dot:Q", title="0: floor, 1: ceiling", scale=scale, axis=axis)
     reach = base.mark_rule(strokeWidth=2.5, opacity=0.6).encode(
         y=y, x=alt.X("from_:Q", scale=scale), x2="to:Q", color=colour
     )
@@ -79,8 +79,8 @@ def _cell(table: pd.DataFrame, name: str) -> str:
 
 
 def _ends(alt: Any) -> Any:
-    data = alt.Data(values=[{"at": 0}, {"at": 1}])
-    return alt.Chart(data).mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="at:Q")
+    data = alt.Data(values=[{"dot": 0}, {"dot": 1}])
+    return alt.Chart(data).mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="dot:Q")
 
 
 def _says(one: Positions) -> str:

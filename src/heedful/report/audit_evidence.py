@@ -20,7 +20,11 @@ COLUMNS = {
     ),
     "maps": ("example", "explanation", "scores"),
     "costs": ("explanation", "milliseconds_per_text", "passes_per_text"),
-    "documents": ("example", "words", "text", "text_b", "label", "rationale"),
+    "documents": (
+        *("example", "words", "starts", "ends", "words_a", "text", "text_b", "label"),
+        "rationale",
+    ),
+    "shown": ("example", "kind", "name", "scores"),
 }
 NOTHING = pd.Series(dtype="float64")
 
@@ -35,6 +39,7 @@ class AuditEvidence:
     maps: pd.DataFrame
     costs: pd.DataFrame
     documents: pd.DataFrame
+    shown: pd.DataFrame
 
     @cached_property
     def settings(self) -> Settings:

@@ -155,5 +155,5 @@ def _cells(store: Store, run: Run) -> list[dict[str, Any]]:
     if run.kind == "probe":
         return [cell_of_probe(store, run)]
     raise HeedfulError(
-        f"{run.key} is a {run.kind} run: a report is made of study, model or probe runs."
+        f"{run.key} is of kind {run.kind}: a report is made of study, model, probe or audit runs."
     )

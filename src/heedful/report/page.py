@@ -1,103 +1,111 @@
-"""One self-contained page: no script, no network, readable on a phone and on paper."""
+"""The page of a case: audits and studies together, verdict first, in one file.
+
+It works from disk without a network, on a phone, on paper, and but for moving things
+without scripts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from heedful.report.audit_chapter import audit_chapter
+from heedful.report.audit_evidence import AuditEvidence, evidence_of
+from heedful.report.audit_numbers import clipped
+from heedful.report.audit_properties import badge
+from heedful.report.charts import Charts
 from heedful.report.evidence import Evidence
+from heedful.report.examples import audit_cells, put_examples, study_cells
 from heedful.report.extra import need
-from heedful.report.figures.figure import Figure
-from heedful.report.formats import to_html
-from heedful.report.heatmaps import heatmaps
-from heedful.report.limits import limits
-from heedful.report.provenance import heedful_version, provenance
-from heedful.report.readable import Readable
-from heedful.report.studied import expected_probes
-from heedful.report.svg import inline
-from heedful.report.templates import template
-from heedful.studies.published import dataset_name
+from heedful.report.sheet import Sheet
+from heedful.report.study_chapter import Content, scope, study_chapter
+from heedful.report.verdict_grid import verdict_grid
 
-CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+MOST = 500
+"""Texts of a page that can be looked through, unless told otherwise."""
+
+CONTENTS = (
+    ("properties", "What was asked"),
+    ("lines", "In five lines"),
+    ("reading", "How to read this"),
+    ("browser", "Every text"),
+    ("choice", "Which explanation to show"),
+    ("edits", "Changing attention"),
+    ("inside", "Layers and heads"),
+    ("tables", "Published beside measured"),
+    ("figures", "Figures"),
+    ("texts", "Texts chosen by rule"),
+    ("study-texts", "Texts (Figure 1)"),
+    ("meaning", "What it does not mean"),
+    ("facts", "Settings and facts"),
+    ("skipped", "Skipped"),
+    ("provenance", "Provenance"),
+)
 
 
 @dataclass(frozen=True)
-class Content:
-    """What the page shows, ready made: it only lays out. Lines and tables are by paper."""
+class Case:
+    """What a page speaks about: audits, and what studies and probes found."""
 
-    summary: dict[str, list[str]]
-    tables: dict[str, list[Readable]]
-    figures: list[Figure]
-
-    @property
-    def lines(self) -> list[str]:
-        return [line for lines in self.summary.values() for line in lines]
+    audits: Sequence[AuditEvidence] = ()
+    study: Evidence | None = None
+    content: Content | None = None
 
 
-def page(evidence: Evidence, content: Content) -> str:
-    """The HTML of a report."""
-    markup = need("markupsafe").Markup
-    return str(
-        template("template.html").render(
-            csp=CSP,
-            title=", ".join(evidence.papers) or "runs",
-            scope=scope(evidence),
-            summary=content.summary,
-            limits=limits(evidence),
-            tables=[
-                _table(paper, one, markup) for paper, some in content.tables.items() for one in some
-            ],
-            several=len(content.summary) > 1,
-            subset=any(table["Note"].str.contains("subset").any() for table in _noted(content)),
-            texts="adversarial" in expected_probes(evidence) | set(evidence.cells["probe"]),
-            figures=[_figure(figure, markup) for figure in content.figures],
-            heatmaps=heatmaps(evidence),
-            skipped=evidence.skipped.to_dict("records"),
-            provenance=provenance(evidence),
-            version=heedful_version(),
-        )
+def audit_page(parts: Mapping[str, Any], most: int = MOST) -> str:
+    """Of one audit: its verdict and facts as plain values, and its tables."""
+    return page(Case([evidence_of(parts)]), most)
+
+
+def page(case: Case, most: int = MOST) -> str:
+    """The HTML, with at most so many texts to look through."""
+    sheet, charts = Sheet(), Charts()
+    audits = [audit_chapter(each, charts, f"audit{i}") for i, each in enumerate(case.audits)]
+    study = None
+    if case.study is not None and case.content is not None:
+        study = study_chapter(case.study, case.content, charts)
+    examples = most > 0 and put_examples(sheet, _cells(case), most)
+    charts.finish(sheet)
+    if len(audits) > 1:
+        sheet.put("audits", audits)
+    return sheet.render(
+        "page.html",
+        kicker="Heedful audit" if audits and not study else "Heedful report",
+        title=_title(case),
+        scope=scope(case.study) if case.study else "",
+        grid=_markup(verdict_grid(case.audits)) if len(audits) > 1 else None,
+        audit=_marked(audits[0]) if audits else None,
+        study=_marked(study) if study else None,
+        examples=examples,
+        contents=_contents([*audits, *([study] if study else [])], examples),
     )
 
 
-def scope(evidence: Evidence) -> str:
-    """What was looked at: corpora, models, seeds."""
-    cells = evidence.cells
-    corpora = ", ".join(dataset_name(str(name)) for name in cells["corpus"].unique())
-    models, seeds = cells["model"].nunique(), cells["seed"].nunique()
-    return (
-        f"{corpora}; {models} model{'s' * (models != 1)}, {seeds} seed{'s' * (seeds != 1)}; "
-        f"intervals are over {'seeds' if seeds > 1 else 'examples'}"
-    )
+def _title(case: Case) -> str:
+    names = list(dict.fromkeys(clipped(each.facts.get("model", "a model")) for each in case.audits))
+    if len(case.audits) == 1:
+        return f"{names[0]}: {badge(case.audits[0].verdict['decision'])['words']}"
+    papers = case.study.papers or ["runs"] if case.study else []
+    return ", ".join([*names, *papers])
 
 
-def _table(paper: str, one: Readable, markup: Any) -> dict[str, Any]:
-    """Without the columns that have nothing to say."""
-    filled = [column for column in one.table if (one.table[column] != "").any()]
-    html = markup(to_html(one.table.loc[:, filled]))
-    return {"paper": paper, "title": one.title, "caption": one.caption, "html": html}
+def _cells(case: Case) -> list[Any]:
+    found = [cell for i, each in enumerate(case.audits) for cell in audit_cells(each, i)]
+    return [*found, *(study_cells(case.study) if case.study else [])]
 
 
-def _noted(content: Content) -> list[pd.DataFrame]:
-    tables = (one.table for some in content.tables.values() for one in some)
-    return [table for table in tables if "Note" in table]
+def _contents(chapters: Sequence[Mapping[str, str]], examples: bool) -> list[tuple[str, str]]:
+    """What the page has a heading for, whichever of its audits is read."""
+    html = "".join(part for chapter in chapters for part in chapter.values())
+    there = {"browser"} if examples else set()
+    return [each for each in CONTENTS if each[0] in there or f'<h2 id="{each[0]}"' in html]
 
 
-def _figure(figure: Figure, markup: Any) -> dict[str, Any]:
-    groups = [
-        {
-            "title": group.title,
-            "legend": group.legend,
-            "panels": [
-                {
-                    "title": panel.title,
-                    "svg": markup(inline(panel.spec(), f"{figure.name}-{g}-{p}", panel.says)),
-                }
-                for p, panel in enumerate(group.panels)
-            ],
-        }
-        for g, group in enumerate(figure.groups)
-    ]
-    words = {"name": figure.name, "title": figure.title, "caption": figure.caption}
-    return {**words, "missing": figure.missing, "wide": figure.wide, "groups": groups}
+def _marked(chapter: Mapping[str, str]) -> dict[str, Any]:
+    return {name: _markup(html) for name, html in chapter.items()}
+
+
+def _markup(html: str) -> Any:
+    """What templates of ours made is markup; nothing else is."""
+    return need("markupsafe").Markup(html)

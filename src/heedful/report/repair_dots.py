@@ -119,11 +119,14 @@ def _domain(points: pd.DataFrame, axis: str, below: float = 0.0) -> list[float]:
 
 def _guides(alt: Any, points: pd.DataFrame, within: float, x: Any, y: Any) -> Any:
     """Through the base, and the least score that may be chosen."""
-    base = points[points["method"] == BASE]
+    base = points.loc[points["method"] == BASE, ["x", "y"]]
     dashed = {"strokeDash": [4, 3], "color": GREY, "opacity": 0.8, "clip": True}
-    least = base.assign(y=base["y"] - within)
-    across = alt.Chart(base).mark_rule(**dashed).encode(x=x)
-    level = alt.Chart(base).mark_rule(**dashed).encode(y=y)
+    here, least = (
+        alt.Data(values=each.to_dict("records"))
+        for each in (base, base.assign(y=base["y"] - within))
+    )
+    across = alt.Chart(here).mark_rule(**dashed).encode(x=x)
+    level = alt.Chart(here).mark_rule(**dashed).encode(y=y)
     bound = alt.Chart(least).mark_rule(**{**dashed, "strokeDash": [1, 3]}).encode(y=y)
     return across + level + bound
 

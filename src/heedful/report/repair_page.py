@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from heedful.report.audit_properties import QUESTIONS
-from heedful.report.extra import need
-from heedful.report.figures.figure import Panel
-from heedful.report.page import CSP
-from heedful.report.provenance import heedful_version
+from heedful.report.charts import Charts
 from heedful.report.repair_dots import figure, panels, roles
 from heedful.report.repair_numbers import lines, named, quantities, unmeasured
-from heedful.report.svg import inline, render
-from heedful.report.templates import template
+from heedful.report.sheet import Sheet
+from heedful.report.svg import render
 
 CAREFUL = (
     "The model was chosen by the texts that are shown here, so its numbers are a little too good: "
@@ -26,28 +23,29 @@ def repair_page(parts: Mapping[str, Any]) -> str:
     """The HTML. `parts` are a repair's table, methods and facts as plain values."""
     table, facts = parts["table"], parts["facts"]
     score, *properties = quantities(table)
-    return str(
-        template("repair_template.html").render(
-            csp=CSP,
-            version=heedful_version(),
-            sentence=_capital(parts["sentence"]),
-            chosen=parts["chosen"],
-            scope=scope(facts),
-            careful=careful(facts),
-            load=parts["load"],
-            facts=facts,
-            score=named(score),
-            level=f"{100 * (1 - facts['alpha']):.3g}%",
-            roles=roles(table),
-            panels=[
-                _drawn(one, f"repair-{i}") for i, one in enumerate(panels(table, facts["within"]))
-            ],
-            columns=[named(name) for name in (score, *properties)],
-            questions=[(named(name), QUESTIONS.get(name, "")) for name in properties],
-            lines=lines(table, parts["chosen"]),
-            unmeasured=[(named(name), why) for name, why in unmeasured(table)],
-            methods=parts["methods"],
-        )
+    sheet, charts = Sheet(), Charts()
+    drawn = [
+        {"title": one.title, "chart": charts.draw(one, f"repair-{i}")}
+        for i, one in enumerate(panels(table, facts["within"]))
+    ]
+    charts.finish(sheet)
+    return sheet.render(
+        "repair.html",
+        sentence=_capital(parts["sentence"]),
+        chosen=parts["chosen"],
+        scope=scope(facts),
+        careful=careful(facts),
+        load=parts["load"],
+        facts=facts,
+        score=named(score),
+        level=f"{100 * (1 - facts['alpha']):.3g}%",
+        roles=roles(table),
+        panels=drawn,
+        columns=[named(name) for name in (score, *properties)],
+        questions=[(named(name), QUESTIONS.get(name, "")) for name in properties],
+        lines=lines(table, parts["chosen"]),
+        unmeasured=[(named(name), why) for name, why in unmeasured(table)],
+        methods=parts["methods"],
     )
 
 
@@ -90,11 +88,6 @@ def careful(facts: Mapping[str, Any]) -> list[str]:
             f"all models have them, the base too (hidden size {facts['hidden']})."
         )
     return found
-
-
-def _drawn(one: Panel, name: str) -> dict[str, Any]:
-    markup = need("markupsafe").Markup
-    return {"title": one.title, "svg": markup(inline(one.spec(), name, one.says))}
 
 
 def _capital(text: str) -> str:

@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from heedful.errors import HeedfulError
+from heedful.store.files import refusals
 from heedful.store.store import Store
 
 ROW_KINDS = ("probe", "study", "audit")
 _CHUNK = 1 << 20
+_END = bytes(2 * tarfile.BLOCKSIZE)
+_ROOM = "make room or choose another folder with --out"
 
 
 def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list[Path]:
@@ -25,8 +28,8 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
         raise HeedfulError(f"there is nothing to pack in {store.root}: `heedful store ls`.")
     if not 0.001 <= max_mb <= 1e6:
         raise HeedfulError(f"--max-mb is {max_mb}: give a number from 0.001 to 1000000.")
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile() as stream:
+    with refusals(f"write a pack to {folder}", _ROOM), tempfile.TemporaryFile() as stream:
+        folder.mkdir(parents=True, exist_ok=True)
         with tarfile.open(fileobj=stream, mode="w") as tar:
             for key in keys:
                 tar.add(store.open(key).path, arcname=key, filter=_anonymous)
@@ -36,11 +39,10 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
 
 def unpack(store: Store, parts: Iterable[Path]) -> tuple[list[str], list[str]]:
     """Take the runs of a pack into the store; returns the new keys and those already here."""
-    parts = sorted(parts)
+    parts = sorted(parts, key=lambda part: (len(part.name), part))
     new: list[str] = []
     known: list[str] = []
-    with tempfile.TemporaryDirectory(dir=_ensure(store.root)) as name:
-        folder = Path(name)
+    with store.building("pack") as folder:
         _extract(parts, folder)
         for run in sorted(path for path in folder.iterdir() if path.is_dir()):
             (new if store.adopt(run) else known).append(run.name)
@@ -70,22 +72,26 @@ def _extract(parts: list[Path], folder: Path) -> None:
     with tempfile.TemporaryFile() as stream:
         for part in parts:
             stream.write(part.read_bytes())
-        stream.seek(0)
         try:
-            with tarfile.open(fileobj=stream) as tar:
+            _check_end(stream)
+            with tarfile.open(fileobj=stream, mode="r:") as tar:
                 tar.extractall(folder, filter="data")
-        except (tarfile.TarError, EOFError) as error:
+        except (tarfile.TarError, EOFError, ValueError) as error:
             raise HeedfulError(
                 "the pack cannot be read: give all its parts, .000 to the last, unchanged."
             ) from error
+
+
+def _check_end(stream) -> None:  # type: ignore[no-untyped-def]
+    """A tar stream that was cut between two runs looks whole but for its last, empty blocks."""
+    size = stream.tell()
+    stream.seek(max(0, size - len(_END)))
+    if stream.read() != _END:
+        raise EOFError
+    stream.seek(0)
 
 
 def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
     info.uid = info.gid = info.mtime = 0
     info.uname = info.gname = ""
     return info
-
-
-def _ensure(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    return path

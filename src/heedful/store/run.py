@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +16,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
+from heedful.store.files import why
 from heedful.store.keys import canonical, file_digest, run_key
 
 SCHEMA_VERSION = 1
 _LIST = ".folder.json"
+_KEY = re.compile(r"[a-z_]+-[0-9a-f]{16}")
+_AGAIN = "remove it with `heedful store gc --damaged` and run the command again"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a run may not be read, and what mends that. Only what is `lost` may be cleaned away:
+    what a newer Heedful wrote, or a disk does not give out just now, may be whole."""
+
+    reason: str
+    fix: str = _AGAIN
+    lost: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,21 +70,33 @@ class Run:
         """The digest of the contents: two runs with one digest hold the same bytes."""
         return run_key("content", self.record["files"]).removeprefix("content-")
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Why this run may not be read, or None."""
         try:
-            record = self.record
-            if record["schema_version"] != SCHEMA_VERSION:
-                return (
-                    f"it has schema {record['schema_version']}, this Heedful reads {SCHEMA_VERSION}"
-                )
-            if run_key(record["kind"], record["facts"]) != self.key:
-                return "its folder's name is not the hash of its facts"
-            return self._damaged(record["files"])
+            version = self.record["schema_version"]
+            if isinstance(version, int) and version > SCHEMA_VERSION:
+                return _newer(version)
+            reason = self._reason(version)
         except FileNotFoundError:
-            return "it has no run.json"
-        except (ValueError, KeyError, TypeError, OSError):
-            return "its run.json cannot be read"
+            reason = "it has no run.json"
+        except OSError as error:
+            return _unreadable(error)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            reason = "its run.json cannot be read"
+        return self._lost(reason) if reason else None
+
+    def _lost(self, reason: str) -> Problem:
+        """A folder that no run is called like was put here by somebody else."""
+        if _KEY.fullmatch(self.key):
+            return Problem(reason)
+        return Problem(reason, f"move it out of {self.path.parent}", lost=False)
+
+    def _reason(self, version: object) -> str | None:
+        if version != SCHEMA_VERSION:
+            return f"it has schema {version}, this Heedful reads {SCHEMA_VERSION}"
+        if run_key(self.record["kind"], self.record["facts"]) != self.key:
+            return "its folder's name is not the hash of its facts"
+        return self._damaged(self.record["files"])
 
     def _damaged(self, files: dict[str, str]) -> str | None:
         for name, digest in files.items():
@@ -86,10 +113,12 @@ class Run:
         return None
 
     def table(self, name: str) -> pd.DataFrame:
-        return pd.DataFrame(pq.read_table(self._file(f"{name}.parquet")).to_pandas())
+        with self._readable(f"{name}.parquet") as path:
+            return pd.DataFrame(pq.read_table(path).to_pandas())
 
     def json(self, name: str) -> Any:
-        return json.loads(self._file(f"{name}.json").read_text(encoding="utf8"))
+        with self._readable(f"{name}.json") as path:
+            return json.loads(path.read_text(encoding="utf8"))
 
     def weights(self, name: str) -> Path:
         return self._file(f"{name}.safetensors")
@@ -100,6 +129,18 @@ class Run:
 
     def has(self, file: str) -> bool:
         return file in self.record["files"]
+
+    @contextmanager
+    def _readable(self, name: str) -> Iterator[Path]:
+        """A file that was whole when the run was opened may be gone or cut by now."""
+        path = self._file(name)
+        try:
+            yield path
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise HeedfulError(
+                f"run {self.key} cannot be used because its file {name} cannot be read: "
+                f"see what `heedful store verify` says."
+            ) from error
 
     def _file(self, name: str) -> Path:
         if not self.has(name):
@@ -113,7 +154,8 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """Parquet with the schema's version and nothing that differs between machines."""
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     arrow = arrow.replace_schema_metadata({"heedful_schema_version": str(SCHEMA_VERSION)})
-    pq.write_table(arrow, path, compression="zstd")
+    with path.open("wb") as stream:
+        pq.write_table(arrow, stream, compression="zstd")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -123,11 +165,17 @@ def write_json(path: Path, value: Any) -> None:
 def write_folder(path: Path) -> None:
     """Make a folder beside a run's files part of the run: the list of its files' digests is a
     file of the run. To be called once the folder is filled."""
-    digests = _files(path)
-    for name in digests:
-        with (path / name).open("rb") as stream:
-            os.fsync(stream.fileno())
-    write_json(path.with_name(path.name + _LIST), digests)
+    write_json(path.with_name(path.name + _LIST), _files(path))
+
+
+def _newer(version: int) -> Problem:
+    reason = f"it has schema {version} of a newer Heedful, this one reads {SCHEMA_VERSION}"
+    return Problem(reason, "update Heedful", lost=False)
+
+
+def _unreadable(error: OSError) -> Problem:
+    reason = f"it cannot be read ({why(error)})"
+    return Problem(reason, "mend that and run the command again", lost=False)
 
 
 def _files(folder: Path) -> dict[str, str]:

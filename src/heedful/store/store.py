@@ -1,18 +1,16 @@
 """A folder of runs that many processes may share without a master.
 
-A run is written under `scratch/`, its `run.json` last, and moved into `runs/` by one
-rename. So a run is there whole or not at all, and whoever loses a race finds the
-winner's run, which holds the same thing.
+A run is written under `scratch/`, its `run.json` last, brought to the disk, and moved into
+`runs/` by one rename. So a run is there whole or not at all, and whoever loses a race finds
+the winner's run: the first one stays, also where the last digits of another device differ.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,13 @@ from typing import Any
 import pandas as pd
 
 from heedful.errors import HeedfulError
+from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, unfinished
 from heedful.store.keys import canonical, file_digest, run_key
-from heedful.store.run import SCHEMA_VERSION, Run, write_json, write_table
+from heedful.store.run import SCHEMA_VERSION, Problem, Run, write_json, write_table
+
+_MARK = ".unfinished"
+"""Not there if a folder was cleaned away while it was written and made again by a library."""
+_ELSEWHERE = "make it writable, make room or choose another with --store"
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class Writer:
 class Store:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
-        if self.root.exists() and not self.root.is_dir():
-            raise HeedfulError(f"the store {self.root} is a file: give a folder with --store.")
+        with self._reading():
+            if self.root.exists() and not self.root.is_dir():
+                raise HeedfulError(f"the store {self.root} is a file: give a folder with --store.")
         self._checked: set[str] = set()
 
     @property
@@ -55,21 +59,23 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Whether a whole run is there. A damaged one is not silently made again."""
-        if not (self._runs / key).is_dir():
-            return False
+        with self._reading():
+            if not (self._runs / key).is_dir():
+                return False
         self.open(key)
         return True
 
     def open(self, key: str) -> Run:
         run = Run(self._runs / key)
-        if not run.path.is_dir():
+        with self._reading():
+            there = run.path.is_dir()
+        if not there:
             raise HeedfulError(f"no run {key!r} in {self.root}: `heedful store ls` lists the runs.")
         if key not in self._checked:
             problem = run.problem()
             if problem:
                 raise HeedfulError(
-                    f"run {key} cannot be used because {problem}: "
-                    f"remove it with `heedful store gc --damaged` and run the command again."
+                    f"run {key} cannot be used because {problem.reason}: {problem.fix}."
                 )
             self._checked.add(key)
         return run
@@ -84,9 +90,10 @@ class Store:
         return self.open(matches[0] if matches else prefix)
 
     def keys(self) -> list[str]:
-        if not self._runs.is_dir():
-            return []
-        return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
+        with self._reading():
+            if not self._runs.is_dir():
+                return []
+            return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
 
     def runs(self, kind: str | None = None) -> Iterator[Run]:
         for key in self.keys():
@@ -104,71 +111,108 @@ class Store:
 
     def scratch(self, key: str) -> Path:
         """A folder for unfinished work on a run (checkpoints); gone once the run is there."""
-        path = self.root / "scratch" / key
-        _make_folder(path)
+        path = self._scratch / key
+        with self._writing(key):
+            path.mkdir(parents=True, exist_ok=True)
         return path
 
     @contextmanager
     def writing(self, kind: str, facts: Mapping[str, Any]) -> Iterator[Writer]:
         """Write one run; it appears when the block ends, and not at all if it raises."""
         key = run_key(kind, facts)
-        building = self.root / "scratch" / f"{key}.{uuid.uuid4().hex[:12]}.writing"
-        _make_folder(building)
-        _make_folder(self._runs)
-        try:
-            writer = Writer(building)
+        with self.building(key) as folder:
+            writer = Writer(folder)
+            (folder / _MARK).touch()
             yield writer
-            _seal(building, kind, facts, writer.made_with)
-            self._publish(building, key)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
-        shutil.rmtree(self.root / "scratch" / key, ignore_errors=True)
+            (folder / _MARK).unlink()
+            _seal(folder, kind, facts, writer.made_with)
+            self._publish(folder, key)
+        shutil.rmtree(self._scratch / key, ignore_errors=True)
 
-    def _publish(self, building: Path, key: str) -> None:
+    @contextmanager
+    def building(self, name: str) -> Iterator[Path]:
+        """A folder of one's own in `scratch/` that is gone after the block."""
+        folder = unfinished(self._scratch / name)
         try:
-            building.rename(self._runs / key)
+            with self._writing(name):
+                folder.mkdir(parents=True)
+                yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _publish(self, folder: Path, key: str) -> None:
+        self._runs.mkdir(exist_ok=True)
+        try:
+            folder.rename(self._runs / key)
         except OSError:
             if not (self._runs / key).is_dir():
                 raise
             self.open(key)  # somebody else was first; theirs must be whole
-        _sync(self._runs)
+        sync(self._runs)
+
+    def problems(self) -> dict[str, Problem]:
+        """Keys of runs that may not be read, each with the reason and the fix."""
+        found = {key: Run(self._runs / key).problem() for key in self.keys()}
+        return {key: problem for key, problem in found.items() if problem}
 
     def damaged(self) -> dict[str, str]:
         """Keys of runs that may not be read, each with the reason."""
-        problems = {key: Run(self._runs / key).problem() for key in self.keys()}
-        return {key: problem for key, problem in problems.items() if problem}
+        return {key: problem.reason for key, problem in self.problems().items()}
 
     def remove(self, key: str) -> None:
-        shutil.rmtree(self._runs / key)
+        """By one rename, so that half a run is never there."""
+        with self.building(key) as folder:
+            (self._runs / key).rename(folder / key)
         self._checked.discard(key)
+
+    def clear_damaged(self) -> list[str]:
+        """Remove the runs that are lost; returns their keys."""
+        lost = [key for key, problem in self.problems().items() if problem.lost]
+        for key in lost:
+            self.remove(key)
+        return lost
 
     def clear_scratch(self) -> list[str]:
         """Remove unfinished work; returns what was removed."""
-        scratch = self.root / "scratch"
-        names = sorted(path.name for path in scratch.iterdir()) if scratch.is_dir() else []
-        shutil.rmtree(scratch, ignore_errors=True)
+        names = sorted(path.name for path in self._scratch.glob("*"))
+        with self._writing("scratch"):
+            for name in names:
+                discard(self._scratch / name)
+        with suppress(OSError):  # gone, or somebody has begun anew
+            self._scratch.rmdir()
         return names
 
     def adopt(self, folder: Path) -> bool:
         """Take a whole run from a folder named by its key; False if it is here already."""
         problem = Run(folder).problem()
         if problem:
-            raise HeedfulError(f"{folder.name} was not taken into the store because {problem}.")
+            fix = "bring it again from where it is whole" if problem.lost else problem.fix
+            raise HeedfulError(
+                f"{folder.name} was not taken into the store because {problem.reason}: {fix}."
+            )
         if self.has(folder.name):
             return False
-        _make_folder(self._runs)
-        building = self.root / "scratch" / f"{folder.name}.{uuid.uuid4().hex[:12]}.writing"
-        _make_folder(building.parent)
-        shutil.copytree(folder, building)
-        self._publish(building, folder.name)
-        shutil.rmtree(building, ignore_errors=True)
+        with self.building(folder.name) as building:
+            copy_tree(folder, building / folder.name)
+            sync_tree(building / folder.name)
+            self._publish(building / folder.name, folder.name)
         return True
+
+    @property
+    def _scratch(self) -> Path:
+        return self.root / "scratch"
+
+    def _writing(self, name: str) -> AbstractContextManager[None]:
+        return refusals(f"write {name} to the store at {self.root}", _ELSEWHERE)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return refusals(
+            f"read the store at {self.root}", "make it readable or choose another with --store"
+        )
 
 
 def _seal(folder: Path, kind: str, facts: Mapping[str, Any], made_with: dict[str, Any]) -> None:
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    for path in files:
-        _sync(path)
     record = {
         "schema_version": SCHEMA_VERSION,
         "kind": kind,
@@ -177,22 +221,4 @@ def _seal(folder: Path, kind: str, facts: Mapping[str, Any], made_with: dict[str
         "made_with": {"python": platform.python_version(), **made_with},
     }
     write_json(folder / "run.json", record)
-    _sync(folder / "run.json")
-    _sync(folder)
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HeedfulError(
-            f"cannot write to the store at {path}: {error.strerror}; choose another with --store."
-        ) from error
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_tree(folder)

@@ -8,8 +8,13 @@ from heedful.catalogue import Piece
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies.study import Setting, Small, Study
 
-PROBES = tuple(
-    map(ProbeSpec, ("score", "correlation", "permutation", "adversarial", "reachability"))
+PROBES = (
+    ProbeSpec("score"),
+    ProbeSpec("correlation"),
+    ProbeSpec("permutation"),
+    ProbeSpec("adversarial"),
+    ProbeSpec("reachability"),
+    ProbeSpec("token_logits"),
 )
 MODELS = tuple(ModelSpec(encoder) for encoder in ("bilstm", "cnn", "average"))
 

@@ -32,6 +32,7 @@ PROBES = (
     ProbeSpec("extracted"),
     ProbeSpec("rationale"),
 )
+LINEAR = (*PROBES, ProbeSpec("token_logits"))
 ONE_TEXT = ("sst", "imdb", "20news", "adr", "yelp", "amazon", "diabetes", "anemia")
 STORIES = ("babi1", "babi2", "babi3")
 
@@ -39,7 +40,7 @@ STUDY = Study(
     name="mohankumar2020",
     version=1,
     settings=(
-        Setting("single", ONE_TEXT, MODELS, PROBES, TrainSpec(), ("planted",)),
+        Setting("single", ONE_TEXT, MODELS, LINEAR, TrainSpec(), ("planted",)),
         Setting("pair", ("snli",), PAIRS, PROBES, TrainSpec(25, 128, class_weights=False)),
         Setting("pair", ("cnn",), PAIRS, PROBES, TrainSpec(25, 90, class_weights=False)),
         Setting(

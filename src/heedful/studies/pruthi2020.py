@@ -31,7 +31,7 @@ WRITERS = tuple(
     told_off(ModelSpec("bilstm", "additive", family="seq2seq"), weight) for weight in LAMBDAS
 )
 
-READ = (ProbeSpec("score"), ProbeSpec("deception"), ProbeSpec("detector"))
+READ = tuple(map(ProbeSpec, ("score", "deception", "detector", "token_logits")))
 WRITTEN = (
     ProbeSpec("translation", {"beam": 1}),
     ProbeSpec("alignment"),

@@ -26,7 +26,7 @@ STUDY = Study(
             "single",
             ("yahoo", "imdb10", "amazon", "yelp"),
             MODELS,
-            tuple(map(ProbeSpec, ("score", "erasure", "flips", "importance_sets"))),
+            tuple(map(ProbeSpec, ("score", "erasure", "flips", "importance_sets", "token_logits"))),
             TrainSpec(epochs=20, batch_size=64, class_weights=False, select="accuracy", patience=3),
         ),
     ),

@@ -42,6 +42,7 @@ PROBES = (
     ProbeSpec("mutual_information"),
     ProbeSpec("token_probability"),
     ProbeSpec("conicity"),
+    ProbeSpec("token_logits"),
 )
 
 STUDY = Study(

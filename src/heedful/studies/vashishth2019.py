@@ -32,6 +32,7 @@ LAYERED = (ModelSpec("prenorm", "dot", family="transformer", dropout=0.1),)
 
 ONE_STEP = (ProbeSpec("permutation"), ProbeSpec("erasure"))
 CLASSIFIED = (ProbeSpec("score"), ProbeSpec("substitution"), *ONE_STEP)
+ONE_TEXT = (*CLASSIFIED, ProbeSpec("token_logits"))
 WRITTEN = (ProbeSpec("translation"), ProbeSpec("substitution"), ProbeSpec("alignment"))
 
 TWO_TEXTS = TrainSpec(epochs=25, class_weights=False, patience=4)
@@ -51,7 +52,7 @@ STUDY = Study(
     name="vashishth2019",
     version=1,
     settings=(
-        Setting("single", ("sst", "imdb", "agnews", "yelp"), SINGLE, CLASSIFIED, TrainSpec()),
+        Setting("single", ("sst", "imdb", "agnews", "yelp"), SINGLE, ONE_TEXT, TrainSpec()),
         Setting("pair", ("snli", "mnli", "cnn"), PAIR, CLASSIFIED, TWO_TEXTS),
         Setting(
             "pair",

@@ -22,6 +22,7 @@ PROBES = (
     ProbeSpec("seeds"),
     ProbeSpec("guides"),
     ProbeSpec("adversarial"),
+    ProbeSpec("token_logits"),
     ProbeSpec("frontier"),
 )
 QUICK = (

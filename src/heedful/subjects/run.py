@@ -56,7 +56,7 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
 def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterator[Subject]:
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
-        raise HeedfulError(f"run {run.key} is a {run.kind}: give one of kind model.")
+        raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
     corpus = Store(run.path.resolve().parent.parent).open(run.upstream["corpus"])
     prepared = Prepared(corpus)
     if prepared.task == "generation":

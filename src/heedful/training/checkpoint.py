@@ -40,6 +40,7 @@ def save(
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
     tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     facts = {"history": json.dumps(done.history), "best_score": repr(done.best_score)}
+    path.parent.mkdir(parents=True, exist_ok=True)  # gone if another process finished the model
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     save_file(tensors, temporary, metadata=facts)
     temporary.replace(path)

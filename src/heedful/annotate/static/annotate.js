@@ -116,7 +116,9 @@ async function go(place) {
   page.place = place;
   if (place < page.study.total) {
     try {
-      page.item = await get(`/api/items/${place}`, key);
+      const item = await get(`/api/items/${place}`, key);
+      if (page.place !== place) return; // another key was faster than this item
+      page.item = item;
     } catch (error) {
       say(error instanceof Refused ? sentence(error) : "The server does not answer. Try again.", true);
       return;

@@ -29,7 +29,7 @@ async function look() {
 function draw(found) {
   const { study } = found;
   const given = found.progress.reduce((sum, each) => sum + each.answered, 0);
-  at("about").textContent = `${study.family} on ${study.source}: ${found.items} items, ` +
+  at("about").textContent = `${study.family} on ${study.source}: ${count(found.items, "item")}, ` +
     `${count(found.progress.length, "annotator")}, ${count(given, "answer")}.`;
   at("figures").hidden = found.task !== "relevance";
   at("agreed").hidden = at("people").hidden = false;
@@ -145,7 +145,7 @@ function make(tag, name = "", text = "") {
 }
 
 function fixed(value) {
-  return value === null ? "–" : value.toFixed(3);
+  return value === null ? "–" : value.toFixed(3).replace("-", "−");
 }
 
 function count(n, name) {

@@ -46,7 +46,8 @@ def quantiles(found: dict[str, Removed]) -> pd.DataFrame:
         for name, removed in found.items()
     ]
     table = pd.DataFrame(lines, columns=["ranking", *QUANTILES, "never"])
-    return table.assign(reached=table["q50"]).fillna(dict.fromkeys(QUANTILES, 1.0))
+    table.insert(3, "reached", table["q50"])
+    return table.fillna(dict.fromkeys(QUANTILES, 1.0))
 
 
 def _panel(table: pd.DataFrame, title: str) -> Any:

@@ -59,6 +59,7 @@ def cells(rows: pd.DataFrame, step: float) -> pd.DataFrame:
             "low": counts["up"] * step,
             "high": (counts["up"] + 1) * step,
             "shade": 0.12 + 0.88 * np.sqrt(counts["count"] / counts["count"].max()),
+            "texts": counts["count"],
             "colour": np.where(counts["up"] < 0, LESS, MORE),
         }
     ).sort_values(["left", "low"], ignore_index=True)

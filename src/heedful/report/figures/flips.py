@@ -46,7 +46,7 @@ def _panels(part: pd.DataFrame) -> list[Panel]:
 
 
 def table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Four cells: top, random, the share and its text. A substitute's are not compared."""
+    """Four cells: top, random, the per cent and its text. A substitute's are not compared."""
     names = cells["metric"].str.removeprefix("flip_percent:")
     same = ~cells["note"].str.contains("substitute")
     printed = cells["published_paper"].where(same).map(lambda value: number(value, 1))
@@ -54,7 +54,7 @@ def table(cells: pd.DataFrame) -> pd.DataFrame:
         {
             "top": [CELLS[name][0] for name in names],
             "random": [CELLS[name][1] for name in names],
-            "share": cells["measured"].to_numpy(),
+            "percent": cells["measured"].to_numpy(),
             "text": [
                 f"{number(value, 1)}%" + (f" ({paper})" if paper else "")
                 for value, paper in zip(cells["measured"], printed, strict=True)
@@ -75,7 +75,9 @@ def _panel(data: pd.DataFrame) -> Any:
         ),
         y=alt.Y("top:N", title="the heaviest flips", sort=order),
     )
-    shade = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 100], range=[0.06, 0.6]), legend=None)
+    shade = alt.Opacity(
+        "percent:Q", scale=alt.Scale(domain=[0, 100], range=[0.06, 0.6]), legend=None
+    )
     fill = base.mark_rect(color=KINDS["exact"]).encode(opacity=shade)
     return fill + base.mark_text(fontSize=11, color=INK).encode(text="text:N")
 

@@ -95,9 +95,9 @@ def _of(name: str, line: Mapping[Any, Any]) -> dict[str, float]:
 
 def _panel(table: pd.DataFrame) -> Any:
     alt = need("altair")
-    table = table.assign(colour=table["kind"].map(COLOURS), shape=table["kind"].map(SHAPES)).dropna(
-        subset=["tvd", "jsd"]
-    )
+    table = table.assign(
+        colour=table["kind"].map(COLOURS), shape=table["kind"].map(SHAPES), strength=table["text"]
+    ).dropna(subset=["tvd", "jsd"])
     most = max(0.05, float(table["tvd_high"].max()) * 1.08)
     across, up = alt.Scale(domain=[0, most], nice=False), alt.Scale(domain=[0, 0.72], nice=False)
 

@@ -73,7 +73,7 @@ def _bar(corpus: str, model: str, part: pd.DataFrame, what: str) -> list[dict[st
 def _panel(part: pd.DataFrame) -> Any:
     alt = need("altair")
     colours = {kind: colour for kind, (_, colour) in KINDS.items()}
-    data = part[["model", "start", "end"]].assign(colour=part["kind"].map(colours))
+    data = part[["model", "value", "start", "end"]].assign(colour=part["kind"].map(colours))
     scale = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(data, width=WIDTH, height={"step": 20})
     return base.mark_bar(size=12).encode(

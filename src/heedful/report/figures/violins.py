@@ -17,6 +17,7 @@ from heedful.report.figures.style import WIDTH, class_colour
 BINS = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEWEST = 5
 _POINTS = 61
+_OUTLINE = ("what", "x", "height", "base", "edge", "bin", "colour", "series")
 _TALL = 0.44
 _FLAT = 0.004  # below this share of the peak nothing can be seen
 
@@ -30,9 +31,10 @@ def densities(rows: pd.DataFrame, high: float) -> pd.DataFrame:
         x, curve = _density(part["value"].to_numpy(dtype=float), high)
         x, curve = x[curve > _FLAT], curve[curve > _FLAT]
         side = _side(label)
-        outline = pd.DataFrame({"x": x, "base": float(place), "edge": place + side * _TALL * curve})
+        outline = pd.DataFrame({"what": "density", "x": x, "height": curve, "base": float(place)})
+        outline = outline.assign(edge=place + side * _TALL * curve, bin=BINS[place])
         parts.append(outline.assign(colour=class_colour(label), series=f"{place}/{label}"))
-    empty = pd.DataFrame(columns=["x", "base", "edge", "colour", "series"])
+    empty = pd.DataFrame(columns=list(_OUTLINE))
     return pd.concat(parts, ignore_index=True) if parts else empty
 
 
@@ -101,25 +103,33 @@ def _density(values: np.ndarray, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _few(rows: pd.DataFrame) -> pd.DataFrame:
     lines = [
-        {"x": value, "base": place + 0.16 * _side(label), "colour": class_colour(label)}
+        {
+            "what": "one text",
+            "x": value,
+            "base": place + 0.16 * _side(label),
+            "bin": BINS[place],
+            "colour": class_colour(label),
+        }
         for place, label, part in _parts(rows)
         if len(part) < FEWEST
         for value in part["value"]
     ]
-    return pd.DataFrame(lines, columns=["x", "base", "colour"])
+    return pd.DataFrame(lines, columns=["what", "x", "base", "bin", "colour"])
 
 
 def _medians(rows: pd.DataFrame) -> pd.DataFrame:
     lines = [
         {
+            "what": f"median of {len(part):,} values",
             "x": float(part["value"].median()),
             "edge": place + 0.1 * _side(label),
+            "bin": BINS[place],
             "colour": class_colour(label),
         }
         for place, label, part in _parts(rows)
         if len(part) >= FEWEST
     ]
-    return pd.DataFrame(lines, columns=["x", "edge", "colour"])
+    return pd.DataFrame(lines, columns=["what", "x", "edge", "bin", "colour"])
 
 
 def _counts(rows: pd.DataFrame) -> pd.DataFrame:

@@ -40,7 +40,7 @@ def live_app(
     app.add_api_route("/api/edit", live.edit, methods=["POST"])
     app.add_api_route("/api/explain", live.explain, methods=["POST"])
     app.add_api_route("/", page, methods=["GET"], include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/static", StaticFiles(directory=STATIC, packages=[("heedful", "assets")]))
     return Guard(app, rules)
 
 

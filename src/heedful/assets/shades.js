@@ -31,7 +31,7 @@ function shade(each, score, depth) {
   if (score !== null) {
     element.style.setProperty("--s", String(Math.round(100 * depth(score))));
     element.title = score.toFixed(4);
-  } else element.title = "the model did not read this word";
+  } else element.title = each.why ?? "the model did not read this word";
   return element;
 }
 

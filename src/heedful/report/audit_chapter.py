@@ -1,8 +1,7 @@
-"""The page of an audit, verdict first: one file, no script, nothing loaded."""
+"""An audit as a part of a page, verdict first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from heedful.report import audit_facts, audit_heads, audit_inside, audit_texts
@@ -19,35 +18,31 @@ from heedful.report.audit_edits import (
     panel,
     reachable,
 )
-from heedful.report.audit_evidence import AuditEvidence, evidence_of
+from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import clipped, plain
 from heedful.report.audit_positions import positions
 from heedful.report.audit_properties import badge, properties
-from heedful.report.extra import need
+from heedful.report.charts import Charts
 from heedful.report.figures.figure import Panel
-from heedful.report.page import CSP
-from heedful.report.provenance import heedful_version
-from heedful.report.svg import inline
-from heedful.report.templates import template
+from heedful.report.sheet import piece
+
+PARTS = ("verdict", "properties", "evidence", "print")
 
 
-def audit_page(parts: Mapping[str, Any]) -> str:
-    """The HTML. `parts` are an audit's verdict and facts as plain values, and its tables."""
-    evidence = evidence_of(parts)
-    return str(
-        template("audit_template.html").render(
-            csp=CSP,
-            version=heedful_version(),
-            **_verdict(evidence),
-            properties=properties(evidence),
-            choice=_choice(evidence),
-            edits=_edits(evidence),
-            inside=_inside(evidence),
-            texts=audit_texts.texts(evidence),
-            beside=plain(audit_texts.beside(evidence)),
-            **_small_print(evidence),
-        )
-    )
+def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, str]:
+    """The HTML of the verdict, the properties, the evidence and the small print. `name` keeps
+    the charts of several audits apart."""
+    content = {
+        **_verdict(evidence),
+        "properties": properties(evidence),
+        "choice": _choice(evidence, charts, name),
+        "edits": _edits(evidence, charts, name),
+        "inside": _inside(evidence, charts, name),
+        "texts": audit_texts.texts(evidence),
+        "beside": plain(audit_texts.beside(evidence)),
+        **_small_print(evidence),
+    }
+    return {part: piece(f"audit_{part}.html", **content) for part in PARTS}
 
 
 def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
@@ -65,13 +60,16 @@ def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
     }
 
 
-def _choice(evidence: AuditEvidence) -> dict[str, Any]:
+def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     found = positions(evidence)
     names = {str(name) for one in found for name in one.table["explanation"]}
     order = ranking_order(evidence, names)
     domain = dot_domain(found) if found else (0.0, 1.0)
     panels = [
-        {**_drawn(dot_plot(one, order, domain), f"dots-{i}"), "note": _unusable(one.unusable)}
+        {
+            **_drawn(charts, dot_plot(one, order, domain), f"{name}-dots-{i}"),
+            "note": _unusable(one.unusable),
+        }
         for i, one in enumerate(found)
     ]
     return {
@@ -83,23 +81,23 @@ def _choice(evidence: AuditEvidence) -> dict[str, Any]:
     }
 
 
-def _edits(evidence: AuditEvidence) -> dict[str, Any]:
+def _edits(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     return {
         "lines": edits(evidence),
         "erased": items(evidence),
-        "moved": _histograms(moved(evidence), "moved"),
-        "exclusive": _histograms(exclusive(evidence), "same"),
+        "moved": _histograms(charts, moved(evidence), f"{name}-moved"),
+        "exclusive": _histograms(charts, exclusive(evidence), f"{name}-same"),
         "exact": is_exact(evidence),
         "reachable": reachable(evidence),
     }
 
 
-def _inside(evidence: AuditEvidence) -> dict[str, Any]:
+def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     """Nothing at all where no layer and no head was looked at."""
     found = {
-        "stacks": _lines(audit_inside.stack_panels(evidence), "stack"),
+        "stacks": _lines(charts, audit_inside.stack_panels(evidence), f"{name}-stack"),
         "stack_numbers": audit_inside.stack_numbers(evidence),
-        "alone": _lines(audit_inside.alone_panels(evidence), "layer"),
+        "alone": _lines(charts, audit_inside.alone_panels(evidence), f"{name}-layer"),
         "alone_numbers": audit_inside.alone_numbers(evidence),
         "heads": audit_heads.heads(evidence),
         "null_space": audit_heads.null_space(evidence),
@@ -128,17 +126,18 @@ def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
     }
 
 
-def _histograms(found: list[Drawn], name: str) -> list[dict[str, Any]]:
-    return [{**_drawn(panel(one), f"{name}-{i}"), **caption(one)} for i, one in enumerate(found)]
+def _histograms(charts: Charts, found: list[Drawn], name: str) -> list[dict[str, Any]]:
+    return [
+        {**_drawn(charts, panel(one), f"{name}-{i}"), **caption(one)} for i, one in enumerate(found)
+    ]
 
 
-def _lines(found: list[Panel], name: str) -> list[dict[str, Any]]:
-    return [_drawn(one, f"{name}-{i}") for i, one in enumerate(found)]
+def _lines(charts: Charts, found: list[Panel], name: str) -> list[dict[str, Any]]:
+    return [_drawn(charts, one, f"{name}-{i}") for i, one in enumerate(found)]
 
 
-def _drawn(one: Panel, name: str) -> dict[str, Any]:
-    markup = need("markupsafe").Markup
-    return {"title": one.title, "svg": markup(inline(one.spec(), name, one.says))}
+def _drawn(charts: Charts, one: Panel, name: str) -> dict[str, Any]:
+    return {"title": one.title, "chart": charts.draw(one, name)}
 
 
 def _unusable(reason: str) -> str:

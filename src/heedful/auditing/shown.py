@@ -1,0 +1,127 @@
+"""What a page needs to show single texts, beside the maps; nothing of it is a measurement.
+
+One list of numbers per text, kind and name:
+
+    weights   attention    attention by word, to the last digit
+    logit     0, 1, …      what each word alone says of a logit, bias included
+    furthest  exact …      the attention furthest away that keeps the output, by word
+    removed   an operator  the shares of words taken away at the points of a curve
+    curve     a map        the explained probability at these points
+
+It is no part of `maps`: whoever looks for explanations there must not find an adversary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.auditing.exclusive import Apart
+from heedful.auditing.spec import ATTENTION, FLOORS
+from heedful.measures.curves import Curves
+from heedful.probes.token_logits import MOST_LOGITS
+from heedful.saliency.attention import main_site
+from heedful.types import Batch, Model, TokenLogits, Trace
+from heedful.words import to_words, word_mask
+
+COLUMNS = ("example", "kind", "name", "scores")
+MOST_TEXTS = 1000
+"""A page shows fewer, and of very many texts the rest would be paid for in disk."""
+OUTSIDE = 1e-9
+
+
+def nothing() -> pd.DataFrame:
+    return pd.DataFrame(columns=list(COLUMNS))
+
+
+def together(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """In an order that does not depend on batches."""
+    some = [part for part in parts if len(part)]
+    if not some:
+        return nothing()
+    whole = pd.concat(some, ignore_index=True)
+    return whole.sort_values(["kind", "name", "example"], kind="stable").reset_index(drop=True)
+
+
+@dataclass
+class Shown:
+    """Gathers what is shown of one batch: of the texts in `kept`, or of all."""
+
+    batch: Batch
+    kept: frozenset[str] | None = None
+    _parts: list[tuple[str, str, str, np.ndarray]] = field(default_factory=list)
+
+    def linear(self, model: Model, trace: Trace) -> None:
+        """Weights and token logits, where they are all there is between a text's words and the
+        decision. Tokens of a word keep their proportions when the word is moved."""
+        site = main_site(model)
+        known = trace.token_logits.get(site.name)
+        if known is None or not site.normalised or known.bias.shape[0] > MOST_LOGITS:
+            return
+        weights = trace.weights[site.name][:, 0, 0].double()
+        by_word = to_words(weights, self.batch.texts["a"])
+        whole = (by_word.sum(-1) - weights.sum(-1)).abs() <= OUTSIDE
+        self._add("weights", ATTENTION, self._of_words(by_word), whole)
+        for c, said in enumerate(_by_word(known, weights, self.batch).unbind(-1)):
+            self._add("logit", str(c), self._of_words(said), whole)
+
+    def furthest(self, found: Apart) -> None:
+        by_word = to_words(found.weights, self.batch.texts["a"])
+        name = "exact" if found.exact else "searched"
+        self._add("furthest", name, self._of_words(by_word), found.within)
+
+    def curves(self, found: Mapping[str, Curves], operator: str) -> None:
+        """Of all explanations but the floors; words go in the order each gives them."""
+        known = {name: each for name, each in found.items() if name not in FLOORS}
+        for each in list(known.values())[:1]:  # where the points are is the same for all
+            self._add("removed", operator, each.shares)
+        for name, each in known.items():
+            points = each.curve.removed
+            self._add("curve", name, points, points.isfinite().all(-1))
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self._parts, columns=list(COLUMNS)) if self._parts else nothing()
+
+    def _of_words(self, scores: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
+        return scores.masked_fill(~word_mask(self.batch.texts["a"]), torch.nan)
+
+    def _add(
+        self,
+        kind: str,
+        name: str,
+        scores: Float[Tensor, "b n"],
+        defined: Bool[Tensor, " b"] | None = None,
+    ) -> None:
+        rows = scores.detach().double().cpu().numpy()
+        there = np.ones(len(rows), dtype=bool) if defined is None else defined.cpu().numpy()
+        for example, row, known in zip(self.batch.ids, rows, there, strict=True):
+            if known and (self.kept is None or example in self.kept):
+                self._parts.append((example, kind, name, row[: last(row)]))
+
+
+def last(row: np.ndarray) -> int:
+    """The length of a row without the NaN at its end, which are of longer texts."""
+    there = np.flatnonzero(~np.isnan(row))
+    return int(there[-1]) + 1 if len(there) else 0
+
+
+def _by_word(
+    known: TokenLogits, weights: Float[Tensor, "b t"], batch: Batch
+) -> Float[Tensor, "b w c"]:
+    """The mean over a word's tokens by weight; evenly where it has none."""
+    text = batch.texts["a"]
+    logits = known.values.double() + known.bias.double()
+    total, even = to_words(weights, text), text.mask.double()
+    found = []
+    for each in logits.unbind(-1):
+        each = each.masked_fill(~text.mask, 0.0)
+        weighted = to_words(weights * each, text) / torch.where(total > 0, total, 1.0)
+        mean = to_words(each, text) / to_words(even, text).clamp_min(1.0)
+        found.append(torch.where(total > 0, weighted, mean))
+    return torch.stack(found, -1)

@@ -1,0 +1,85 @@
+// Charts that answer: the still drawing is replaced by one that tells its numbers, when it is
+// near. If anything goes wrong the still one stays.
+
+import { button, fill } from "./dom.js";
+import { has } from "./blobs.js";
+import { table } from "./chart_data.js";
+import { watchMarks } from "./chart_note.js";
+import { fileName, save, tableFiles } from "./downloads.js";
+import { enlarge } from "./enlarge.js";
+import { repaint, seriesOf, startLegends } from "./legends.js";
+import { menu } from "./menus.js";
+import { drawn, picture, specOf } from "./vega.js";
+
+const NEAR = "250px";
+
+/** All charts inside the root; to be called again for what is shown later. */
+export function startCharts(root = document) {
+  startLegends(root);
+  const charts = [...root.querySelectorAll(".chart[data-chart]:not([data-state])")];
+  if (charts.length === 0 || !has("charts")) return;
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) wake(entry.target, watcher);
+  }, { rootMargin: NEAR });
+  for (const chart of charts) start(chart, watcher);
+}
+
+function start(chart, watcher) {
+  chart.dataset.state = "still";
+  const wanted = () => wake(chart, watcher);
+  chart.addEventListener("pointerenter", wanted, { once: true });
+  watcher.observe(chart);
+  const tools = chart.nextElementSibling;
+  tools.addEventListener("focusin", wanted, { once: true });
+  fill(tools, ...toolsOf(chart, tools.getAttribute("aria-label") ?? ""));
+}
+
+/** Redraw, once. */
+async function wake(chart, watcher) {
+  watcher.unobserve(chart);
+  if (chart.dataset.state !== "still") return;
+  chart.dataset.state = "waking";
+  try {
+    await enliven(chart);
+    chart.dataset.state = "live";
+  } catch {
+    chart.dataset.state = "kept";
+  }
+}
+
+async function enliven(chart) {
+  const spec = await specOf(chart.dataset.chart);
+  const still = chart.querySelector("svg");
+  const place = document.createElement("div");
+  const view = await drawn(place, spec);
+  const live = place.querySelector("svg");
+  for (const name of ["role", "aria-label"]) live.setAttribute(name, still.getAttribute(name));
+  live.setAttribute("preserveAspectRatio", "xMinYMin meet");
+  live.style.aspectRatio = ratio(still);
+  still.replaceWith(place);
+  watchMarks(view, chart, spec, seriesOf(chart));
+  repaint(chart);
+}
+
+/** The still one's shape, so that nothing around the chart moves. */
+function ratio(still) {
+  const { width, height } = still.viewBox.baseVal;
+  return `${width} / ${height}`;
+}
+
+function toolsOf(chart, about) {
+  const spec = () => specOf(chart.dataset.chart);
+  const name = fileName(chart.dataset.chart);
+  const series = () => seriesOf(chart);
+  const image = async (kind, mime) =>
+    save(`${name}.${kind}`, mime, await picture(await spec(), series(), kind));
+  return [
+    button("Enlarge", async () => enlarge(await spec(), series()),
+      { class: "quiet", "aria-label": `Enlarge: ${about}` }),
+    menu("Download", about, [
+      ["SVG", () => image("svg", "image/svg+xml")],
+      ["PNG", () => image("png", "image/png")],
+      ...tableFiles(name, async () => table(await spec(), series())),
+    ]),
+  ];
+}

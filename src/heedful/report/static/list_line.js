@@ -1,0 +1,51 @@
+// One text in the list: its words shaded by attention, its prediction, what it is sorted by.
+
+import { make } from "./dom.js";
+import { className } from "./data.js";
+import { counted, precise, short } from "./numbers.js";
+import { firstHit, valueOf } from "./sorting.js";
+import { clip, shadedBy, shownOf, visible } from "./visible.js";
+
+const MOST = 45; // words; two lines hold no more
+const BEFORE = 4; // words before a hit that is far into the text
+
+export function lineOf(cell, row, controls) {
+  return make("button", { type: "button", class: "x-line" }, snippet(cell, row, controls.typed),
+    make("span", { class: "x-about" }, ...about(cell, row, controls)));
+}
+
+function snippet(cell, row, typed) {
+  const hit = typed ? firstHit(row, typed) : -1;
+  const from = hit > 12 ? hit - BEFORE : 0;
+  const line = make("span", { class: "x-snippet words" }, from > 0 ? "… " : null);
+  const map = shadingOf(cell, row);
+  const cut = { ...map, scores: map.scores.slice(from, from + MOST) };
+  line.append(...shadedBy(shownOf(row, from, from + MOST), cut).childNodes);
+  return line;
+}
+
+/** Attention, else the first map there is; without any, words as they are. */
+function shadingOf(cell, row) {
+  const own = cell.facts.maps.filter((map) => row.example.maps?.[map.key]);
+  const map = own.find((each) => each.kind === "attention") ?? own[0];
+  if (!map) return { kind: "attention", scores: row.words.map(() => 0) };
+  return { ...map, scores: row.example.maps[map.key] };
+}
+
+function about(cell, row, controls) {
+  const { key, title } = controls.sorting;
+  const sure = Number.isFinite(row.example.c) ? ` ${precise(row.example.c)}` : "";
+  return [
+    make("span", { class: "x-class" }, visible(className(cell.corpus, row.example.p)), sure),
+    row.wrong ? make("span", { class: "x-wrong" }, "wrong") : null,
+    make("span", { class: "x-name" }, clip(visible(row.id), 40)),
+    make("span", { class: "x-value", title: visible(title) }, worth(row, key)),
+  ];
+}
+
+/** What the list is sorted by, where the line does not say it anyway. */
+function worth(row, key) {
+  if (key === "id" || key === "confidence") return "";
+  const value = valueOf(row, key);
+  return key === "length" && Number.isInteger(value) ? counted(value, "word") : short(value);
+}
