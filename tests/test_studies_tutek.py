@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.study import _Options, _plan
+from heedful.cli.plan import Options, plan_study
 from heedful.corpora.defaults import default_spec
 from heedful.report import Evidence, five_lines, gather, published_beside_measured
 from heedful.report.build import chosen_figures
@@ -66,9 +66,9 @@ def test_one_attention_is_chosen_without_doubles() -> None:
 
 
 def test_seeds_are_the_studys_own_unless_given() -> None:
-    options = _Options(None, None, "full", None, None, "float32", None, None)
+    options = Options(None, None, "full", None, None, "float32", None, None)
     for given, seeds in ((None, {0, 1, 2, 3, 4}), ([7], {7})):
-        plan = _plan("tutek2020", ["planted"], None, ["dot"], given, None, options)
+        plan = plan_study("tutek2020", ["planted"], None, ["dot"], given, None, options)
         assert {cell.seed for cell in plan.cells} == seeds and len(plan.cells) == 5 * len(seeds)
 
 

@@ -21,6 +21,7 @@ from heedful.cli.report import report
 from heedful.cli.serve import serve
 from heedful.cli.store import store
 from heedful.cli.study import study
+from heedful.cli.sweep import sweep
 from heedful.cli.train import train
 from heedful.cli.zoo import zoo
 from heedful.errors import HeedfulError
@@ -43,6 +44,7 @@ app.command("prepare")(prepare)
 app.command("train")(train)
 app.command("repair")(repair)
 app.command("study")(study)
+app.command("sweep")(sweep)
 app.command("report")(report)
 app.command("serve")(serve)
 app.command("list")(list_pieces)

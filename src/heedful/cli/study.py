@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli.corpus import Limit, Params
+from heedful.cli.engine import (
+    AddressOption,
+    EngineOption,
+    GpuFractionOption,
+    ShardOption,
+    Where,
+    WorkersOption,
+    perform,
+)
 from heedful.cli.options import (
     DEFAULT_STORE,
     BatchOption,
@@ -24,13 +31,13 @@ from heedful.cli.options import (
     open_store,
     seeds,
 )
+from heedful.cli.plan import Options, plan_study
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
 
 if TYPE_CHECKING:
     from heedful.runner.machine import Machine
     from heedful.runner.study import Grid
     from heedful.store import Run, Store
-    from heedful.studies.study import Study
 
 
 def study(
@@ -62,25 +69,30 @@ def study(
     precision: Annotated[
         str, typer.Option(help="float32, or float64: results then never depend on the batch.")
     ] = "float32",
+    engine: EngineOption = None,
+    workers: WorkersOption = None,
+    address: AddressOption = None,
+    gpu_fraction: GpuFractionOption = 0.25,
+    shard: ShardOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train and probe a paper's grid. Started again, it goes on where it was stopped."""
-    from heedful.runner.machine import machine
-
+    asked = Where(engine, workers, address, gpu_fraction, device, threads, batch_size)
+    asked.check()
     place = open_store(store)
     if out is not None:
         from heedful.report.build import check_target
 
         check_target(out)
-    plan = _plan(
+    plan = plan_study(
         name,
         names(corpora, "--corpora") if corpora is not None else None,
         names(encoders, "--encoders") if encoders is not None else None,
         names(attention, "--attention") if attention is not None else None,
         seeds(seeds_) if seeds_ is not None else None,
         check_data_dir(data_dir),
-        _Options(
+        Options(
             layers,
             sizes,
             size,
@@ -91,10 +103,16 @@ def study(
             param,
         ),
     )
-    where = machine(device, threads, batch_size)
+    plan, where = _part(plan, shard), asked.machine()
     if dry_run:
         _dry_run(plan, place, where, as_json)
         return
+    if engine or shard:
+        plan = _elsewhere(plan, place, where, asked)
+    if shard:
+        say(f"shard {shard} is done: the same command without --shard lists all cells.")
+    if shard or (plan.failed and plan.hopeless):
+        raise typer.Exit(1 if plan.failed else 0)
     with progress_bar() as progress:
         from heedful.runner.study import run_study
 
@@ -104,72 +122,23 @@ def study(
         from heedful.report.build import build_report
 
         say(f"report: {build_report(place, [run], out).page}")
+    if plan.failed:
+        raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What applies to every cell."""
+def _part(plan: Grid, text: str | None) -> Grid:
+    from heedful.runner.shard import shard
 
-    layers: int | None
-    sizes: str | None
-    size: str
-    epochs: int | None
-    limit: int | None
-    precision: str
-    probes: list[str] | None
-    param: list[str] | None
+    return shard(text).cut(plan) if text else plan
 
 
-def _plan(
-    name: str,
-    corpora: list[str] | None,
-    encoders: list[str] | None,
-    attentions: list[str] | None,
-    seeds: list[int] | None,
-    data_dir: Path | None,
-    options: _Options,
-) -> Grid:
-    from heedful.cli.corpus import corpus_spec
-    from heedful.runner.choice import Choice
-    from heedful.runner.study import grid
-    from heedful.studies import STUDIES
+def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:
+    """All of it done by an engine, so that it only has to be listed; with what failed."""
+    from heedful.runner.jobs import jobs
+    from heedful.runner.sweep import with_failures
 
-    study = STUDIES[name].make()
-    choice = Choice(
-        encoders,
-        attentions,
-        _given(layers=options.layers, sizes=options.sizes),
-        _given(epochs=options.epochs),
-        options.probes,
-        options.size,
-    )
-    specs = [
-        corpus_spec(corpus, options.param, limit=_limit(study, corpus, options))
-        for corpus in corpora or study.corpora
-    ]
-    plan = grid(study, specs, choice, seeds, data_dir, options.precision)
-    return replace(plan, lenient=corpora is None)
-
-
-def _given(**options: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, value) for name, value in options.items() if value is not None)
-
-
-def _limit(study: Study, corpus: str, options: _Options) -> int | None:
-    """The user's limit, else the study's own for its small size, which is said."""
-    small = study.small.get(corpus)
-    if options.size != "small" or small is None:
-        return options.limit
-    limit = small.limit if options.limit is None else options.limit
-    parts = [f"at most {limit:,} examples of a split"] if limit else []
-    parts += [f"{small.epochs} epochs"] if small.epochs and options.epochs is None else []
-    parts += [f"{probe.name} with {_shown(probe.params)}" for probe in small.probes]
-    say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
-    return limit
-
-
-def _shown(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in params.items())
+    found = jobs([plan], store, machine, timed=False, announce=say)
+    return with_failures(plan, perform(found, store, machine, asked.hire(machine.device)))
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

@@ -66,6 +66,13 @@ def probe_facts(
     }
 
 
+def has_probe(store: Store, runs: Mapping[str, Run], probe: ProbeSpec, reading: Reading) -> bool:
+    """Whether the probe of these models, the one on trial as `base`, is in the store."""
+    others = dict(runs)
+    facts = probe_facts(others.pop("base"), probe, reading, others)
+    return store.has(run_key("probe", facts))
+
+
 def _depends(probe: ProbeSpec) -> dict[str, Any]:
     """Nothing is said where there is nothing: such results keep their names."""
     found = PROBES[probe.name].depends(**probe.params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,17 @@ class Cell:
     def recipe(self) -> Recipe:
         return Recipe(self.model, self.train, self.seed)
 
+    @property
+    def name(self) -> str:
+        """A hash of all it is: the same on every machine and in every study."""
+        return run_key("cell", asdict(self))
+
 
 @dataclass
 class Grid:
     """A study with its choices made. A `lenient` one leaves out corpora whose data are not
-    there, and says so."""
+    there, and says so. Cells that `failed` elsewhere, by name, are not tried here: they are
+    listed with the reason."""
 
     study: Study
     cells: list[Cell]
@@ -66,6 +72,11 @@ class Grid:
     precision: str = "float32"
     lenient: bool = False
     prepared: dict[str, Run] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def hopeless(self) -> bool:
+        return all(cell.name in self.failed for cell in self.cells)
 
     def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
         """The prepared corpus of a cell, prepared once."""
@@ -144,19 +155,14 @@ def run_study(
     announce: Callable[[str], None] = lambda line: None,
 ) -> Run:
     """Train and probe what is not in the store yet, then write the list of all cells."""
-    _check_terms(plan, store, progress)
+    check_terms(plan, store, progress)
     cells: list[Line] = []
     skipped: list[Line] = []
     for number, cell in enumerate(plan.cells, 1):
-        try:
-            plan.corpus(cell, store, progress)
-        except MissingData as missing:
-            if not plan.lenient:
-                raise
-            skipped += [
-                {**_line(cell, probe.name), "reason": str(missing)} for probe in cell.probes
-            ]
-            announce(f"[{number}/{len(plan.cells)}] {cell.title} is left out: {missing}")
+        reason = _left_out(plan, cell, store, progress)
+        if reason is not None:
+            skipped += [{**_line(cell, probe.name), "reason": reason} for probe in cell.probes]
+            announce(f"[{number}/{len(plan.cells)}] {cell.title} is left out: {reason}")
             continue
         announce(f"[{number}/{len(plan.cells)}] {cell.title}")
         for line, reason in _run_cell(plan, cell, store, machine, progress):
@@ -167,7 +173,20 @@ def run_study(
     return _list(plan, store, cells, skipped)
 
 
-def _check_terms(plan: Grid, store: Store, progress: Progress) -> None:
+def _left_out(plan: Grid, cell: Cell, store: Store, progress: Progress) -> str | None:
+    """Why a cell is not run, or None."""
+    if cell.name in plan.failed:
+        return plan.failed[cell.name]
+    try:
+        plan.corpus(cell, store, progress)
+    except MissingData as missing:
+        if not plan.lenient:
+            raise
+        return str(missing)
+    return None
+
+
+def check_terms(plan: Grid, store: Store, progress: Progress = silent) -> None:
     """A corpus that has nothing for a term is refused before any model is trained."""
     for cell in {(canonical(cell.corpus), cell.model): cell for cell in plan.cells}.values():
         if not cell.model.terms:

@@ -17,6 +17,7 @@ from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.models.build import build
 from heedful.models.parts import encoder_parts
 from heedful.progress import Progress, silent
+from heedful.runner.claim import claimed
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
@@ -71,19 +72,24 @@ def trained(
     store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress: Progress = silent
 ) -> Run:
     """The trained model as a run, its teacher before it; resumes a killed training."""
-    facts = model_facts(corpus, recipe)
-    key = run_key("model", facts)
+    key = model_key(corpus, recipe)
     if not store.has(key):
-        teacher = None
-        if recipe.teacher is not None:
-            teacher = trained(store, corpus, recipe.teacher, machine, progress)
-        result = _train(store, corpus, recipe, machine, progress, teacher)
-        with store.writing("model", facts) as run:
-            weights = {name: t.cpu().contiguous() for name, t in result.model.state_dict().items()}
-            save_file(weights, run.weights("weights"))
-            run.table("history", result.history)
-            run.made_with.update(machine.describe())
+        with claimed(store, key):
+            if not store.has(key):  # another process may have been at it
+                _make(store, corpus, recipe, machine, progress)
     return store.open(key)
+
+
+def _make(store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress: Progress) -> None:
+    teacher = None
+    if recipe.teacher is not None:
+        teacher = trained(store, corpus, recipe.teacher, machine, progress)
+    result = _train(store, corpus, recipe, machine, progress, teacher)
+    with store.writing("model", model_facts(corpus, recipe)) as run:
+        weights = {name: t.cpu().contiguous() for name, t in result.model.state_dict().items()}
+        save_file(weights, run.weights("weights"))
+        run.table("history", result.history)
+        run.made_with.update(machine.describe())
 
 
 def _train(

@@ -1,0 +1,112 @@
+"""Where a grid is run: options of the engines, and the jobs given to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.terminal import duration, say
+from heedful.errors import HeedfulError
+
+if TYPE_CHECKING:
+    from heedful.runner.engines.board import Failure
+    from heedful.runner.jobs import Job
+    from heedful.runner.machine import Machine
+    from heedful.runner.sweep import Engine
+    from heedful.store import Store
+
+EngineOption = Annotated[
+    str | None, typer.Option("--engine", help="local (processes) or ray; else in this process.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Jobs at a time; else as cores and memory allow.")
+]
+AddressOption = Annotated[
+    str | None, typer.Option("--address", help="host:port of a running Ray cluster, or auto.")
+]
+GpuFractionOption = Annotated[
+    float, typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes.")
+]
+ShardOption = Annotated[
+    str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
+]
+
+
+@dataclass(frozen=True)
+class Where:
+    """What was said about engine, workers and machine."""
+
+    engine: str | None
+    workers: int | None
+    address: str | None
+    gpu_fraction: float
+    device: str
+    threads: int | None
+    batch_size: int
+
+    def check(self) -> None:
+        """Before anything is done."""
+        if self.engine not in (None, "local", "ray"):
+            raise HeedfulError(f"unknown engine {self.engine!r}: choose local or ray.")
+        if self.address is not None and self.engine != "ray":
+            raise HeedfulError("--address is of a Ray cluster: add --engine ray.")
+        if self.workers is not None and self.engine is None:
+            raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
+        self.hire()
+        if self.engine == "ray":
+            from heedful.runner.engines.ray import check
+
+            check(self.address)
+
+    def machine(self) -> Machine:
+        """This machine, with as many threads as a worker will have. Elsewhere there may be
+        GPUs that are not here."""
+        from dataclasses import replace
+
+        from heedful.runner.engines.crew import cores
+        from heedful.runner.machine import machine
+
+        remote = self.address is not None and self.device == "cuda"
+        threads = self.threads
+        if threads is None and self.engine is not None:
+            threads = max(1, cores() // (self.workers or cores()))
+        found = machine("auto" if remote else self.device, threads, self.batch_size)
+        return replace(found, device="cuda") if remote else found
+
+    def hire(self, device: str = "cpu") -> Engine:
+        """To be called when jobs are known: a worker's memory is guessed from what they took."""
+        from heedful.runner.engines.crew import crew
+        from heedful.runner.sweep import Engine
+
+        found = crew(self.workers, self.threads, device, self.gpu_fraction, self.address)
+        return Engine(self.engine or "here", found)
+
+
+def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
+    """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
+    from heedful.cli.live import live
+    from heedful.runner.sweep import run_jobs
+
+    still = [job for job in jobs if not job.done]
+    if not still:
+        say(f"all {len(jobs)} jobs are done already")
+        return []
+    if engine.name != "here":
+        many = f"at most {engine.crew.workers} workers, {engine.crew.threads} threads each"
+        say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.crew.reason})")
+    with live(still) as (watch, seconds):
+        failures = run_jobs(jobs, store, machine, engine, watch)
+    _say_end(len(still), failures, seconds())
+    return failures
+
+
+def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
+    say(f"{count - len(failures)} of {count} jobs done in {duration(seconds)}")
+    for failure in failures:
+        what = "skipped" if failure.skipped else "failed"
+        say(f"{what}: {failure.job.title}: {failure.reason}")
+    if failures:
+        say("what was done is kept: mend the reason and start again.")

@@ -1,0 +1,182 @@
+"""`heedful sweep`: several studies at once, from a file, on one machine or on many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli.engine import (
+    AddressOption,
+    EngineOption,
+    GpuFractionOption,
+    ShardOption,
+    Where,
+    perform,
+)
+from heedful.cli.engine import WorkersOption as Workers
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    BatchOption,
+    DataDirOption,
+    DeviceOption,
+    DryRunOption,
+    JsonOption,
+    ThreadsOption,
+    check_data_dir,
+    open_store,
+)
+from heedful.cli.terminal import duration, say, show, show_json
+from heedful.errors import HeedfulError
+
+if TYPE_CHECKING:
+    from heedful.cli.gridfile import Entry, GridFile
+    from heedful.runner.engines.board import Failure
+    from heedful.runner.engines.crew import Crew
+    from heedful.runner.jobs import Job
+    from heedful.runner.study import Grid
+    from heedful.store import Run
+
+
+def sweep(
+    grid: Annotated[Path, typer.Argument(help="A YAML file with studies and choices.")],
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: AddressOption = None,
+    gpu_fraction: GpuFractionOption = 0.25,
+    shard: ShardOption = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(envvar="HEEDFUL_STORE", help="The folder that holds all runs."),
+    ] = None,
+    data_dir: DataDirOption = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    batch_size: BatchOption = 1024,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the plan of a grid, then do what of it is not done. Started again, it goes on."""
+    from heedful.cli.gridfile import read
+    from heedful.runner.jobs import jobs as jobs_of
+    from heedful.runner.sweep import list_studies
+
+    asked = Where(engine, workers, address, gpu_fraction, device, threads, batch_size)
+    asked.check()
+    file = read(grid)
+    place = open_store(store or Path(file.settings.get("store", DEFAULT_STORE)))
+    plans = _shards(_plans(file, data_dir), shard)
+    here = asked.machine()
+    jobs = jobs_of(plans, place, here, announce=say)
+    hired = asked.hire(here.device)
+    if not as_json:
+        _show_plan(jobs, hired.crew)
+    if dry_run:
+        if as_json:
+            show_json("sweep", _told(jobs, hired.crew) | {"dry_run": True})
+        return
+    failures = perform(jobs, place, here, hired)
+    runs = [] if shard else list_studies(plans, failures, place, here, say)
+    _show_end(jobs, failures, runs, as_json)
+    if shard:
+        say(f"shard {shard} is done: `heedful sweep {grid}` without --shard lists all of them.")
+    if failures:
+        raise typer.Exit(1)
+
+
+def _plans(file: GridFile, data_dir: Path | None) -> list[Grid]:
+    """A grid for each entry; what a study refuses is said with the entry's line."""
+    named = file.settings.get("data_dir")
+    folder = check_data_dir(data_dir or (Path(named) if named else None))
+    found = []
+    for entry in file.entries:
+        try:
+            plan = _plan(entry, folder, file.settings.get("precision", "float32"))
+        except HeedfulError as error:
+            raise file.wrong(entry.line, str(error)) from error
+        try:
+            _check_params(plan)
+        except HeedfulError as error:
+            raise file.wrong(entry.params_line, str(error)) from error
+        found.append(plan)
+    return found
+
+
+def _check_params(plan: Grid) -> None:
+    """Now, since a corpus would only say so when it is prepared."""
+    from heedful.corpora import CORPORA
+    from heedful.corpora.prepare import corpus_params
+
+    for cell in plan.cells:
+        corpus_params(CORPORA[cell.corpus.name], cell.corpus.params)
+
+
+def _plan(entry: Entry, data_dir: Path | None, precision: str) -> Grid:
+    from heedful.cli.plan import Options, plan_study
+
+    given = entry.values.get
+    options = Options(
+        given("layers"),
+        given("sizes"),
+        given("size", "full"),
+        given("epochs"),
+        given("limit"),
+        precision,
+        given("probes"),
+        given("params"),
+    )
+    chosen = (given("corpora"), given("encoders"), given("attention"), given("seeds"))
+    return plan_study(entry.values["study"], *chosen, data_dir, options)
+
+
+def _shards(plans: list[Grid], text: str | None) -> list[Grid]:
+    from heedful.runner.shard import shard
+
+    return [shard(text).cut(plan) for plan in plans] if text else plans
+
+
+def _show_plan(jobs: list[Job], crew: Crew) -> None:
+    for job in jobs:
+        state = "done" if job.done else f"about {duration(job.cost)}"
+        needs = f"  needs {', '.join(job.needs)}" if job.needs else ""
+        show(f"{job.name:<24} {state:>12}  {job.title}{needs}")
+    told = _told(jobs, crew)
+    wall = f", {duration(told['wall_seconds'])} with {crew.workers} workers"
+    left = f"about {duration(told['seconds'])} of work{'' if crew.address else wall}"
+    done = sum(job.done for job in jobs)
+    show(f"{len(jobs)} jobs, {done} of them done: {left} (timed on a sample)")
+
+
+def _told(jobs: list[Job], crew: Crew) -> dict[str, Any]:
+    from heedful.runner.sweep import makespan
+
+    return {
+        "jobs": [_fields(job) for job in jobs],
+        "seconds": sum(job.cost for job in jobs),
+        "wall_seconds": makespan(jobs, crew.workers),
+        "workers": crew.workers,
+    }
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    names = ("kind", "name", "title", "needs", "cost", "done")
+    return {name: getattr(job, name) for name in names}
+
+
+def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json: bool) -> None:
+    if not as_json:
+        for run in runs:
+            show(f"{run.facts['piece']}: {run.key}")
+        if runs:
+            keys = " ".join(run.key for run in runs)
+            show(f"`heedful report {keys} -o report` writes the page")
+        return
+    lost = {failure.job.name for failure in failures}
+    ended = [_fields(replace(job, done=job.name not in lost)) for job in jobs]
+    told = [{"job": f.job.name, "reason": f.reason, "skipped": f.skipped} for f in failures]
+    studies = [{"study": run.facts["piece"], "run": run.key} for run in runs]
+    performed = sum(not job.done for job in jobs) - len(failures)
+    found = {"performed": performed, "failures": told, "studies": studies, "jobs": ended}
+    show_json("sweep", found)

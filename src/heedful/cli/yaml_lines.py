@@ -1,0 +1,108 @@
+"""YAML of which every value knows its line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heedful.errors import HeedfulError
+
+LARGEST = 1 << 20
+"""Bytes: what is read here is written by hand."""
+
+
+Check = Callable[["Lines", Any], Any]
+"""What makes a value of a node, or refuses it."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A file as nodes, not values: a node has a line that an error can name."""
+
+    path: Path
+
+    def root(self) -> Any:
+        yaml = _yaml()
+        try:
+            if self.path.is_file() and self.path.stat().st_size > LARGEST:
+                raise HeedfulError(f"{self.path.name} is larger than {LARGEST:,} bytes: no grid.")
+            node = yaml.compose(self.path.read_text(encoding="utf8"), yaml.SafeLoader)
+        except UnicodeDecodeError as error:
+            raise HeedfulError(f"{self.path.name} is not UTF-8 text: save it as such.") from error
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise HeedfulError(
+                f"{self.path.name}, line {line}: this is not YAML ({error.problem})."
+            ) from error
+        except yaml.YAMLError as error:
+            raise HeedfulError(f"{self.path.name} is not YAML: {_first_line(error)}.") from error
+        if node is None:
+            raise HeedfulError(f"{self.path.name}, line 1: the file is empty: name `studies`.")
+        return node
+
+    def wrong(self, node: Any, what: str) -> HeedfulError:
+        return HeedfulError(f"{self.path.name}, line {line_of(node)}: {what}")
+
+    def mapping(self, node: Any, known: Collection[str], kind: str) -> dict[str, Any]:
+        """The value nodes by key: each known, and there once."""
+        if node.id != "mapping":
+            raise self.wrong(node, "write `name: value` lines here.")
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            name = str(key.value)
+            if name not in known:
+                raise self.wrong(key, unknown(kind, name, known))
+            if name in found:
+                raise self.wrong(key, f"`{name}` is there twice.")
+            found[name] = value
+        return found
+
+    def items(self, node: Any, name: str) -> list[Any]:
+        if node.id != "sequence" or not node.value:
+            raise self.wrong(node, f"`{name}` must be a list that is not empty.")
+        return list(node.value)
+
+    def values(self, nodes: dict[str, Any], checks: dict[str, Check]) -> dict[str, Any]:
+        return {name: checks[name](self, node) for name, node in nodes.items()}
+
+    def scalar(self, node: Any, kind: type, like: str) -> Any:
+        value = constructed(node) if node.id == "scalar" else None
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.wrong(node, f"give {like} here.")
+        return value
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, 1)
+    if close:
+        return f"unknown {kind} {name!r}, did you mean {close[0]!r}?"
+    return f"unknown {kind} {name!r}: choose one of {', '.join(names)}."
+
+
+def line_of(node: Any) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def constructed(node: Any) -> Any:
+    """A scalar's value as YAML types it: `3` is a number and `"3"` a text."""
+    yaml = _yaml()
+    return yaml.SafeLoader("").construct_object(node)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0].rstrip(".")
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise HeedfulError(
+            "`heedful sweep` reads YAML: pip install 'heedful[scale]' brings what it needs."
+        ) from error
+    return yaml

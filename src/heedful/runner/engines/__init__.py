@@ -1,0 +1,1 @@
+"""Engines: where jobs are run. Each is one function, and none changes a result."""

@@ -1,0 +1,99 @@
+"""Which job may begin, which is lost, and what is lost with it: the same for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from heedful.runner.jobs import Job
+
+TRIES = 3
+"""A job whose worker dies is begun anew twice."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to a job: started, finished, retried, failed or skipped."""
+
+    what: str
+    job: Job
+    worker: str = ""
+    seconds: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that was not done, and why, in one sentence; `skipped` where it never began."""
+
+    job: Job
+    reason: str
+    skipped: bool = False
+    details: str = ""
+
+
+Watch = Callable[[Event], None]
+
+
+def unwatched(event: Event) -> None:
+    """Nobody looks."""
+
+
+class Board:
+    """Jobs that are not done, in their order. An engine takes what is `ready`, and says what
+    became of it."""
+
+    def __init__(self, jobs: Iterable[Job], watch: Watch = unwatched) -> None:
+        every = list(jobs)
+        self.failures: list[Failure] = []
+        self._watch = watch
+        self._done = {job.name for job in every if job.done}
+        self._waiting = {job.name: job for job in every if not job.done}
+        self._running: dict[str, Job] = {}
+        self._tries: dict[str, int] = {}
+
+    @property
+    def over(self) -> bool:
+        return not self._waiting and not self._running
+
+    def take(self) -> Job | None:
+        """The first whose needs are fulfilled, from now on running."""
+        for job in self._waiting.values():
+            if self._done.issuperset(job.needs):
+                self._running[job.name] = self._waiting.pop(job.name)
+                self._tries[job.name] = self._tries.get(job.name, 0) + 1
+                return job
+        return None
+
+    def started(self, job: Job, worker: str) -> None:
+        self._watch(Event("started", job, worker))
+
+    def finished(self, job: Job, worker: str, seconds: float) -> None:
+        del self._running[job.name]
+        self._done.add(job.name)
+        self._watch(Event("finished", job, worker, seconds))
+
+    def died(self, job: Job, worker: str, reason: str, details: str = "") -> None:
+        """Not the job's fault, perhaps: it is tried again, before all others."""
+        if self._tries[job.name] >= TRIES:
+            self.failed(job, worker, f"{reason}, {TRIES} times", details)
+            return
+        del self._running[job.name]
+        self._waiting = {job.name: job, **self._waiting}
+        self._watch(Event("retried", job, worker, reason=reason))
+
+    def failed(self, job: Job, worker: str, reason: str, details: str = "") -> None:
+        """Its fault: it is not tried again, and what needs it is skipped."""
+        del self._running[job.name]
+        self.failures.append(Failure(job, reason, details=details))
+        self._watch(Event("failed", job, worker, reason=reason))
+        self._skip(job)
+
+    def _skip(self, lost: Job) -> None:
+        for job in [job for job in self._waiting.values() if lost.name in job.needs]:
+            if job.name in self._waiting:
+                del self._waiting[job.name]
+                reason = f"it needs {lost.title}, which is not there"
+                self.failures.append(Failure(job, reason, skipped=True))
+                self._watch(Event("skipped", job, reason=reason))
+                self._skip(job)

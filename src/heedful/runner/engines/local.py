@@ -1,0 +1,132 @@
+"""Jobs in processes on this machine.
+
+A worker is a Python of its own, started afresh and not forked, that never sees the main module: a
+script needs no guard. It is handed one job at a time, so when it dies only that job is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+from heedful.runner.engines.board import Board, Failure, Watch, unwatched
+from heedful.runner.engines.crew import Crew
+from heedful.runner.engines.outcome import settle
+from heedful.runner.jobs import Job
+from heedful.runner.machine import Machine
+
+_WORKER = "heedful.runner.engines.worker"
+_PATIENCE = 5.0  # seconds until a worker that does not end is killed
+
+
+def run(
+    jobs: Iterable[Job],
+    place: Path,
+    machine: Machine,
+    watch: Watch = unwatched,
+    crew: Crew = Crew(),
+) -> list[Failure]:
+    """Every worker gets the first job that is ready, until none is left."""
+    board = Board(jobs, watch)
+    hired: dict[Connection, _Worker] = {}
+    try:
+        while not board.over:
+            _hand_out(board, hired, place.absolute(), machine, crew)
+            busy = [line for line, worker in hired.items() if worker.job is not None]
+            for line in wait(busy):
+                if isinstance(line, Connection):
+                    _listen(board, hired, line)
+    finally:
+        for worker in hired.values():
+            worker.stop()
+    return board.failures
+
+
+def _hand_out(
+    board: Board, hired: dict[Connection, _Worker], place: Path, machine: Machine, crew: Crew
+) -> None:
+    idle = [worker for worker in hired.values() if worker.job is None]
+    while idle or len(hired) < crew.workers:
+        job = board.take()
+        if job is None:
+            return
+        if not idle:
+            idle.append(_Worker(len(hired), machine))
+            hired[idle[-1].line] = idle[-1]
+        worker = idle.pop()
+        board.started(job, worker.name)
+        worker.begin(job, place, machine)
+
+
+def _listen(board: Board, hired: dict[Connection, _Worker], line: Connection) -> None:
+    """A finished job, or the silence of a dead worker."""
+    worker = hired[line]
+    job, worker.job = worker.job, None
+    assert job is not None
+    try:
+        settle(board, job, line.recv())
+    except (EOFError, OSError):
+        del hired[line]
+        board.died(job, worker.name, f"its worker {worker.end()}")
+
+
+class _Worker:
+    """A process and the line to it."""
+
+    def __init__(self, number: int, machine: Machine) -> None:
+        ours, theirs = socket.socketpair()
+        self.line = Connection(ours.detach())
+        self.job: Job | None = None
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", _WORKER, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(number, machine),
+                start_new_session=True,  # Ctrl-C is ours to pass on
+            )
+
+    @property
+    def name(self) -> str:
+        return f"{socket.gethostname()}:{self._process.pid}"
+
+    def begin(self, job: Job, place: Path, machine: Machine) -> None:
+        self.job = job
+        with suppress(OSError):  # it may be dead already, which its line will say
+            self.line.send((job, place, machine))
+
+    def end(self) -> str:
+        """How it ended, once it has."""
+        code = self._wait()
+        return f"was killed (signal {-code})" if code < 0 else f"ended with exit code {code}"
+
+    def stop(self) -> None:
+        if self.job is not None:
+            self._process.terminate()
+        self.line.close()
+        self._wait()
+
+    def _wait(self) -> int:
+        try:
+            return self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _environment(number: int, machine: Machine) -> dict[str, str]:
+    """Several cards are dealt out in turn."""
+    import torch
+
+    given = dict(os.environ)
+    if machine.device == "cuda" and "CUDA_VISIBLE_DEVICES" not in given:
+        given["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
+    return given | {"OMP_NUM_THREADS": str(machine.threads)}

@@ -1,0 +1,214 @@
+"""Sweeps: the same rows whatever the engine, and a lost worker costs its own job only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from heedful.errors import HeedfulError
+from heedful.runner.claim import claimed
+from heedful.runner.engines import crew as crews
+from heedful.runner.engines.board import TRIES, Board, Event
+from heedful.runner.engines.crew import Crew, crew
+from heedful.runner.jobs import Job
+from heedful.runner.shard import Shard, shard
+from heedful.runner.study import run_study
+from heedful.runner.sweep import Engine, list_studies, makespan, run_jobs
+from heedful.specs import ProbeSpec
+from heedful.store import Store
+from sweeping import HERE, MODELS, Watcher, planned, results, small_plan, swept
+
+
+@pytest.fixture(scope="module")
+def sequential(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("sequential")
+    run_study(small_plan(), Store(place), HERE)
+    return place
+
+
+def test_two_processes_give_the_same_bytes(sequential: Path, tmp_path: Path) -> None:
+    watch, store = Watcher(), Store(tmp_path)
+    jobs = planned(small_plan(), store)
+    assert run_jobs(jobs, store, HERE, Engine("local", Crew(2)), watch) == []
+    assert results(tmp_path) == results(sequential)
+    assert len(results(tmp_path)) == 12 * 2
+    assert sorted(watch.names("finished")) == sorted(job.name for job in jobs if not job.done)
+    assert len({event.worker for event in watch.events}) == 2
+    ours = list_studies([small_plan()], [], store, HERE)
+    assert [run.key for run in ours] == [run.key for run in Store(sequential).runs("study")]
+    again = planned(small_plan(), store)
+    assert all(job.done for job in again)
+    watch.events.clear()
+    assert run_jobs(again, store, HERE, Engine("local", Crew(2)), watch) == []
+    assert watch.events == []
+
+
+def test_two_ray_workers_give_the_same_bytes_and_one_may_die(
+    sequential: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'heedful[scale]'")
+    watch, store = Watcher(), Store(tmp_path)
+
+    def kill_the_first(event: Event) -> None:
+        """Its worker, which by then has been given another job."""
+        watch(event)
+        if event.what == "finished" and len(watch.names("finished")) == 1:
+            os.kill(int(event.worker.rpartition(":")[2]), signal.SIGKILL)
+
+    jobs = planned(small_plan(), store)
+    assert run_jobs(jobs, store, HERE, Engine("ray", Crew(2)), kill_the_first) == []
+    assert sorted(watch.names("finished")) == sorted(job.name for job in jobs if not job.done)
+    assert results(tmp_path) == results(sequential)
+
+
+def test_shards_together_are_the_whole(sequential: Path, tmp_path: Path) -> None:
+    plan = small_plan()
+    parts = [Shard(number, 2).cut(plan) for number in (1, 2)]
+    assert 0 < len(parts[0].cells) < len(plan.cells)
+    assert sorted(cell.name for part in parts for cell in part.cells) == sorted(
+        cell.name for cell in plan.cells
+    )
+    for part in parts:
+        assert swept(part, tmp_path, "here") == []
+    assert results(tmp_path) == results(sequential)
+    assert all(job.done for job in planned(plan, tmp_path))
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_impossible_shards_are_refused(text: str) -> None:
+    with pytest.raises(HeedfulError, match="write i/n"):
+        shard(text)
+
+
+def test_a_killed_worker_costs_its_own_job(tmp_path: Path) -> None:
+    """Killed in the middle of a training, after its first checkpoint."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert swept(small_plan(MODELS[:2], epochs=15, seeds=[0]), whole, "here") == []
+    store, watch = Store(killed), Watcher()
+    jobs = planned(small_plan(MODELS[:2], epochs=15, seeds=[0]), store)
+    victim = next(job for job in jobs if job.kind == "model" and "lstm" in job.title)
+
+    def kill() -> None:
+        checkpoint = killed / "scratch" / victim.name / "checkpoint.safetensors"
+        while not checkpoint.exists():
+            time.sleep(0.005)
+        started = next(e for e in watch.events if e.job == victim and e.what == "started")
+        os.kill(int(started.worker.rpartition(":")[2]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    assert run_jobs(jobs, store, HERE, Engine("local", Crew(2)), watch) == []
+    killer.join()
+    assert watch.names("retried") == [victim.name]
+    assert "signal 9" in next(event.reason for event in watch.events if event.what == "retried")
+    started = watch.names("started")
+    assert {name: started.count(name) for name in started} == {
+        job.name: 2 if job is victim else 1 for job in jobs if not job.done
+    }
+    assert results(killed) == results(whole)
+
+
+def test_a_failing_job_does_not_stop_the_others(tmp_path: Path) -> None:
+    plan = small_plan(MODELS[:2], seeds=[0])
+    bad = replace(plan.cells[0], train=replace(plan.cells[0].train, learning_rate=1e6))
+    plan = replace(plan, cells=[bad, plan.cells[1]])
+    failures = swept(plan, tmp_path, "here")
+    assert [(failure.job.kind, failure.skipped) for failure in failures] == [
+        ("model", False),
+        ("probes", True),
+    ]
+    assert "learning rate is 1000000.0" in failures[0].reason
+    assert failures[1].reason == "it needs planted average-additive seed 0, which is not there"
+    (run,) = list_studies([plan], failures, Store(tmp_path), HERE)
+    assert set(run.table("cells")["model"]) == {"lstm-additive"}
+    assert set(run.table("skipped")["reason"]) == {failures[1].reason}
+
+
+def test_what_a_probe_compares_is_trained_before_it(tmp_path: Path) -> None:
+    """Teachers first; what two cells need is there once."""
+    probes = (ProbeSpec("permutation"), ProbeSpec("frontier"), ProbeSpec("seeds"))
+    jobs = planned(small_plan(MODELS[:1], probes, seeds=[0]), tmp_path)
+    names = [job.name for job in jobs]
+    assert len(set(names)) == len(names)
+    models = {job.name: job for job in jobs if job.kind == "model"}
+    assert len(models) > 2
+    taught = [job for job in models.values() if job.recipe and job.recipe.teacher]
+    assert taught
+    for job in jobs:
+        assert all(names.index(need) < names.index(job.name) for need in job.needs)
+    (last,) = [job for job in jobs if job.kind == "probes"]
+    assert set(last.needs) == set(models)
+
+
+def job(name: str, *needs: str, cost: float = 1.0) -> Job:
+    return Job("model", name, name, "corpus", needs, cost=cost)
+
+
+def test_a_job_that_always_dies_is_given_up() -> None:
+    events: list[Event] = []
+    board = Board([job("a"), job("b", "a"), job("c", "b"), job("d")], events.append)
+    for _ in range(TRIES):
+        first = board.take()
+        assert first is not None and first.name == "a"
+        board.died(first, "w", "its worker was killed (signal 9)")
+    assert board.failures[0].reason == "its worker was killed (signal 9), 3 times"
+    assert [failure.job.name for failure in board.failures] == ["a", "b", "c"]
+    last = board.take()
+    assert last is not None and last.name == "d"
+    assert board.take() is None and not board.over
+    board.finished(last, "w", 1.0)
+    assert board.over
+    assert [event.what for event in events] == [
+        *("retried", "retried", "failed", "skipped", "skipped", "finished")
+    ]
+
+
+def test_the_makespan_of_two_workers() -> None:
+    jobs = [job("a", cost=3), job("b", cost=2), job("c", "b", cost=2), job("d", "a", cost=1)]
+    assert makespan(jobs, 1) == 8
+    assert makespan(jobs, 2) == 4
+    assert makespan([replace(each, done=True) for each in jobs], 2) == 0
+
+
+def test_workers_fit_cores_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crews, "cores", lambda: 8)
+    monkeypatch.setattr(crews, "worker_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(crews, "free_memory", lambda: 100_000_000_000)
+    assert (crew().workers, crew().threads, crew().reason) == (8, 1, "8 cores")
+    monkeypatch.setattr(crews, "free_memory", lambda: 7_000_000_000)
+    assert (crew().workers, crew().threads) == (3, 2)
+    assert crew().reason == "7.0 GB free, about 2.0 GB each"
+    monkeypatch.setattr(crews, "free_memory", lambda: 1_000_000_000)
+    assert (crew().workers, crew().threads) == (1, 8)
+    assert (crew(4).workers, crew(4).threads, crew(4, 1).threads) == (4, 2, 1)
+    for wrong in (0, -1, 5000):
+        with pytest.raises(HeedfulError, match="--workers"):
+            crew(wrong)
+    with pytest.raises(HeedfulError, match="--gpu-fraction"):
+        crew(gpu_fraction=0)
+
+
+def test_a_claim_makes_the_second_wait(tmp_path: Path) -> None:
+    store, order = Store(tmp_path), list[str]()
+    entered = threading.Event()
+
+    def second() -> None:
+        entered.wait()
+        with claimed(store, "model-1"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with claimed(store, "model-1"):
+        entered.set()
+        time.sleep(0.2)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert list((tmp_path / "scratch").iterdir()) == []
