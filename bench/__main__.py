@@ -8,8 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from bench.agreement import agreement
 from bench.data import FULL, QUICK, Data, Plan, generate, trained
 from bench.ours import PARTS
@@ -26,6 +24,7 @@ from bench.table import (
     row_cells,
 )
 from bench.trial import Trial
+from heedful.runner.machine import machine as set_up
 
 ENCODERS = ("cnn", "average")
 CHOICES = (*dict.fromkeys(part.split(" ")[0] for part in PARTS), "encoders", "reach")
@@ -33,15 +32,15 @@ CHOICES = (*dict.fromkeys(part.split(" ")[0] for part in PARTS), "encoders", "re
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
-    if options.threads or options.quick:  # a smoke run has to live beside other work
-        torch.set_num_threads(options.threads or 1)
+    threads = options.threads or (1 if options.quick else None)  # a smoke run has company
+    set_up(options.device, threads)  # full precision, as Heedful runs
     plan = QUICK if options.quick else FULL
     wanted = options.only or list(CHOICES)
-    facts: dict[str, Any] = {"machine": machine(), "quick": options.quick}
+    facts: dict[str, Any] = {"machine": machine(options.device), "quick": options.quick}
     data = generate(plan)
     facts["texts"] = {size.name: _describe(data, size.name) for size in plan.sizes}
     _say("training a BiLSTM on generated texts …")
-    model, score = trained(data, "bilstm", plan.epochs)
+    model, score = trained(data, "bilstm", plan.epochs, options.device)
     facts["dev_roc_auc"] = score
     rows: list[Row] = []
     differences: dict[str, dict[str, float]] = {}
@@ -53,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows.append(_tell(trial.row(part)))
             found |= agreement(trial, part)
     if "encoders" in wanted:
-        rows += _other_encoders(data, plan, differences)
+        rows += _other_encoders(data, plan, differences, options.device)
     reaches = _reaches(model, data, plan) if "reach" in wanted else []
     facts["agreement"] = differences
-    facts["machine"]["load after"] = machine().get("load")
+    facts["machine"]["load after"] = machine(options.device).get("load")
     report = as_json(facts, rows, reaches)
     print(json.dumps(report, indent=2) if options.json else _text(report, rows, reaches))
 
@@ -65,16 +64,19 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     parser.add_argument("--json", action="store_true", help="JSON on standard output")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--threads", type=int, help="torch's threads on the CPU")
     parser.add_argument("--only", action="append", choices=CHOICES, help="a part; repeatable")
     return parser.parse_args(arguments)
 
 
-def _other_encoders(data: Data, plan: Plan, differences: dict[str, dict[str, float]]) -> list[Row]:
+def _other_encoders(
+    data: Data, plan: Plan, differences: dict[str, dict[str, float]], device: str
+) -> list[Row]:
     """Leave-one-out again, where a deletion touches less than the whole text."""
     rows = []
     for encoder in ENCODERS:
-        model, _ = trained(data, encoder, 1)
+        model, _ = trained(data, encoder, 1, device)
         for size in plan.sizes:
             _say(f"{size.name}: leave_one_out, {encoder} …")
             trial = Trial(model, data.split(size.name), plan, size)

@@ -109,8 +109,9 @@ def generate(plan: Plan) -> Data:
     return Data(raw.labels, torch.from_numpy(np.asarray(vectors)), splits)
 
 
-def trained(data: Data, encoder: str, epochs: int) -> tuple[OneSequence, float]:
-    """A model, and the ROC-AUC it reached on dev."""
+def trained(data: Data, encoder: str, epochs: int, device: str) -> tuple[OneSequence, float]:
+    """A model, and the ROC-AUC it reached on dev; trained on the CPU, so that all devices are
+    given the same one."""
     model = build(ModelSpec(encoder, "additive"), data.vectors, data.classes, seed=0)
     result = train(model, data, TrainSpec(epochs=epochs), seed=0)
-    return result.model, float(result.history["dev_score"].max())
+    return result.model.to(device), float(result.history["dev_score"].max())

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -39,17 +41,46 @@ def measure(
     peak = held = value = None
     while len(times) < (repeats if sum(times) < enough else min(2, repeats)):
         gc.collect()
-        before = None if times else _start()
+        memory = _Memory() if not times else None
         started = time.perf_counter()
         value = work()
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
         times.append(time.perf_counter() - started)
-        if before is not None:
-            peak, held = (max(0.0, _kilobytes(f) - before) / 1024 for f in ("VmHWM", "VmRSS"))
+        if memory is not None:
+            peak, held = memory.beyond()
     return Measured(min(times) * scale, peak, held, len(times), value, scale)
 
 
-def _start() -> float | None:
-    """Give back what is free, set the peak to what is held, and say how much that is."""
+class _Memory:
+    """Of the process, or of the card where there is work on one. Gives back what is free, sets
+    the peak to what is held, and remembers how much that is."""
+
+    def __init__(self) -> None:
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            self.before: float | None = torch.cuda.memory_allocated() / 1024
+        else:
+            self.before = _reset()
+
+    def beyond(self) -> tuple[float | None, float | None]:
+        """The peak and what is held now, in MB beyond what was there."""
+        if self.before is None:
+            return None, None
+        peak, held = _card() if torch.cuda.is_initialized() else _process()
+        return max(0.0, peak - self.before) / 1024, max(0.0, held - self.before) / 1024
+
+
+def _card() -> tuple[float, float]:
+    return torch.cuda.max_memory_allocated() / 1024, torch.cuda.memory_allocated() / 1024
+
+
+def _process() -> tuple[float, float]:
+    return _kilobytes("VmHWM"), _kilobytes("VmRSS")
+
+
+def _reset() -> float | None:
     try:
         ctypes.CDLL(None).malloc_trim(0)
         _RESET.write_text("5")

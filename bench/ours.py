@@ -63,7 +63,8 @@ def work(name: str, model: OneSequence, data: Split, steps: int) -> Callable[[],
 
 
 def evidence_of(model: OneSequence, data: Split) -> Evidence:
-    return Evidence({"base": model}, data, seed=0)
+    device = str(next(model.parameters()).device)
+    return Evidence({"base": model}, data, seed=0, device=device)
 
 
 def measured(findings: Findings, measure: str) -> dict[str, float]:

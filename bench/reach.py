@@ -80,7 +80,7 @@ def _search(passes: list[Pass], goals: list[Tensor], steps: int) -> dict[str, bo
     for each, goal in zip(passes, goals, strict=True):
         view = each.rows(SITE)
         keys = row_keys(each, SITE, view, 0, "reach")
-        start = 3 * keyed_normal(keys, (1, view.mask.shape[1]))
+        start = 3 * keyed_normal(keys.to(view.mask.device), (1, view.mask.shape[1]))
         best = search(
             lambda weights, each=each, view=view: outputs(each, SITE, view, weights),
             _attention(each),

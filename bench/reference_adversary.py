@@ -26,10 +26,10 @@ def adversary(model: OneSequence, kept: list[Kept], steps: int) -> dict[str, flo
 def _search(model: OneSequence, each: Kept, steps: int) -> Tensor:
     mask = each.batch.texts["a"].mask
     attention = each.attention[:, None]
-    start = 3 * torch.randn(len(mask), CANDIDATES, mask.shape[1])
+    start = 3 * torch.randn(len(mask), CANDIDATES, mask.shape[1], device=mask.device)
     logits = start.masked_fill(~mask[:, None], -1e4).requires_grad_()
     optimizer = torch.optim.Adam([logits], lr=RATE, amsgrad=True)
-    upper = torch.triu_indices(CANDIDATES, CANDIDATES, 1)
+    upper = torch.triu_indices(CANDIDATES, CANDIDATES, 1, device=mask.device)
     for _ in range(steps):
         weights = torch.softmax(logits, -1)
         moved = _moved(model, each, weights)

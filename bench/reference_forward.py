@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,7 +26,13 @@ class Kept:
 
 
 def forward(model: OneSequence, data: Split) -> list[Kept]:
-    return [_forward(model, batch) for _, batch in data.batches(BATCH)]
+    return [_forward(model, batch) for batch in batches(model, data)]
+
+
+def batches(model: OneSequence, data: Split) -> Iterator[Batch]:
+    """Where the model is."""
+    device = next(model.parameters()).device
+    return (batch.to(device) for _, batch in data.batches(BATCH))
 
 
 def _forward(model: OneSequence, batch: Batch) -> Kept:
@@ -46,6 +52,7 @@ def by_example(batches: Sequence[Batch], scores: Sequence[Tensor]) -> dict[str, 
     """Scores of real tokens by example, whatever the batches were."""
     found = {}
     for batch, values in zip(batches, scores, strict=True):
-        for name, row, mask in zip(batch.ids, values, batch.texts["a"].mask, strict=True):
+        masks = batch.texts["a"].mask.cpu()
+        for name, row, mask in zip(batch.ids, values.cpu(), masks, strict=True):
             found[name] = row[mask]
     return found

@@ -5,15 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bench.reference_forward import BATCH, by_example
+from bench.reference_forward import batches, by_example
 from heedful.corpora.split import Split
 from heedful.models.one_sequence import OneSequence
 from heedful.types import Batch
 
 
 def gradient(model: OneSequence, data: Split) -> dict[str, Tensor]:
-    batches = [batch for _, batch in data.batches(BATCH)]
-    return by_example(batches, [_gradient(model, batch) for batch in batches])
+    every = list(batches(model, data))
+    return by_example(every, [_gradient(model, batch) for batch in every])
 
 
 def _gradient(model: OneSequence, batch: Batch) -> Tensor:

@@ -18,7 +18,7 @@ def leave_one_out(model: OneSequence, kept: list[Kept]) -> dict[str, Tensor]:
 def _leave_one_out(model: OneSequence, batch: Batch, p: Tensor) -> Tensor:
     """One run per position for the texts that have it; texts are sorted, so nearly all do."""
     mask = batch.texts["a"].mask
-    moved = torch.zeros(mask.shape)
+    moved = torch.zeros(mask.shape, device=mask.device)
     with torch.no_grad():
         for position in range(1, int(batch.texts["a"].lengths.max()) - 1):
             rows = mask[:, position].nonzero().squeeze(1)
@@ -32,6 +32,6 @@ def _without(batch: Batch, rows: Tensor, position: int) -> Batch:
     tokens = text.tokens[rows]
     tokens = torch.cat([tokens[:, :position], tokens[:, position + 1 :]], 1)
     lengths = text.lengths[rows] - 1
-    place = torch.arange(tokens.shape[1])
+    place = torch.arange(tokens.shape[1], device=tokens.device)
     shorter = Text(tokens, lengths, (place > 0) & (place < lengths[:, None] - 1))
     return Batch(tuple(batch.ids[i] for i in rows.tolist()), {"a": shorter}, batch.labels[rows])

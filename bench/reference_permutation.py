@@ -13,7 +13,8 @@ PERMUTATIONS = 100
 
 def permutation(model: OneSequence, kept: list[Kept]) -> dict[str, float]:
     """Median TVD by example."""
-    generator = torch.Generator().manual_seed(0)
+    device = next(model.parameters()).device
+    generator = torch.Generator(device).manual_seed(0)
     found: dict[str, float] = {}
     with torch.no_grad():
         for each in kept:
@@ -28,7 +29,8 @@ def _medians(model: OneSequence, each: Kept, generator: torch.Generator) -> Tens
     states = each.states[:, 1:]
     moved = []
     for _ in range(PERMUTATIONS):
-        order = torch.rand(mask.shape, generator=generator).masked_fill(~mask, 2.0).argsort(-1)
+        draw = torch.rand(mask.shape, generator=generator, device=mask.device)
+        order = draw.masked_fill(~mask, 2.0).argsort(-1)
         context = torch.einsum("bt,btd->bd", attention.gather(1, order), states)
         moved.append((torch.sigmoid(model.decoder(context)[:, 0]) - each.p).abs())
     return torch.stack(moved).quantile(0.5, dim=0)

@@ -39,13 +39,13 @@ class Row:
         return self.reference_seconds / self.ours_seconds
 
 
-def machine() -> dict[str, Any]:
+def machine(device: str) -> dict[str, Any]:
     """Facts that times depend on; no host name."""
     facts: dict[str, Any] = {
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__.split("+")[0],
-        "device": "cpu",
+        "device": torch.cuda.get_device_name() if device == "cuda" else device,
     }
     if hasattr(os, "getloadavg"):
         facts["load"] = round(os.getloadavg()[0], 2)

@@ -38,7 +38,8 @@ from heedful.types import (
 )
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
-_STATES_AT_ONCE = 1 << 22  # numbers; bounds the memory of deletions
+_STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
+"""Numbers; bounds the memory of deletions. A card is slow at many small steps."""
 
 
 def visible(text: Text) -> Tensor:
@@ -132,7 +133,8 @@ class OneSequence(Family):
 
     def _deletions(self, mask: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         examples, positions = mask.nonzero(as_tuple=True)
-        size = max(1, _STATES_AT_ONCE // (mask.shape[1] * self.encoder.size))
+        most = _STATES_AT_ONCE[mask.device.type]
+        size = max(1, most // (mask.shape[1] * self.encoder.size))
         yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
 
     def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:

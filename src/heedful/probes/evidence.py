@@ -21,7 +21,8 @@ from heedful.models.output import probabilities
 from heedful.progress import Progress, silent
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
 
-_TOKENS_AT_ONCE = 1 << 12  # padded positions of a batch; bounds the memory of a forward pass
+_TOKENS_AT_ONCE = {"cpu": 1 << 12, "cuda": 1 << 17}
+"""Padded positions of a batch; bounds the memory of a forward pass. Cards want large ones."""
 _STATES_KEPT = 1 << 24  # numbers; a split whose states fit is never encoded twice
 
 
@@ -101,7 +102,8 @@ class Evidence:
 
     def batches(self, split: Split) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Of any split, with the places of their examples in it."""
-        for places, batch in split.batches(self.batch_size, _TOKENS_AT_ONCE):
+        most = _TOKENS_AT_ONCE[torch.device(self.device).type]
+        for places, batch in split.batches(self.batch_size, most):
             yield places, batch.to(self.device)
 
     def _forward(self) -> Iterator[Pass]:
