@@ -42,6 +42,7 @@ bench: setup
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.attach
 	$(BIN)/python -m bench.captum
+	$(BIN)/python -m bench.long
 
 # The pictures of the README: docs/{report,browser,live,annotate}.png.
 pictures: setup
