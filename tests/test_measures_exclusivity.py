@@ -91,6 +91,20 @@ def test_more_room_and_more_steps_find_more() -> None:
     assert float(wide.mean()) > float(many.mean())
 
 
+def test_a_search_as_spread_out_begins_at_another_order_of_the_weights() -> None:
+    """Where nothing moves the output, a peak may stand anywhere: the first step must have it
+    elsewhere, and find nearly all there is to find."""
+    model, batch = tiny_model(double=True), layered_batch((6, 9, 15))
+    with torch.no_grad():
+        model.decoder.weight.zero_()
+        for each in model.attention.parameters():
+            each.mul_(40)
+    peaked = model(batch).weights["attention"][:, 0, 0].amax(-1) > 0.99
+    found = exclusivity(model, batch, replace(ENTROPY_MATCHED, steps=1))
+    assert int(peaked.sum()) == 2 and float(found.tvd.max()) == 0
+    assert bool((found.jsd[peaked] > 0.69).all())
+
+
 def test_exclusivity_ignores_batches_and_padding() -> None:
     model, params = Layered(), ExclusivityParams(steps=12)
     whole = exclusivity(model, layered_batch(LENGTHS), params).jsd

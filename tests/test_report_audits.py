@@ -11,7 +11,7 @@ import pytest
 from heedful.auditing.result import TABLES, Audit
 from heedful.errors import HeedfulError
 from heedful.report.audit_evidence import evidence_of
-from heedful.report.audits import audit_of_folder, audit_of_run, is_audit_folder
+from heedful.report.audits import audit_of_folder, audit_of_run, names_folder
 from heedful.report.build import build_report, gather_case
 from heedful.report.verdict_grid import verdict_grid
 from heedful.store import Run, Store
@@ -46,7 +46,7 @@ def stored(store: Store, parts: dict[str, Any], name: str, facts: dict[str, Any]
 
 def test_a_folder_makes_the_page_it_came_with(folder: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    assert is_audit_folder(str(folder)) and not is_audit_folder("study-12ab")
+    assert names_folder(str(folder)) and not names_folder("study-12ab")
     files = build_report(store, [], tmp_path / "page.html", [folder])
     assert files.page == tmp_path / "page.html" and not files.tables
     text = parse(files.page.read_text(encoding="utf8")).text

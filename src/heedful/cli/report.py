@@ -30,12 +30,12 @@ def report(
 ) -> None:
     """Write one page for all runs; into a folder also figures (SVG) and tables (CSV, LaTeX, JSON).
     Needs no torch."""
-    from heedful.report.audits import is_audit_folder
+    from heedful.report.audits import names_folder
     from heedful.report.build import build_report
 
-    folders = [Path(each) for each in runs if is_audit_folder(each)]
+    folders = [Path(each) for each in runs if names_folder(each)]
     place = open_store(store)
-    found = [place.resolve(key) for key in runs if not is_audit_folder(key)]
+    found = [place.resolve(key) for key in runs if not names_folder(key)]
     files = build_report(place, found, out, folders, examples)
     if as_json:
         written = [str(path) for path in (files.page, *files.figures, *files.tables)]

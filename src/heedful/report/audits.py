@@ -25,7 +25,7 @@ NEEDED = {
 }
 
 
-def is_audit_folder(named: str) -> bool:
+def names_folder(named: str) -> bool:
     """A key of a run has no slash; what has one, or is a folder here, is meant as a folder."""
     path = Path(named)
     return bool(named) and (path.is_dir() or len(path.parts) > 1)

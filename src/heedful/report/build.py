@@ -85,12 +85,13 @@ def gather_case(store: Store, runs: Sequence[Run], folders: Sequence[Path] = ())
     evidence = gather(store, others)
     frames = {paper: published_beside_measured(evidence, paper) for paper in papers_of(evidence)}
     content = Content(
+        evidence,
         lines_by_paper(evidence),
         {paper: readable(frame, paper, evidence) for paper, frame in frames.items()},
         [FIGURES[name].make(evidence) for name in chosen_figures(evidence)],
         frames,
     )
-    return Case(audits, evidence, content)
+    return Case(audits, content)
 
 
 def _once(audits: Sequence[AuditEvidence]) -> list[AuditEvidence]:
@@ -103,14 +104,15 @@ def _once(audits: Sequence[AuditEvidence]) -> list[AuditEvidence]:
 
 def _write_beside(case: Case, folder: Path) -> None:
     """Figures and tables, for whoever wants files."""
-    if case.study is not None and case.content is not None:
-        _write_study(case.study, case.content, folder)
+    if case.study is not None:
+        _write_study(case.study, folder)
     for number, audit in enumerate(case.audits):
         suffix = f"_{number + 1}" if len(case.audits) > 1 else ""
         _put(folder / "tables" / f"audit{suffix}.csv", to_csv(audit.rows))
 
 
-def _write_study(evidence: Evidence, content: Content, folder: Path) -> None:
+def _write_study(content: Content, folder: Path) -> None:
+    evidence = content.evidence
     for paper, frame in content.frames.items():
         prefix = f"{paper}_" if len(content.frames) > 1 else ""
         _tables(frame, content.tables[paper], paper, folder / "tables", prefix)
@@ -124,7 +126,7 @@ def _write_study(evidence: Evidence, content: Content, folder: Path) -> None:
 
 def _files(out: Path, alone: bool, case: Case) -> ReportFiles:
     verdicts = [str(each.verdict["headline"]) for each in case.audits]
-    lines = [*verdicts, *(case.content.lines if case.content else ())]
+    lines = [*verdicts, *(case.study.lines if case.study else ())]
     if alone:
         return ReportFiles(out.parent, out, (), (), tuple(lines))
     figures, tables = (tuple(sorted((out / part).iterdir())) for part in ("figures", "tables"))

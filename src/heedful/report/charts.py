@@ -24,7 +24,7 @@ NOTICE = (
 )
 
 
-class Sheet(Protocol):
+class Holder(Protocol):
     """Where a page's data go."""
 
     def put(self, name: str, value: Any) -> None: ...
@@ -56,7 +56,7 @@ class Charts:
         markup = need("markupsafe").Markup
         return Drawn(panel.title, name, markup(inline(spec, name, panel.says)))
 
-    def finish(self, sheet: Sheet) -> None:
+    def finish(self, sheet: Holder) -> None:
         """Give the page what its script needs; nothing where nothing was drawn."""
         if self._specs:
             script = vega()

@@ -15,7 +15,6 @@ from heedful.report.audit_evidence import AuditEvidence, evidence_of
 from heedful.report.audit_numbers import clipped
 from heedful.report.audit_properties import badge
 from heedful.report.charts import Charts
-from heedful.report.evidence import Evidence
 from heedful.report.examples import audit_cells, put_examples, study_cells
 from heedful.report.extra import need
 from heedful.report.sheet import Sheet
@@ -49,8 +48,7 @@ class Case:
     """What a page speaks about: audits, and what studies and probes found."""
 
     audits: Sequence[AuditEvidence] = ()
-    study: Evidence | None = None
-    content: Content | None = None
+    study: Content | None = None
 
 
 def audit_page(parts: Mapping[str, Any], most: int = MOST) -> str:
@@ -62,9 +60,7 @@ def page(case: Case, most: int = MOST) -> str:
     """The HTML, with at most so many texts to look through."""
     sheet, charts = Sheet(), Charts()
     audits = [audit_chapter(each, charts, f"audit{i}") for i, each in enumerate(case.audits)]
-    study = None
-    if case.study is not None and case.content is not None:
-        study = study_chapter(case.study, case.content, charts)
+    study = study_chapter(case.study, charts) if case.study else None
     examples = most > 0 and put_examples(sheet, _cells(case), most)
     charts.finish(sheet)
     if len(audits) > 1:
@@ -73,7 +69,7 @@ def page(case: Case, most: int = MOST) -> str:
         "page.html",
         kicker="Heedful audit" if audits and not study else "Heedful report",
         title=_title(case),
-        scope=scope(case.study) if case.study else "",
+        scope=scope(case.study.evidence) if case.study else "",
         grid=_markup(verdict_grid(case.audits)) if len(audits) > 1 else None,
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
@@ -86,13 +82,13 @@ def _title(case: Case) -> str:
     names = list(dict.fromkeys(clipped(each.facts.get("model", "a model")) for each in case.audits))
     if len(case.audits) == 1:
         return f"{names[0]}: {badge(case.audits[0].verdict['decision'])['words']}"
-    papers = case.study.papers or ["runs"] if case.study else []
+    papers = case.study.evidence.papers or ["runs"] if case.study else []
     return ", ".join([*names, *papers])
 
 
 def _cells(case: Case) -> list[Any]:
     found = [cell for i, each in enumerate(case.audits) for cell in audit_cells(each, i)]
-    return [*found, *(study_cells(case.study) if case.study else [])]
+    return [*found, *(study_cells(case.study.evidence) if case.study else [])]
 
 
 def _contents(chapters: Sequence[Mapping[str, str]], examples: bool) -> list[tuple[str, str]]:

@@ -25,8 +25,10 @@ PARTS = ("lines", "evidence", "print")
 
 @dataclass(frozen=True)
 class Content:
-    """What is shown, ready made: a chapter only lays out. Lines and tables are by paper."""
+    """What studies and probes found, ready made: a chapter only lays out. Lines and tables are
+    by paper."""
 
+    evidence: Evidence
     summary: dict[str, list[str]]
     tables: dict[str, list[Readable]]
     figures: list[Figure]
@@ -38,9 +40,9 @@ class Content:
         return [line for lines in self.summary.values() for line in lines]
 
 
-def study_chapter(evidence: Evidence, content: Content, charts: Charts) -> dict[str, str]:
+def study_chapter(content: Content, charts: Charts) -> dict[str, str]:
     """The HTML of the lines on top, the tables and figures, and the small print."""
-    markup = need("markupsafe").Markup
+    evidence, markup = content.evidence, need("markupsafe").Markup
     given = {
         "summary": content.summary,
         "limits": limits(evidence),
