@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "Python's venv module is missing: install it (Debian: apt-get install python3-venv)."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[text,hf,explain,report,dev]'
+		--editable '.[text,hf,explain,report,scale,dev]'
 	@sh tools/chromium.sh install
 	@$(BIN)/heedful doctor
 	@touch $(STAMP)
@@ -32,17 +32,17 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# worksteal: neighbours stay on one worker, so that what a file's tests share is made once.
 test: lint
-	env -u HEEDFUL_DATA $(BIN)/pytest -q -n auto -m "not slow"
+	env -u HEEDFUL_DATA $(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
 test-all: lint
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --dist worksteal
 
+# Without inseq its parts are skipped, and docs/benchmarks.md says so.
 bench: setup
+	-$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt inseq==0.7.1
 	$(BIN)/python -m bench
-	$(BIN)/python -m bench.attach
-	$(BIN)/python -m bench.captum
-	$(BIN)/python -m bench.long
 
 # The pictures of the README: docs/{report,browser,live,annotate}.png.
 pictures: setup

@@ -1,132 +1,99 @@
-"""`python -m bench`: time and memory of the papers' procedures and of Heedful's, in one run."""
+"""`python -m bench`: what others' procedures cost and what Heedful's do, in one run.
+
+Results are kept part by part in FOLDER/<device>.json; a run that was stopped goes on. At the end
+the page is written from all that is kept there.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from bench.agreement import agreement
-from bench.data import FULL, QUICK, Data, Plan, generate, trained
-from bench.ours import PARTS
-from bench.reach import Reach, reach
-from bench.table import (
-    COLUMNS,
-    NOTES,
-    REACH,
-    Row,
-    aligned,
-    as_json,
-    machine,
-    reach_cells,
-    row_cells,
-)
-from bench.trial import Trial
-from heedful.runner.machine import machine as set_up
-
-ENCODERS = ("cnn", "average")
-CHOICES = (*dict.fromkeys(part.split(" ")[0] for part in PARTS), "encoders", "reach")
+from bench.kept import Kept, begin, write
+from bench.machine import facts
+from bench.page import MEASURED, PAGE, write_page
+from bench.parts import PARTS, SECTIONS, chosen
+from bench.setting import say
+from heedful.errors import HeedfulError
+from heedful.runner.machine import machine
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    threads = options.threads or (1 if options.quick else None)  # a smoke run has company
-    set_up(options.device, threads)  # full precision, as Heedful runs
-    plan = QUICK if options.quick else FULL
-    wanted = options.only or list(CHOICES)
-    facts: dict[str, Any] = {"machine": machine(options.device), "quick": options.quick}
-    data = generate(plan)
-    facts["texts"] = {size.name: _describe(data, size.name) for size in plan.sizes}
-    _say("training a BiLSTM on generated texts …")
-    model, score = trained(data, "bilstm", plan.epochs, options.device)
-    facts["dev_roc_auc"] = score
-    rows: list[Row] = []
-    differences: dict[str, dict[str, float]] = {}
-    for size in plan.sizes:
-        trial = Trial(model, data.split(size.name), plan, size)
-        found = differences.setdefault(size.name, {})
-        for part in (part for part in PARTS if part.split(" ")[0] in wanted):
-            _say(f"{size.name}: {part} …")
-            rows.append(_tell(trial.row(part)))
-            found |= agreement(trial, part)
-    if "encoders" in wanted:
-        rows += _other_encoders(data, plan, differences, options.device)
-    reaches = _reaches(model, data, plan) if "reach" in wanted else []
-    facts["agreement"] = differences
-    facts["machine"]["load after"] = machine(options.device).get("load")
-    report = as_json(facts, rows, reaches)
-    print(json.dumps(report, indent=2) if options.json else _text(report, rows, reaches))
+    try:
+        machine(options.device, options.threads)
+        if options.out or not options.quick:
+            folder = Path(options.out) if options.out else MEASURED
+            return _measure(options, folder, folder / PAGE.name if options.out else PAGE)
+        with tempfile.TemporaryDirectory() as nowhere:  # a smoke run leaves nothing behind
+            page = Path(nowhere) / PAGE.name
+            code = _measure(options, Path(nowhere), page)
+            print(page.read_text(encoding="utf-8"))
+            return code
+    except HeedfulError as error:
+        say(f"error: {error}")
+        return 2
+
+
+def _measure(options: argparse.Namespace, folder: Path, page: Path) -> int:
+    """1 where a part failed: whoever called must see it."""
+    wanted, path = chosen(options.only), folder / f"{options.device}.json"
+    new = Kept(options.device, facts(options.device, options.threads), options.quick, wanted)
+    kept = begin(path, new, options.only)
+    todo = wanted if options.only else kept.left
+    failed = False
+    for group in [todo] if options.quick else _alone(todo):
+        for name, found in _run(group, options):
+            failed |= "failed" in found
+            kept = kept.with_part(name, found)
+            write(path, kept)
+    write_page(folder, page)
+    say(f"{page} is written from {path}")
+    return int(failed)
+
+
+def _alone(names: list[str]) -> list[list[str]]:
+    """Each in a process of its own, but for those that cannot run here anyway."""
+    missing = [name for name in names if PARTS[name].missing]
+    return [*([missing] if missing else []), *([name] for name in names if name not in missing)]
+
+
+def _run(names: list[str], options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Parts in a process of their own. One that ends it (no memory left) has failed."""
+    with subprocess.Popen(_command(names, options), stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        missing = list(names)
+        for line in child.stdout:
+            found = json.loads(line)
+            name = found.pop("part")
+            missing.remove(name)
+            yield name, found
+    for name in missing:
+        yield name, {"rows": [], "failed": f"the process ended with code {child.returncode}"}
+
+
+def _command(names: list[str], options: argparse.Namespace) -> list[str]:
+    command = [sys.executable, "-m", "bench.child", *names, "--device", options.device]
+    command += ["--quick"] if options.quick else []
+    return command + (["--threads", str(options.threads)] if options.threads else [])
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    names = [*SECTIONS, *(name for name in PARTS if name not in SECTIONS)]
+    parser.add_argument("--only", nargs="+", metavar="PART", choices=names, help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
-    parser.add_argument("--json", action="store_true", help="JSON on standard output")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--threads", type=int, help="torch's threads on the CPU")
-    parser.add_argument("--only", action="append", choices=CHOICES, help="a part; repeatable")
+    parser.add_argument("--out", help="a folder for results and page, not those of the repository")
     return parser.parse_args(arguments)
 
 
-def _other_encoders(
-    data: Data, plan: Plan, differences: dict[str, dict[str, float]], device: str
-) -> list[Row]:
-    """Leave-one-out again, where a deletion touches less than the whole text."""
-    rows = []
-    for encoder in ENCODERS:
-        model, _ = trained(data, encoder, 1, device)
-        for size in plan.sizes:
-            _say(f"{size.name}: leave_one_out, {encoder} …")
-            trial = Trial(model, data.split(size.name), plan, size)
-            label = f"leave_one_out ({encoder})"
-            rows.append(_tell(trial.row("leave_one_out", label=label)))
-            for name, value in agreement(trial, "leave_one_out").items():
-                differences[size.name][f"{encoder}, {name}"] = value
-    return rows
-
-
-def _reaches(model: Any, data: Data, plan: Plan) -> list[Reach]:
-    found = []
-    for size in plan.sizes:
-        for steps in plan.reach_steps:
-            _say(f"{size.name}: search of {steps} steps …")
-            found.append(reach(model, data.split(size.name), size.name, steps, plan.repeats))
-    return found
-
-
-def _describe(data: Data, name: str) -> dict[str, float]:
-    lengths = data.split(name).lengths
-    return {"texts": len(lengths), "mean_tokens": round(float(lengths.mean()), 1)}
-
-
-def _text(report: dict[str, Any], rows: Sequence[Row], reaches: Sequence[Reach]) -> str:
-    facts = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
-    sizes = "; ".join(
-        f"{name}: {fact['texts']} texts, {fact['mean_tokens']} tokens on average"
-        for name, fact in report["texts"].items()
-    )
-    model = f"BiLSTM 2×128, additive, embedding 300, dev ROC-AUC {report['dev_roc_auc']:.3f}"
-    parts = [facts, sizes, model, "", aligned(COLUMNS, map(row_cells, rows))]
-    if reaches:
-        parts += ["", aligned(REACH, map(reach_cells, reaches))]
-    for size, found in report["agreement"].items():
-        parts += ["", f"agreement, {size}"] if found else []
-        parts += [f"  {name}: {value:.3g}" for name, value in found.items()]
-    return "\n".join([*parts, "", *NOTES])
-
-
-def _tell(row: Row) -> Row:
-    """As soon as it is known: a bench that is stopped has still said something."""
-    seconds = f"{row.reference_seconds:.3f} s, ours {row.ours_seconds:.3f} s"
-    _say(f"  {row.ratio:.1f}×: reference {seconds}")
-    return row
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,87 +1,72 @@
 """What it costs to have a Hugging Face model attached, beside the model with eager attention.
 
-Both keep the attention weights of every layer (`output_attentions` there, a trace here). On a
-GPU peaks are the allocator's; elsewhere they are the process's.
+Both keep the attention weights of every layer (`output_attentions` there, a trace here).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from bench.memory import measure
+from bench.memory import Measured, measure
+from bench.row import Cost, Row
+from bench.setting import Setting
 from heedful.edits.uniform import uniform
 from heedful.models.hf.attach import attach
 from heedful.types import Batch, Edit, SiteCall, Text
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Best time and peak memory of one way to run a batch, and both over eager's."""
-
-    name: str
-    seconds: float
-    peak_mb: float | None
-    time_ratio: float
-    memory_ratio: float | None
+class Size:
+    texts: int
+    length: int
+    layers: int
+    width: int
 
 
-def attach_cost(
-    texts: int = 32, length: int = 256, layers: int = 6, repeats: int = 3, device: str = "cpu"
-) -> list[Cost]:
+FULL, QUICK = Size(32, 256, 6, 768), Size(4, 16, 2, 48)
+
+
+def rows(setting: Setting) -> Iterator[Row]:
     """Texts of unlike length through a random BERT: eager, attached, and under edits."""
-    module = _bert(layers, length).to(device)
-    batch = _batch(texts, length).to(device)
+    size = QUICK if setting.quick else FULL
+    module = _bert(size).to(setting.device)
+    batch = _batch(size.texts, size.length).to(setting.device)
     with torch.no_grad(), attach(module, {"unk": 1}) as model:
-        edits: dict[str, Callable[[], Edit]] = {"identity": lambda: _same, "uniform": uniform}
-        work: dict[str, Callable[[], Any]] = {"attached": lambda: model(batch)}
+        edits: dict[str, Callable[[], Edit]] = {"identity edit": lambda: _same, "uniform": uniform}
+        work: dict[str, Callable[[], Any]] = {"no edit": lambda: model(batch)}
         for name, edit in edits.items():
             everywhere = {site.name: edit() for site in model.sites}
             work[name] = lambda everywhere=everywhere: model(batch, everywhere)
-        ours = {name: _measured(each, repeats, device) for name, each in work.items()}
+        ours = {name: _measured(each, setting) for name, each in work.items()}
     module.set_attn_implementation("eager")
     with torch.no_grad():
-        eager = _measured(lambda: module(**_arguments(batch)), repeats, device)
-    return [_cost(name, each, eager) for name, each in {"eager": eager, **ours}.items()]
+        eager = Cost.of(_measured(lambda: module(**_arguments(batch)), setting))
+    bert = f"BERT of {size.layers} layers of {size.width}"
+    what = f"{size.texts} texts of up to {size.length} tokens, {bert}"
+    for name, each in ours.items():
+        yield Row("attach", name, what, "eager", eager, Cost.of(each))
 
 
-def _cost(name: str, ours: tuple[float, float | None], eager: tuple[float, float | None]) -> Cost:
-    memory = ours[1] / eager[1] if ours[1] and eager[1] else None
-    return Cost(name, *ours, ours[0] / eager[0], memory)
-
-
-def _measured(work: Callable[[], Any], repeats: int, device: str) -> tuple[float, float | None]:
+def _measured(work: Callable[[], Any], setting: Setting) -> Measured:
     work()
-    if not device.startswith("cuda"):
-        measured = measure(work, repeats)
-        return measured.seconds, measured.peak_mb
-    torch.cuda.synchronize()
-    before = torch.cuda.memory_allocated()
-    torch.cuda.reset_peak_memory_stats()
-    times = [_timed(work) for _ in range(repeats)]
-    return min(times), (torch.cuda.max_memory_allocated() - before) / 2**20
-
-
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    torch.cuda.synchronize()
-    return time.perf_counter() - started
+    return measure(work, setting.repeats)
 
 
 def _same(call: SiteCall) -> torch.Tensor:
     return call.weights
 
 
-def _bert(layers: int, length: int) -> Any:
+def _bert(size: Size) -> Any:
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(0)
-    config = BertConfig(num_hidden_layers=layers, max_position_embeddings=max(512, length))
+    config = BertConfig(
+        hidden_size=size.width, intermediate_size=4 * size.width, num_hidden_layers=size.layers
+    )
     return BertForSequenceClassification(config).eval()
 
 
@@ -102,8 +87,3 @@ def _arguments(batch: Batch) -> dict[str, Any]:
         "attention_mask": text.mask.long(),
         "output_attentions": True,
     }
-
-
-if __name__ == "__main__":
-    for cost in attach_cost(device="cuda" if torch.cuda.is_available() else "cpu"):
-        print(cost)

@@ -26,7 +26,8 @@ class Size:
     repeats: int
 
 
-FULL, QUICK = Size(200, 40, 16, 5), Size(12, 20, 4, 1)
+FULL, QUICK = Size(96, 40, 16, 3), Size(8, 12, 4, 1)
+FEW, QUICK_FEW = Size(16, 40, 16, 3), Size(4, 10, 4, 1)  # for what asks hundreds of times a text
 
 
 def classifier(quick: bool) -> tuple[Any, str]:
@@ -46,7 +47,7 @@ def classifier(quick: bool) -> tuple[Any, str]:
     model = transformers.BertForSequenceClassification(config)
     with torch.no_grad():
         model.classifier.weight.normal_(0, 0.1)  # an output that words move, and do not saturate
-    return model.eval(), f"random BERT, {layers} layers of {width}"
+    return model.eval(), f"BERT of {layers} layers of {width}"
 
 
 def plain(model: Any) -> Any:

@@ -57,13 +57,13 @@ FULL = Plan(
     reach_steps=(500, 2000),
 )
 QUICK = Plan(
-    (Size("sst", 40, 8, 20, 1), Size("imdb", 2, 40, 60, 1)),
-    train_short=64,
-    train_long=8,
+    (Size("sst", 10, 8, 12, 1), Size("imdb", 2, 20, 30, 1)),
+    train_short=32,
+    train_long=4,
     epochs=1,
     repeats=1,
-    adversary_steps=10,
-    reach_steps=(10, 20),
+    adversary_steps=5,
+    reach_steps=(5, 10),
 )
 
 

@@ -42,14 +42,20 @@ def measure(
     while len(times) < (repeats if sum(times) < enough else min(2, repeats)):
         gc.collect()
         memory = _Memory() if not times else None
+        _settle()
         started = time.perf_counter()
         value = work()
-        if torch.cuda.is_initialized():
-            torch.cuda.synchronize()
+        _settle()
         times.append(time.perf_counter() - started)
         if memory is not None:
             peak, held = memory.beyond()
     return Measured(min(times) * scale, peak, held, len(times), value, scale)
+
+
+def _settle() -> None:
+    """A card works on after a call has returned."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
 
 
 class _Memory:
@@ -58,7 +64,7 @@ class _Memory:
 
     def __init__(self) -> None:
         if torch.cuda.is_initialized():
-            torch.cuda.synchronize()
+            _settle()
             torch.cuda.reset_peak_memory_stats()
             self.before: float | None = torch.cuda.memory_allocated() / 1024
         else:

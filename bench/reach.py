@@ -6,13 +6,18 @@ search ends in a local optimum never arrives, so the share that does is part of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from bench.data import FULL, QUICK, generate, trained
 from bench.memory import measure
 from bench.ours import evidence_of
+from bench.papers import describe
+from bench.row import Cost, Row, joined
+from bench.setting import Setting
 from heedful.corpora.split import Split
 from heedful.models.one_sequence import SITE, OneSequence
 from heedful.probes.evidence import Pass
@@ -26,34 +31,33 @@ EPSILON = 0.01
 CLOSE = 0.99
 
 
-@dataclass(frozen=True)
-class Reach:
-    """`seconds` is the search over all texts, `seconds_reached` over those that arrive, and
-    `exact_seconds` the exact solver over all texts; all without the forward passes."""
-
-    size: str
-    steps: int
-    texts: int
-    share: float
-    seconds: float
-    seconds_reached: float | None
-    exact_seconds: float
+def rows(setting: Setting) -> Iterator[Row]:
+    plan = QUICK if setting.quick else FULL
+    data = generate(plan)
+    model, _ = trained(data, "bilstm", plan.epochs, setting.device)
+    for size in plan.sizes:
+        for steps in plan.reach_steps:
+            found = _reach(model, data.split(size.name), steps, plan.repeats)
+            yield replace(found, size=describe(data, size.name))
 
 
-def reach(model: OneSequence, data: Split, size: str, steps: int, repeats: int) -> Reach:
+def _reach(model: OneSequence, data: Split, steps: int, repeats: int) -> Row:
+    """The search over all texts beside the exact solver; both without the forward passes."""
     passes = _passes(model, data)
     solved = measure(lambda: [_exact(each) for each in passes], repeats)
     searched = measure(lambda: _search(passes, solved.value, steps), 1)
-    arrived = {name for name, there in searched.value.items() if there}
-    again = None
+    arrived = [n for n, name in enumerate(data.ids) if searched.value[name]]
+    note = f"{len(arrived) / len(data):.1%} of the texts come within 1%"
     if 0 < len(arrived) < len(data):
-        some = _passes(model, data.subset([i for i, n in enumerate(data.ids) if n in arrived]))
-        goals = [_exact(each) for each in some]
-        again = measure(lambda: _search(some, goals, steps), 1).seconds
-    elif arrived:
-        again = searched.seconds
-    share = len(arrived) / len(data)
-    return Reach(size, steps, len(data), share, searched.seconds, again, solved.seconds)
+        seconds = _again(_passes(model, data.subset(arrived)), steps)
+        note = joined(note, f"the search over those alone takes {seconds:.2f} s")
+    costs = Cost.of(searched), Cost.of(solved)
+    return Row("reach", f"{steps:,} steps", "", "search", *costs, note)
+
+
+def _again(passes: list[Pass], steps: int) -> float:
+    goals = [_exact(each) for each in passes]
+    return measure(lambda: _search(passes, goals, steps), 1).seconds
 
 
 def _passes(model: OneSequence, data: Split) -> list[Pass]:

@@ -11,16 +11,17 @@ from bench.memory import Measured, measure
 from bench.ours import work
 from bench.packed import packed
 from bench.reference_adversary import adversary
-from bench.reference_forward import Kept, by_example, forward, spread
+from bench.reference_forward import BATCH, Kept, by_example, forward, spread
 from bench.reference_gradient import gradient
 from bench.reference_kendall import kendall
 from bench.reference_leave_one_out import leave_one_out
 from bench.reference_permutation import permutation
-from bench.table import Row
+from bench.row import Cost, Row
 from heedful.corpora.split import Split
 from heedful.models.one_sequence import OneSequence
 
 WARM = 8  # texts of the untimed run before each measurement
+ENOUGH = 15.0  # seconds, after which two runs must do
 Work = Callable[[], Any]
 
 BATTERY = ("forward", "gradient", "leave_one_out", "permutation", "kendall", "adversary")
@@ -48,18 +49,17 @@ class Trial:
         self.papers = packed(model)
         self._done: dict[tuple[str, str], Measured] = {}
 
-    def row(self, part: str, label: str = "") -> Row:
+    def row(self, part: str, size: str) -> Row:
         """Reference beside ours."""
         pieces = {name: self.reference(name) for name in REFERENCES[part]}
-        ours = self.ours(part)
         scale = max(piece.scale for piece in pieces.values())
         return Row(
-            label or part,
-            self.size.name,
-            sum(piece.seconds for piece in pieces.values()),
-            ours.seconds,
-            _together(pieces),
-            ours.peak_mb,
+            "papers",
+            part,
+            size,
+            f"papers, batches of {BATCH}",
+            Cost(sum(piece.seconds for piece in pieces.values()), _together(pieces)),
+            Cost.of(self.ours(part)),
             f"adversary timed on 1/{scale:.3g} of the batches" if scale > 1 else "",
         )
 
@@ -85,7 +85,7 @@ class Trial:
     ) -> Measured:
         if key not in self._done:
             make(self.data.subset(range(min(WARM, len(self.data)))))()
-            self._done[key] = measure(make(self.data), self.plan.repeats, scale)
+            self._done[key] = measure(make(self.data), self.plan.repeats, scale, ENOUGH)
         return self._done[key]
 
     def _kept(self, data: Split) -> list[Kept]:

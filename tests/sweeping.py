@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from heedful.corpora.defaults import default_spec
 from heedful.runner.engines.board import Event, Failure
@@ -18,6 +21,8 @@ from heedful.store import Store
 from heedful.studies.jain2019 import STUDY
 
 HERE = Machine(threads=1)
+# Not importorskip: who imports Ray first decides where it listens.
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="pip install 'heedful[scale]'")
 SIZE = {"n_train": 60, "n_dev": 20, "n_test": 12}
 PROBES = (ProbeSpec("reachability"), ProbeSpec("permutation"))
 MODELS = tuple(ModelSpec(encoder, "additive", hidden=8) for encoder in ("average", "lstm", "cnn"))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from heedful.auditing.audit import _rows
 from heedful.auditing.compare import compare, to_markdown
+from heedful.auditing.gathered import Gathered
 from heedful.auditing.measure import Part
+from heedful.auditing.parts import write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
 from heedful.errors import HeedfulError
+from heedful.store import Frames
 from heedful.verdict.verdict import judge
 
 TEXTS = 24
@@ -40,13 +44,13 @@ def audit(seed: int, shift: float = 0.0) -> Audit:
     ]
     maps = [0.3 * random.dirichlet(np.ones(4)) for _ in ids]  # the rest is on special tokens
     table = pd.concat(rows, ignore_index=True)
-    return Audit(
+    return Audit.of(
         judge(table),
-        table,
-        pd.DataFrame({"example": ids, "explanation": "attention", "scores": maps}),
-        pd.DataFrame(columns=["explanation", "milliseconds_per_text", "passes_per_text"]),
-        pd.DataFrame({"example": ids}),
         {"model": "made up", "classes": ["no", "yes"]},
+        rows=table,
+        maps=pd.DataFrame({"example": ids, "explanation": "attention", "scores": maps}),
+        costs=pd.DataFrame(columns=["explanation", "milliseconds_per_text", "passes_per_text"]),
+        documents=pd.DataFrame({"example": ids}),
     )
 
 
@@ -101,11 +105,11 @@ def test_other_texts_are_refused() -> None:
     other = audit(1)
     rows = other.rows[other.rows["example"] != "text-3"]
     with pytest.raises(HeedfulError, match="same data"):
-        over_seeds([audit(0), Audit(other.verdict, rows, *_rest(other))])
+        over_seeds([audit(0), _with_rows(other, rows)])
 
 
-def _rest(each: Audit) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, str]]:
-    return each.maps, each.costs, each.documents, {}
+def _with_rows(each: Audit, rows: pd.DataFrame) -> Audit:
+    return Audit(each.verdict, {**each.tables, "rows": Frames.of(rows)}, {})
 
 
 def test_comparing_gives_means_over_clusters_with_intervals() -> None:
@@ -131,21 +135,25 @@ def test_a_measure_that_is_not_there_lists_those_that_are() -> None:
         compare({"one": audit(0)}, "comprehensiveness", "unk")
 
 
-def test_an_explanation_is_measured_on_all_texts_or_on_none() -> None:
+def test_an_explanation_is_measured_on_all_texts_or_on_none(tmp_path: Path) -> None:
     whole = audit(0)
     half = whole.rows["example"] < "text-2"
     parts = [
         Part(whole.rows[half], whole.maps, {}, {}),
         Part(whole.rows[~half], whole.maps, {}, {"random": "failed on one text."}),
     ]
-    assert set(_rows(parts)["explanation"]) == {"attention", "search"}
-    assert set(_rows(parts[:1])["explanation"]) == {"attention", "random", "search"}
+    found, seen = Gathered(tmp_path), []
+    for number, part in enumerate(parts):
+        write_part(tmp_path, f"part-{number}", part)
+        found.add(f"part-{number}", part, int(part.rows["example"].nunique()))
+        seen.append(set(found.tables()["rows"].whole["explanation"]))
+    assert seen == [{"attention", "random", "search"}, {"attention", "search"}]
 
 
 def test_lower_is_better_for_some_measures() -> None:
     one = audit(0)
     rows = one.rows.assign(measure="sufficiency")
-    table = compare({"one": Audit(one.verdict, rows, *_rest(one))}, "sufficiency", "delete")
+    table = compare({"one": _with_rows(one, rows)}, "sufficiency", "delete")
     assert list(table["explanation"]) == ["random", "attention", "search"]
     assert to_markdown(table).splitlines()[2].startswith("| random |")
 
@@ -157,7 +165,7 @@ def test_a_decision_that_never_flips_counts_as_all_words() -> None:
     shares.loc[never, "value"] = np.nan
     censored = shares.assign(measure="flip_censored", value=never.astype(float))
     rows = pd.concat([shares, censored], ignore_index=True)
-    table = compare({"one": Audit(one.verdict, rows, *_rest(one))}, "flip_share", "delete")
+    table = compare({"one": _with_rows(one, rows)}, "flip_share", "delete")
     assert table["n"].tolist() == [TEXTS] * 3
     assert table["mean"].tolist() == pytest.approx([(0.5 * (TEXTS - 1) + 1) / TEXTS] * 3)
 

@@ -10,7 +10,7 @@ import torch
 from heedful.models import ENCODERS
 from heedful.models.build import build
 from heedful.models.encoders.bigru import Gru
-from heedful.models.encoders.convolution import Convolutions
+from heedful.models.encoders.convolution import ConvolutionLayer, Convolutions
 from heedful.models.encoders.none import PassThrough
 from heedful.specs import ModelSpec
 
@@ -61,3 +61,17 @@ def test_no_encoder_hands_on_embeddings_and_keeps_padding_out() -> None:
     x = torch.arange(12.0).reshape(1, 4, 3)
     states = PassThrough(3, 1, "code", None)(x, torch.tensor([3])).states
     assert torch.equal(states[:, :3], x[:, :3]) and not states[:, 3].any()
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 9])
+def test_convolutions_by_products_are_convolutions(length: int) -> None:
+    """What a card is given, gradients too; in float64 the order of sums is no difference."""
+    layer = ConvolutionLayer(5, 12, (1, 3, 5, 7)).double()
+    found = []
+    for way in (layer, layer.by_products):
+        x = torch.randn(3, length, 5, generator=torch.manual_seed(0), dtype=torch.float64)
+        states = way(x.requires_grad_())
+        grads = torch.autograd.grad((states**2).sum(), [x, *layer.parameters()])
+        found.append((states, *grads))
+    for expected, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, expected)

@@ -22,8 +22,7 @@ def check(model: OneSequence, batch: Batch, tolerance: float) -> None:
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize(("layers", "double"), [(1, True), (2, True), (3, True), (2, False)])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("encoder", "attention"), FAMILIES)
 def test_equals_deletion(

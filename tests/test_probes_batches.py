@@ -45,8 +45,7 @@ def test_in_double_precision_every_number_is_the_same(
     np.testing.assert_allclose(one, many, atol=1e-9, rtol=0)
 
 
-@pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("encoder", "classes"), [("bilstm", 2), ("cnn", 3)])
 @pytest.mark.parametrize("name", FITTING)
 def test_in_single_precision_only_ties_may_break(name: str, classes: int, encoder: str) -> None:
     one, many = (run(name, False, classes, size, encoder) for size in (1, 64))

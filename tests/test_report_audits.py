@@ -30,7 +30,7 @@ def parts() -> dict[str, Any]:
 def folder(parts: dict[str, Any], tmp_path: Path) -> Path:
     verdict = Verdict.from_json(json.dumps(parts["verdict"]))
     tables = {name: parts.get(name, parts["rows"].iloc[:0]) for name in TABLES}
-    return Audit(verdict, **tables, facts={**parts["facts"], "key": "audit-1"}).save(
+    return Audit.of(verdict, {**parts["facts"], "key": "audit-1"}, **tables).save(
         tmp_path / "audit"
     )
 

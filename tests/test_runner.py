@@ -21,12 +21,20 @@ from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY
 
 SIZE = {"n_train": 120, "n_dev": 40, "n_test": 16}
-OPTIONS = ["--corpora", "planted", "--encoders", "bilstm,average", "--seeds", "2"]
+OPTIONS = ["--corpora", "planted", "--encoders", "bilstm,average", "--attention", "additive"]
+OPTIONS += ["--probes", "score,correlation,permutation,reachability", "--seeds", "1"]
+QUICK = {"search_steps": 25, "search_candidates": 2, "k": 2}
 
 
 def small_grid() -> Grid:
     models = (ModelSpec("average", "dot", hidden=16), ModelSpec("lstm", "additive", hidden=16))
-    study = replace(STUDY, settings=(replace(STUDY.settings[0], models=models),))
+    usual = STUDY.settings[0]
+    probes = tuple(
+        replace(probe, params=QUICK if probe.name == "adversarial" else {})
+        for probe in usual.probes
+    )
+    setting = replace(usual, models=models, probes=probes, train=replace(usual.train, epochs=3))
+    study = replace(STUDY, settings=(setting,))
     return grid(study, [default_spec("planted", params=SIZE)], seeds=[0])
 
 

@@ -174,11 +174,12 @@ def part() -> Part:
     rows = pd.DataFrame({"example": list(IDS) * 30, "value": np.arange(60) / 7})
     maps = pd.DataFrame({"example": IDS, "scores": [[1.0, 2.0], [3.0]]})
     shown = pd.DataFrame({"example": ["a"], "kind": ["k"], "name": ["n"], "scores": [[0.5]]})
-    return Part(rows, maps, {"lrp": Cost(1.5, 2, 3)}, {"lime": "it is slow"}, shown)
+    documents = pd.DataFrame({"example": IDS, "text": ["x y", "z"], "place": [3, 1]})
+    return Part(rows, maps, {"lrp": Cost(1.5, 2, 3)}, {"lime": "it is slow"}, shown, documents)
 
 
 def same_part(found: Part) -> None:
-    for kind in ("rows", "maps", "shown"):
+    for kind in ("rows", "maps", "shown", "documents"):
         pd.testing.assert_frame_equal(getattr(found, kind), getattr(part(), kind))
     assert (found.costs, found.skipped) == (part().costs, part().skipped)
 
@@ -204,7 +205,8 @@ def part_writing(given: Path) -> Work:
 @cache
 def audit() -> Audit:
     rows, some = rows_of(World(examples=20)), pd.DataFrame({"value": [1.0, 2.0]})
-    return Audit(judge(rows, costs()), some, some, some, some, {"notes": ["a ≠ b"]})
+    tables = dict.fromkeys(("rows", "maps", "costs", "documents"), some)
+    return Audit.of(judge(rows, costs()), {"notes": ["a ≠ b"]}, **tables)
 
 
 def saving(given: Path) -> Work:

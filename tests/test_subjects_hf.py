@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ transformers = pytest.importorskip("transformers")
 
 from heedful.errors import HeedfulError  # noqa: E402
 from heedful.models.output import class_logits  # noqa: E402
-from heedful.subjects import open_subject, predicted  # noqa: E402
+from heedful.subjects import encode, open_subject, predicted  # noqa: E402
 from heedful.types import Model  # noqa: E402
 from heedful.words import word_mask  # noqa: E402
 from tiny_tokenizers import byte_pairs, saved, word_pieces  # noqa: E402
@@ -77,6 +78,30 @@ def test_batches_hold_every_document_once_and_predictions_do_not_depend_on_them(
         assert predicted(subject).tolist() == one
         with pytest.raises(HeedfulError, match="at least 1"):
             next(subject.batches(batch_size=0))
+
+
+def test_texts_are_tokenised_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"text": "good film " * (1 + i * 7 % 40), "other": "x", "label": 0} for i in range(9)]
+    for options in ({}, {"text_b_column": "other"}, {"max_length": 9}):
+        found = []
+        for at_once in (2, 1000):
+            monkeypatch.setattr(encode, "AT_ONCE", at_once)
+            with open_subject(pair(), rows, **options) as subject:
+                whole = subject.encode(range(9)).texts["a"]
+                found.append((whole.tokens.tolist(), whole.words, subject.truncated))
+        assert found[0][0] == found[1][0] and found[0][2] == found[1][2]
+        assert torch.equal(found[0][1], found[1][1])
+
+
+def test_what_all_documents_are_asked_for_follows_them() -> None:
+    with open_subject(pair(), [*ROWS, {"text": "\u200b good", "label": 1}]) as subject:
+        assert subject.lengths.tolist() == [len(row) for row in subject.rows]
+        assert list(subject.ids) == [document.id for document in subject.documents]
+        assert subject.labels.tolist() == [1, 0, 0, 1] == subject.key["labels"]
+        fewer = replace(subject, documents=subject.documents[2:], rows=subject.rows[2:])
+        assert list(fewer.ids) == list(subject.ids)[2:] and fewer.labels.tolist() == [0, 1]
+        assert fewer.lengths.tolist() == subject.lengths.tolist()[2:]
+        assert list(fewer.clusters) == list(fewer.ids) and not fewer.rationales
 
 
 def test_long_texts_are_cut_and_it_is_said() -> None:

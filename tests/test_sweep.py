@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from heedful.errors import HeedfulError
@@ -22,7 +23,7 @@ from heedful.runner.study import run_study
 from heedful.runner.sweep import Engine, list_studies, makespan, run_jobs
 from heedful.specs import ProbeSpec
 from heedful.store import Store
-from sweeping import HERE, MODELS, Watcher, planned, results, small_plan, swept
+from sweeping import HERE, MODELS, Watcher, needs_ray, planned, results, small_plan, swept
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +50,41 @@ def test_two_processes_give_the_same_bytes(sequential: Path, tmp_path: Path) -> 
     assert watch.events == []
 
 
+@needs_ray
 def test_two_ray_workers_give_the_same_bytes_and_one_may_die(
-    sequential: Path, tmp_path: Path
+    sequential: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'heedful[scale]'")
-    watch, store = Watcher(), Store(tmp_path)
+    """Nobody else sees this Ray: it listens on loopback only, and serves no page."""
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # else workers wait for everybody else
+    watch, store, open_to = Watcher(), Store(tmp_path), list[tuple[str, str]]()
 
     def kill_the_first(event: Event) -> None:
         """Its worker, which by then has been given another job."""
         watch(event)
         if event.what == "finished" and len(watch.names("finished")) == 1:
+            open_to.extend(_listening())
             os.kill(int(event.worker.rpartition(":")[2]), signal.SIGKILL)
 
     jobs = planned(small_plan(), store)
     assert run_jobs(jobs, store, HERE, Engine("ray", Crew(2)), kill_the_first) == []
     assert sorted(watch.names("finished")) == sorted(job.name for job in jobs if not job.done)
     assert results(tmp_path) == results(sequential)
+    assert {host.removeprefix("::ffff:") for host, _ in open_to} == {"127.0.0.1"}
+    programs = " ".join(name for _, name in open_to)
+    assert "gcs_server" in programs and "raylet" in programs and "dashboard.py" not in programs
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def _listening() -> list[tuple[str, str]]:
+    """Hosts and programs of every socket that this process and its children listen on."""
+    every = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return [
+        (socket.laddr.ip, " ".join(process.cmdline()))
+        for process in every
+        if process.status() != psutil.STATUS_ZOMBIE
+        for socket in process.net_connections("inet")
+        if socket.status == psutil.CONN_LISTEN
+    ]
 
 
 def test_shards_together_are_the_whole(sequential: Path, tmp_path: Path) -> None:

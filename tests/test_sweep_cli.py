@@ -17,7 +17,7 @@ from heedful.cli.main import main
 from heedful.runner.engines.board import Event
 from heedful.runner.jobs import Job
 from heedful.store import Store
-from sweeping import results
+from sweeping import needs_ray, results
 
 GRID = """\
 precision: float32
@@ -184,6 +184,7 @@ def test_what_is_no_grid_is_refused(
         (["--workers", "2"], "--workers needs an engine"),
         (["--address", "auto"], "add --engine ray"),
         (["--gpu-fraction", "2", "--engine", "local"], "--gpu-fraction is 2"),
+        (["--gpu-fraction", "0.5", "--engine", "local", "--device", "cpu"], "none would be used"),
         (["--shard", "3/2"], "write i/n"),
     ],
 )
@@ -194,10 +195,10 @@ def test_impossible_engines_are_refused(
     assert code == 2 and said in err
 
 
+@needs_ray
 def test_a_cluster_that_is_not_there(
     capsys: pytest.CaptureFixture[str], grid: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'heedful[scale]'")
     given = ["sweep", grid, "--store", tmp_path, "--engine", "ray", "--address"]
     started = time.monotonic()
     for address, said in [("127.0.0.1:1", "no Ray cluster answers"), ("x", "write host:port")]:
@@ -207,11 +208,11 @@ def test_a_cluster_that_is_not_there(
 
 
 @pytest.mark.slow
+@needs_ray
 def test_something_else_at_the_address(
     capsys: pytest.CaptureFixture[str], grid: Path, tmp_path: Path
 ) -> None:
     """It takes connections and never answers: Ray alone would wait for minutes."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'heedful[scale]'")
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         started = time.monotonic()

@@ -57,7 +57,8 @@ class Piece:
     A corpus is of the `kind` single, pair or generation. A probe that compares models names
     their `roles`, by the parameters it is called with; one whose results depend on something
     that is installed says on which version (`depends`). A term of the loss that `needs` the
-    `attention` itself is about how a model makes its weights.
+    `attention` itself is about how a model makes its weights. A probe that looks at each text
+    by itself (`by_text`) may be given some of them at a time.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Piece:
     kind: str = "single"
     roles: Roles = _nothing
     depends: Depends = _nothing
+    by_text: bool = False
     licence: str = ""
     citation: str = ""
 

@@ -5,29 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heedful.auditing.explained import Cost
+from heedful.auditing.documents import documents_table
+from heedful.auditing.gathered import BLOCK, Gathered, Home
 from heedful.auditing.measure import Measurer, Part, health_texts
 from heedful.auditing.named import named
 from heedful.auditing.operators import distinct_operators, operator_notes
 from heedful.auditing.pace import Pace
-from heedful.auditing.parts import read_part, write_part
+from heedful.auditing.parts import PartGone, read_part, write_part
 from heedful.auditing.result import Audit
-from heedful.auditing.shown import MOST_TEXTS, together
+from heedful.auditing.shown import MOST_TEXTS
 from heedful.auditing.spec import AuditSpec
-from heedful.auditing.stored import KIND, find_audit, store_audit
-from heedful.auditing.table import ordered
+from heedful.auditing.stored import KIND, find_audit, store_audit, stored_tables
 from heedful.auditing.waves import FIRST, WAVE, batches, first_texts, waves
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, silent
 from heedful.removal import REMOVALS
 from heedful.saliency.prior import fit_prior
-from heedful.store import Run, Store, run_key
+from heedful.store import Frames, Run, Store, run_key
 from heedful.subjects import Subject, open_subject
 from heedful.subjects.document import Document
 from heedful.types import Batch
@@ -38,6 +39,8 @@ from heedful.words import word_mask
 VERSION = 7
 LOOKS = 4
 MANY_CLASSES = 1000
+MOST_JUDGED = 10 * BLOCK
+"""Where more texts would hardly narrow an interval, and would be paid for in memory."""
 
 
 @dataclass(frozen=True)
@@ -95,31 +98,36 @@ def audit_subject(
     known = find_audit(plan.store, trial.identity)
     if known is not None:
         return trial.again(known, settings)
-    found = _measured(trial, settings)
-    if plan.store is not None and found.facts["measured"] == len(subject):
-        store_audit(plan.store, trial.identity, found)
-    return found
+    try:
+        found, verdict = _measured(trial, settings)
+        result = Audit(verdict, found.tables(), trial.facts(found.skipped, found.texts))
+        if plan.store is None or found.texts < len(subject):
+            return result
+        return store_audit(plan.store, trial.identity, result)
+    except PartGone as gone:  # whoever finished the same audit first has cleaned up
+        known = find_audit(plan.store, trial.identity)
+        if known is None:
+            raise HeedfulError(str(gone)) from gone
+        return trial.again(known, settings)
 
 
-def _measured(trial: _Trial, settings: Settings) -> Audit:
+def _measured(trial: _Trial, settings: Settings) -> tuple[Gathered, Verdict]:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
-    plan, parts = trial.plan, list[Part]()
+    plan, found = trial.plan, trial.gathered()
     verdict: Verdict | None = None
     first = FIRST if plan.budget else WAVE
     steps = list(waves(trial.subject, trial.spec.seed, first=first))
     looks = _looks([len(each) for each in steps]) if plan.budget else {}
-    done = 0
     for number, wave in enumerate(steps, 1):
         some = trial.pace.affordable(wave)
         for indices in batches(trial.subject, some):
-            parts.append(trial.part(indices))
-            done += len(indices)
-            plan.progress("audit", done, len(trial.subject))
+            trial.add(found, indices)
+            plan.progress("audit", found.texts, len(trial.subject))
         look = looks.get(number) if len(some) == len(wave) else None
-        verdict = trial.judge(parts, settings, look) if look is not None else None
+        verdict = trial.judge(found, settings, look) if look is not None else None
         if len(some) < len(wave) or (verdict is not None and verdict.decided):
             break
-    return trial.result(parts, verdict or trial.judge(parts, settings, LOOKS))
+    return found, verdict or trial.judge(found, settings, LOOKS)
 
 
 def _looks(sizes: Sequence[int]) -> dict[int, int]:
@@ -138,11 +146,11 @@ class _Trial:
         self.subject, self.spec, self.plan = subject, spec, plan
         self.pace = Pace(plan.clock, plan.deadline)
         prior = fit_prior(batch for _, batch in subject.batches())
-        checked = health_texts([each.id for each in subject.documents], spec.seed)
+        checked = health_texts(subject.ids, spec.seed)
         kept = first_texts(subject, spec.seed, MOST_TEXTS)
         self.measure = Measurer(subject.model, spec, prior, checked, plan.must, kept)
         self.key = run_key(KIND, self.identity)
-        self.rationales = any(each.rationale is not None for each in subject.documents)
+        self.rationales = subject.rationales
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -153,48 +161,56 @@ class _Trial:
         own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
         return {**own, **dict(self.subject.key)}
 
-    def part(self, indices: np.ndarray) -> Part:
+    def gathered(self) -> Gathered:
+        """Nothing yet. Without a store parts are kept in a folder that goes with the result."""
+        if self.plan.store is not None:
+            return Gathered(self.plan.store.scratch(self.key))
+        home = Home()
+        return Gathered(home.path, home)
+
+    def add(self, found: Gathered, indices: np.ndarray) -> None:
         """Measured now, or found where an earlier start left it."""
         batch = self.subject.encode(indices)
-        folder = self.plan.store.scratch(self.key) if self.plan.store else None
         name = run_key("part", {"ids": list(batch.ids)})
-        found = read_part(folder, name, batch.ids) if folder else None
-        if found is None:
-            clusters = tuple(self.subject.documents[i].cluster for i in indices)
-            with self.pace.measuring(len(indices)):
-                found = self.measure(batch, clusters, self._rationale(indices, batch))
-            if folder:
-                write_part(folder, name, found)
-        self._refuse(found.skipped)
-        return found
+        part = read_part(found.folder, name, batch.ids)
+        if part is None:
+            part = self._measured(indices, batch)
+            write_part(found.folder, name, part)
+        self._refuse(part.skipped)
+        found.add(name, part, len(indices))
+
+    def _measured(self, indices: np.ndarray, batch: Batch) -> Part:
+        documents = [self.subject.documents[int(i)] for i in indices]
+        clusters = tuple(each.cluster for each in documents)
+        with self.pace.measuring(len(indices)):
+            found = self.measure(batch, clusters, self._rationale(documents, batch))
+        return replace(found, documents=documents_table(documents).assign(place=indices))
 
     def _refuse(self, skipped: Mapping[str, str]) -> None:
         """What was found may have left out what is now asked for by name."""
         for name in sorted(self.plan.must & set(skipped)):
             raise HeedfulError(skipped[name])
 
-    def _rationale(self, indices: np.ndarray, batch: Batch) -> torch.Tensor | None:
+    def _rationale(self, documents: Sequence[Document], batch: Batch) -> torch.Tensor | None:
         """Marked words; a text without a rationale has none, and no measure of it."""
         if not self.rationales:
             return None
         marks = torch.zeros_like(word_mask(batch.texts["a"]))
-        for row, index in enumerate(indices):
-            given = self.subject.documents[index].rationale or ()
+        for row, document in enumerate(documents):
+            given = document.rationale or ()
             width = min(len(given), marks.shape[1])
             marks[row, :width] = torch.tensor(given[:width], dtype=torch.bool)
         return marks
 
-    def judge(self, parts: list[Part], settings: Settings, look: int) -> Verdict:
+    def judge(self, found: Gathered, settings: Settings, look: int) -> Verdict:
         looks = LOOKS if self.plan.budget else 1
         chosen = replace(settings, look=min(look, looks), looks=looks)
-        return judge_rows(_rows(parts), _costs(parts), self.facts(_skipped(parts), parts), chosen)
+        facts = self.facts(found.skipped, found.texts)
+        return judge_rows(found.tables()["rows"], found.costs(), facts, chosen)
 
-    def facts(self, skipped: Mapping[str, str], parts: list[Part] | None = None) -> dict[str, Any]:
-        """`parts` are those measured so far, left out where all texts are."""
+    def facts(self, skipped: Mapping[str, str], measured: int) -> dict[str, Any]:
         subject = self.subject
         total = len(subject)
-        measured = total if parts is None else sum(each.rows["example"].nunique() for each in parts)
-        early = [f"stopped early: {measured} of {total} texts were measured."]
         return {
             "model": subject.family,
             "data": subject.source,
@@ -204,7 +220,7 @@ class _Trial:
             "truncated": subject.truncated.texts / max(1, total),
             "words_lost": subject.truncated.share,
             "dropped": dict(subject.dropped),
-            "notes": [*self.notes, *_left_out(subject), *(early if measured < total else ())],
+            "notes": [*self.notes, *_left_out(subject), *_counted(measured, total)],
             "skipped": dict(skipped),
             "explanations": list(self.spec.explanations),
             "operators": list(self.spec.operators),
@@ -213,29 +229,18 @@ class _Trial:
             "device": subject.device,
         }
 
-    def result(self, parts: list[Part], verdict: Verdict) -> Audit:
-        rows = _rows(parts)
-        maps = pd.concat([each.maps for each in parts], ignore_index=True)
-        maps = maps.sort_values(["explanation", "example"], kind="stable").reset_index(drop=True)
-        seen = set(rows["example"])
-        documents = _documents([each for each in self.subject.documents if each.id in seen])
-        facts = self.facts(_skipped(parts), parts)
-        shown = together([each.shown for each in parts])
-        return Audit(verdict, rows, maps, _costs(parts), documents, facts, shown)
-
     def again(self, run: Run, settings: Settings) -> Audit:
         """The measurements of a finished audit, judged by these settings, and as the last of
         as many looks as it took. Names of classes and of the data are no part of what was
         measured: they are today's."""
         skipped: Mapping[str, str] = run.json("facts")["skipped"]
         self._refuse(skipped)
-        tables = (run.table(name) for name in ("rows", "maps", "costs", "shown"))
-        rows, maps, costs, shown = tables
-        facts = self.facts(skipped)
+        tables = stored_tables(run)
+        facts = self.facts(skipped, len(self.subject))
         looks = int(run.json("verdict")["settings"]["looks"])
-        verdict = judge_rows(rows, costs, facts, replace(settings, look=looks, looks=looks))
-        documents = _documents(self.subject.documents)
-        return Audit(verdict, rows, maps, costs, documents, facts, shown)
+        chosen = replace(settings, look=looks, looks=looks)
+        verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
+        return Audit(verdict, tables, facts)
 
 
 def _left_out(subject: Subject) -> Iterator[str]:
@@ -244,58 +249,26 @@ def _left_out(subject: Subject) -> Iterator[str]:
         yield f"{count} text{'s' * (count != 1)} left out: {why}."
 
 
+def _counted(measured: int, total: int) -> Iterator[str]:
+    """What was not measured, decided on or shown."""
+    if measured < total:
+        yield f"stopped early: {measured} of {total} texts were measured."
+    if measured > MOST_JUDGED:
+        yield f"decided on {MOST_JUDGED:,} of the {measured:,} texts measured, a random sample."
+    if measured > BLOCK:
+        yield f"single texts and charts are of {BLOCK:,} of the texts, a random sample."
+
+
 def spec_digest(spec: AuditSpec) -> str:
     """The same for audits whose numbers may be compared."""
     return run_key("spec", asdict(spec)).removeprefix("spec-")
 
 
 def judge_rows(
-    rows: pd.DataFrame, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
+    rows: Frames, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
 ) -> Verdict:
-    """A vocabulary as classes would make up most of a verdict; the audit's facts have it."""
+    """Of very many texts the first ones, which are a random sample. A vocabulary as classes
+    would make up most of a verdict; the audit's facts have it."""
     many = len(facts["classes"]) > MANY_CLASSES
     shown = {name: facts[name] for name in facts if not (many and name == "classes")}
-    return judge(rows, costs, shown, settings)
-
-
-def _rows(parts: list[Part]) -> pd.DataFrame:
-    """Without those of explanations that were skipped on some texts: an explanation is
-    measured on all texts or on none."""
-    rows = pd.concat([each.rows for each in parts], ignore_index=True)
-    return ordered(rows[~rows["explanation"].isin(list(_skipped(parts)))])
-
-
-def _skipped(parts: list[Part]) -> dict[str, str]:
-    return {name: why for each in parts for name, why in each.skipped.items()}
-
-
-def _costs(parts: list[Part]) -> pd.DataFrame:
-    totals: dict[str, Cost] = {}
-    for part in parts:
-        for name, cost in part.costs.items():
-            totals.setdefault(name, Cost()).add(cost)
-    rows = [
-        (name, 1000 * each.seconds / max(1, each.texts), each.passes / max(1, each.texts))
-        for name, each in totals.items()
-    ]
-    return pd.DataFrame(rows, columns=["explanation", "milliseconds_per_text", "passes_per_text"])
-
-
-def _documents(documents: Sequence[Document]) -> pd.DataFrame:
-    columns: Mapping[str, list[Any]] = {
-        "example": [each.id for each in documents],
-        "words": [list(each.surface) for each in documents],
-        "starts": [_characters(each, 0) for each in documents],
-        "ends": [_characters(each, 1) for each in documents],
-        "words_a": [len(each.words["a"]) for each in documents],
-        "text": [each.texts["a"] for each in documents],
-        "text_b": [each.texts.get("b", "") for each in documents],
-        "label": [-1 if each.label is None else each.label for each in documents],
-        "rationale": [None if e.rationale is None else list(e.rationale) for e in documents],
-    }
-    return pd.DataFrame(columns)
-
-
-def _characters(document: Document, end: int) -> list[int]:
-    """Where each word begins (0) or ends (1) in the text of its side."""
-    return [span[end] for spans in document.words.values() for span in spans]
+    return judge(islice(rows, MOST_JUDGED // BLOCK), costs, shown, settings)

@@ -31,7 +31,7 @@ class Estimate:
 def estimate(model: Any, data: Any, spec: AuditSpec, **options: Any) -> Estimate:
     """Texts of lengths spread over all lengths, timed and scaled up."""
     with open_subject(model, data, **options) as subject:
-        lengths = [len(row) for row in subject.rows]
+        lengths = subject.lengths
         order = np.argsort(lengths, kind="stable")
         timed = min(TIMED, len(order))
         places = [int((i + 0.5) * len(order) / timed) for i in range(timed)]

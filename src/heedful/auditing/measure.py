@@ -50,6 +50,7 @@ class Part:
     costs: Mapping[str, Cost]
     skipped: Mapping[str, str]
     shown: pd.DataFrame = field(default_factory=nothing)
+    documents: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class Measurer:

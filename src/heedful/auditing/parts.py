@@ -13,12 +13,13 @@ from heedful.auditing.measure import Part
 from heedful.auditing.shown import COLUMNS
 from heedful.store.files import refusals, whole_file
 
-KINDS = ("rows", "maps", "shown", "costs")
+KINDS = ("rows", "maps", "shown", "documents", "costs")
 
 
 def write_part(folder: Path, name: str, part: Part) -> None:
     """Each table appears whole by a rename; costs last, so a part is there when they are."""
-    tables = dict(zip(KINDS, (part.rows, part.maps, part.shown, _cost_table(part)), strict=True))
+    given = (part.rows, part.maps, part.shown, part.documents, _cost_table(part))
+    tables = dict(zip(KINDS, given, strict=True))
     with refusals(f"write to {folder}", "make room or choose another store with --store"):
         folder.mkdir(parents=True, exist_ok=True)  # gone if another process finished the audit
         for kind, table in tables.items():
@@ -31,12 +32,28 @@ def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
     if not _file(folder, name, "costs").is_file():
         return None
     try:
-        rows, maps, shown, costs = (_read(_file(folder, name, kind)) for kind in KINDS)
+        found = (_read(_file(folder, name, kind)) for kind in KINDS)
+        rows, maps, shown, documents, costs = found
         shown = shown[list(COLUMNS)]
         whole = set(rows["example"]) == set(ids) == set(maps["example"])
-        return Part(rows, maps, _costs(costs), _skipped(costs), shown) if whole else None
+        part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
+        return part if whole and list(documents["example"]) == list(ids) else None
     except (OSError, KeyError, ValueError, pa.ArrowException):
         return None
+
+
+class PartGone(Exception):
+    """What was measured is no longer there."""
+
+
+def read_kind(folder: Path, name: str, kind: str) -> pd.DataFrame:
+    """One table of a part that was there."""
+    try:
+        return _read(_file(folder, name, kind))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PartGone(
+            f"what was measured is no longer in {folder}: run the command again."
+        ) from error
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -7,34 +7,58 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from heedful.auditing.shown import nothing
+from heedful.auditing.tables import TABLES, TYPES
 from heedful.errors import HeedfulError
+from heedful.store import Frames
 from heedful.store.files import UNFINISHED, discard, refusals, sync, sync_tree, unfinished
 from heedful.verdict.verdict import Verdict
-
-TABLES = ("rows", "maps", "costs", "documents", "shown")
 
 
 @dataclass(frozen=True)
 class Audit:
-    """`rows` is the table of measurements, `maps` one list of word scores per text and
-    explanation, `costs` what each explanation took, `documents` the texts with their words,
-    `shown` what a page needs beside to show single texts."""
+    """The tables are in blocks of texts, and read when they are asked for: `rows` has the
+    measurements, `maps` one list of word scores per text and explanation, `costs` what each
+    explanation took, `documents` the texts with their words, `shown` what a page needs beside
+    to show single texts."""
 
     verdict: Verdict
-    rows: pd.DataFrame
-    maps: pd.DataFrame
-    costs: pd.DataFrame
-    documents: pd.DataFrame
+    tables: Mapping[str, Frames]
     facts: Mapping[str, Any]
-    shown: pd.DataFrame = field(default_factory=nothing)
+
+    @staticmethod
+    def of(verdict: Verdict, facts: Mapping[str, Any], **tables: pd.DataFrame) -> Audit:
+        """With tables that are in memory."""
+        given = {"shown": nothing(), **tables}
+        return Audit(verdict, {name: Frames.of(table) for name, table in given.items()}, facts)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        return self.tables["rows"].whole
+
+    @property
+    def maps(self) -> pd.DataFrame:
+        return self.tables["maps"].whole
+
+    @property
+    def costs(self) -> pd.DataFrame:
+        return self.tables["costs"].whole
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        return self.tables["documents"].whole
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        return self.tables["shown"].whole
 
     def to_pandas(self) -> pd.DataFrame:
         return self.rows.copy()
@@ -71,8 +95,7 @@ class Audit:
         facts = json.dumps(dict(self.facts), indent=2, sort_keys=True, ensure_ascii=False)
         (folder / "facts.json").write_text(facts, encoding="utf8")
         for name in TABLES:
-            with (folder / f"{name}.parquet").open("wb") as stream:
-                getattr(self, name).to_parquet(stream, index=False)
+            self.tables[name].write(folder / f"{name}.parquet", TYPES.get(name))
 
     @staticmethod
     def load(folder: str | Path) -> Audit:
@@ -82,15 +105,16 @@ class Audit:
         try:
             verdict = Verdict.from_json((path / "verdict.json").read_text(encoding="utf8"))
             facts = json.loads((path / "facts.json").read_text(encoding="utf8"))
-            return Audit(verdict, **_tables(path), facts=facts)
+            return Audit(verdict, _tables(path), facts)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise HeedfulError(
                 f"{path} is no whole audit: run `heedful audit` again with -o."
             ) from error
 
     def as_parts(self) -> dict[str, Any]:
-        """Plain values and tables, for the page, which knows no torch."""
-        parts = {name: getattr(self, name) for name in TABLES}
+        """Plain values and tables, for the page, which knows no torch; of very many texts the
+        first ones."""
+        parts = {name: self.tables[name].first for name in TABLES}
         return {**parts, "verdict": json.loads(self.verdict.to_json()), "facts": dict(self.facts)}
 
     def _repr_html_(self) -> str:
@@ -101,11 +125,14 @@ class Audit:
         return f'<div style="font-family:monospace;white-space:pre-wrap">{rows}</div>'
 
 
-def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+def _tables(folder: Path) -> dict[str, Frames]:
+    """Each is opened, so that one that is cut or gone is found now."""
     files = {name: folder / f"{name}.parquet" for name in TABLES}
-    if not files["shown"].is_file():  # of an earlier version: its page shows less
-        del files["shown"]
-    return {name: pd.read_parquet(file) for name, file in files.items()}
+    early = not files["shown"].is_file()  # of an earlier version: its page shows less
+    for name in [name for name in TABLES if not (early and name == "shown")]:
+        pq.read_metadata(files[name])
+    found = {name: Frames.at(file) for name, file in files.items()}
+    return {**found, "shown": Frames.of(nothing())} if early else found
 
 
 def _sweep(out: Path) -> None:

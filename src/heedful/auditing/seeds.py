@@ -17,6 +17,7 @@ from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
 from heedful.measures.exclusivity import largest_jsd
 from heedful.metrics.jsd import jsd
+from heedful.store import Frames
 from heedful.verdict.settings import Settings
 
 
@@ -37,8 +38,9 @@ def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audi
     rows = ordered(pd.concat([first.rows, *kept, alike], ignore_index=True))
     chosen = replace(settings, importance=settings.importance or _importance(first.rows))
     facts = {**first.facts, "checkpoints": len(audits)}
-    verdict = judge_rows(rows, first.costs, facts, chosen)
-    return replace(first, verdict=verdict, rows=rows, facts=facts)
+    tables = {**first.tables, "rows": Frames.of(rows)}
+    verdict = judge_rows(tables["rows"], first.costs, facts, chosen)
+    return Audit(verdict, tables, facts)
 
 
 def _importance(rows: pd.DataFrame) -> tuple[str, ...]:

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from heedful import __version__
-from heedful.cli.options import DEFAULT_STORE, DataDirOption, JsonOption, StoreOption
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DataDirOption,
+    JsonOption,
+    StoreOption,
+    existing_store,
+)
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
 
@@ -26,6 +32,7 @@ _PACKAGES = {
         ("rich", "rich"),
         ("jaxtyping", "jaxtyping"),
         ("entmax", "entmax"),
+        ("fsspec", "fsspec"),
     ),
     "text": (("spacy", "spacy"),),
     "hf": (
@@ -56,7 +63,7 @@ def doctor(
         "packages": [_package(extra, *names) for extra in _PACKAGES for names in _PACKAGES[extra]],
         "device": _device(),
         "corpora": _corpora(data_dir),
-        "store": {"path": str(store), "exists": store.is_dir()},
+        "store": {"path": store, **_store(store)},
     }
     if as_json:
         show_json("doctor", facts)
@@ -96,6 +103,14 @@ def _corpora(data_dir: Path | None) -> dict[str, str]:
     return states
 
 
+def _store(place: str) -> dict[str, Any]:
+    """Whether it is there, or why nobody can say."""
+    try:
+        return {"exists": existing_store(place) is not None, "problem": None}
+    except HeedfulError as error:
+        return {"exists": False, "problem": str(error)}
+
+
 def _print(facts: dict[str, Any], data_dir: Path | None) -> None:
     show(f"heedful {facts['heedful']}, device {facts['device']}")
     for package in facts["packages"]:
@@ -106,4 +121,4 @@ def _print(facts: dict[str, Any], data_dir: Path | None) -> None:
     for name, state in facts["corpora"].items():
         show(f"  {name:<10} {state}")
     exists = "exists" if facts["store"]["exists"] else "is made by the first run"
-    show(f"store {facts['store']['path']} {exists}")
+    show(facts["store"]["problem"] or f"store {facts['store']['path']} {exists}")

@@ -28,11 +28,13 @@ AddressOption = Annotated[
     str | None, typer.Option("--address", help="host:port of a running Ray cluster, or auto.")
 ]
 GpuFractionOption = Annotated[
-    float, typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes.")
+    float | None,
+    typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes; else a quarter."),
 ]
 ShardOption = Annotated[
     str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
 ]
+_QUARTER = 0.25
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Where:
     engine: str | None
     workers: int | None
     address: str | None
-    gpu_fraction: float
+    gpu_fraction: float | None
     device: str
     threads: int | None
     batch_size: int
@@ -56,10 +58,23 @@ class Where:
         if self.workers is not None and self.engine is None:
             raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
         self.hire()
+        if self.gpu_fraction is not None and not self._cards:
+            raise HeedfulError(
+                "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or run "
+                "with --device cuda where there is one."
+            )
         if self.engine == "ray":
-            from heedful.runner.engines.ray import check
+            from heedful.runner.engines.ray_cluster import check
 
             check(self.address)
+
+    @property
+    def _cards(self) -> bool:
+        """Those of a cluster cannot be seen from here."""
+        import torch
+
+        elsewhere = self.address is not None and self.device == "cuda"
+        return elsewhere or (self.device != "cpu" and torch.cuda.is_available())
 
     def machine(self) -> Machine:
         """This machine, with as many threads as a worker will have. Elsewhere there may be
@@ -81,7 +96,8 @@ class Where:
         from heedful.runner.engines.crew import crew
         from heedful.runner.sweep import Engine
 
-        found = crew(self.workers, self.threads, device, self.gpu_fraction, self.address)
+        fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
+        found = crew(self.workers, self.threads, device, fraction, self.address)
         return Engine(self.engine or "here", found)
 
 

@@ -10,12 +10,15 @@ from typing import Annotated
 import typer
 
 from heedful.errors import HeedfulError
-from heedful.store import Store
+from heedful.store import Store, store_at
+from heedful.store.places import url_of
 
-StoreOption = Annotated[
-    Path,
-    typer.Option("--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs."),
-]
+_Store = typer.Option(
+    "--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs, or a URL (s3://…)."
+)
+StoreOption = Annotated[str, _Store]
+"""A text: a `Path` would spoil a URL. `open_store` makes a store of it."""
+MaybeStoreOption = Annotated[str | None, _Store]
 DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="The folder with the real corpora."),
@@ -37,13 +40,21 @@ DryRunOption = Annotated[
 ]
 
 MOST_SEEDS = 1000
-DEFAULT_STORE = Path("heedful-store")
+DEFAULT_STORE = "heedful-store"
 
 
-def open_store(path: Path) -> Store:
-    if str(path) in ("", "."):
+def open_store(place: str) -> Store:
+    if url_of(place) is None and Path(place) == Path():
         raise HeedfulError("the store needs a folder of its own: give one with --store.")
-    return Store(path)
+    return store_at(place)
+
+
+def existing_store(place: str) -> Store | None:
+    """A folder that is not there is not made; at a URL there is a store once a run is."""
+    if url_of(place) is None:
+        return open_store(place) if Path(place).is_dir() else None
+    store = open_store(place)
+    return store if store.keys() else None
 
 
 def check_data_dir(path: Path | None) -> Path | None:

@@ -168,7 +168,7 @@ def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
     show(f"{count}: about {duration(total)} on this machine (timed on a sample)")
 
 
-def _show(found: Repair, store: Path, out: Path | None, as_json: bool) -> None:
+def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
     from heedful.repair.result import MODEL, load_line
     from heedful.report.repair_numbers import text_lines
     from heedful.report.repair_page import careful

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    existing_store,
+    open_store,
+)
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store
+from heedful.store import Store
+from heedful.store.run import Damaged
 
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
 
@@ -23,16 +31,18 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List the runs."""
-    place = _existing(path)
-    damaged = place.damaged()
-    runs = _whole(place, damaged, kind)
+    records, damaged = _look(_existing(path), kind)
     if as_json:
-        found = [{"key": run.key, "kind": run.kind, "facts": run.facts} for run in runs]
+        found = [
+            {"key": key, "kind": record["kind"], "facts": record["facts"]}
+            for key, record in records.items()
+        ]
         show_json("store ls", {"runs": found, "damaged": damaged})
         return
-    for run in runs:
-        seed = f" seed {run.facts['seed']}" if "seed" in run.facts else ""
-        show(f"{run.key}  {_what(run.facts)}{seed}")
+    for key, record in records.items():
+        facts = record["facts"]
+        seed = f" seed {facts['seed']}" if "seed" in facts else ""
+        show(f"{key}  {_what(facts)}{seed}")
     for key in damaged:
         show(f"{key}  damaged: see `heedful store verify`")
 
@@ -86,8 +96,9 @@ def pack(
     if what not in ("rows", "all"):
         raise HeedfulError(f"--what is {what!r}: choose rows or all.")
     place = _existing(path)
-    chosen = [place.resolve(key) for key in runs] if runs else _whole(place, place.damaged())
-    keys = [run.key for run in chosen if what == "all" or run.kind in ROW_KINDS]
+    named = [place.resolve(key).key for key in runs] if runs else place.keys()
+    wanted = [key for key in named if what == "all" or key.partition("-")[0] in ROW_KINDS]
+    keys = wanted if runs else _whole(place, wanted)
     parts = write_pack(place, keys, out, max_mb)
     if as_json:
         show_json("store pack", {"parts": [str(part) for part in parts], "runs": keys})
@@ -134,10 +145,25 @@ def export(
     show(f"wrote {len(frame)} rows to {out}")
 
 
-def _whole(place: Store, damaged: Mapping[str, str], kind: str | None = None) -> list[Run]:
-    """All runs of a kind that can be read: one damaged run must not hide the others."""
-    keys = [key for key in place.keys() if key not in damaged]
-    return [place.open(key) for key in keys if kind is None or key.startswith(f"{kind}-")]
+def _look(place: Store, kind: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """The records of a kind, and the reasons why runs of any kind cannot be read: a damaged run
+    must not hide the others."""
+    records, damaged = {}, {}
+    for key in place.keys():
+        try:
+            records[key] = place.record(key)
+        except Damaged as error:
+            damaged[key] = error.problem.reason
+    return {key: each for key, each in records.items() if kind in (None, each["kind"])}, damaged
+
+
+def _whole(place: Store, keys: list[str]) -> list[str]:
+    """Those that can be read."""
+    found = []
+    for key in keys:
+        with suppress(Damaged):
+            found.append(place.open(key).key)
+    return found
 
 
 def _what(facts: Mapping[str, Any]) -> str:
@@ -150,7 +176,8 @@ def _what(facts: Mapping[str, Any]) -> str:
     return model_name(dict(model))
 
 
-def _existing(path: Path) -> Store:
-    if not path.is_dir():
+def _existing(path: str) -> Store:
+    found = existing_store(path)
+    if found is None:
         raise HeedfulError(f"there is no store at {path}: give its folder with --store.")
-    return open_store(path)
+    return found

@@ -72,7 +72,7 @@ def study(
     engine: EngineOption = None,
     workers: WorkersOption = None,
     address: AddressOption = None,
-    gpu_fraction: GpuFractionOption = 0.25,
+    gpu_fraction: GpuFractionOption = None,
     shard: ShardOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,

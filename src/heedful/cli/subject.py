@@ -15,7 +15,7 @@ from heedful.cli.options import (
     StoreOption,
     ThreadsOption,
     check_data_dir,
-    open_store,
+    existing_store,
 )
 from heedful.errors import HeedfulError
 
@@ -80,8 +80,9 @@ class ModelOptions:
         plain = ("label", "template", "max_length", "dtype", "seed", "device")
         found = {name: getattr(self, name) for name in plain}
         found["label_words"] = pairs(self.label_words, "--label-words")
-        if self.store.is_dir():
-            found["store"] = open_store(self.store)
+        store = existing_store(self.store)
+        if store is not None:
+            found["store"] = store
         return found
 
 

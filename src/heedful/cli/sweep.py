@@ -24,6 +24,7 @@ from heedful.cli.options import (
     DeviceOption,
     DryRunOption,
     JsonOption,
+    MaybeStoreOption,
     ThreadsOption,
     check_data_dir,
     open_store,
@@ -45,12 +46,9 @@ def sweep(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: AddressOption = None,
-    gpu_fraction: GpuFractionOption = 0.25,
+    gpu_fraction: GpuFractionOption = None,
     shard: ShardOption = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(envvar="HEEDFUL_STORE", help="The folder that holds all runs."),
-    ] = None,
+    store: MaybeStoreOption = None,
     data_dir: DataDirOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
@@ -66,7 +64,7 @@ def sweep(
     asked = Where(engine, workers, address, gpu_fraction, device, threads, batch_size)
     asked.check()
     file = read(grid)
-    place = open_store(store or Path(file.settings.get("store", DEFAULT_STORE)))
+    place = open_store(store or file.settings.get("store", DEFAULT_STORE))
     plans = _shards(_plans(file, data_dir), shard)
     here = asked.machine()
     jobs = jobs_of(plans, place, here, announce=say)

@@ -22,19 +22,26 @@ import pyarrow.parquet as pq
 from heedful.errors import HeedfulError
 
 Row = dict[str, Any]
+AT_ONCE = 1000  # rows of a Parquet file that are in memory together
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
     """All rows of a file; `columns` must be there."""
+    rows = list(iterate_rows(path, columns))
+    if not rows:
+        raise HeedfulError(f"{path} is empty: it needs at least one row.")
+    return rows
+
+
+def iterate_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
+    """The same one by one, for files that need not fit in memory; there may be none."""
     if not path.is_file():
         raise HeedfulError(f"there is no file {path}.")
     kind = _extension(path)
     with readable(path):
-        rows = _parquet(path, columns) if kind == ".parquet" else _text_rows(path, kind, columns)
-    if not rows:
-        raise HeedfulError(f"{path} is empty: it needs at least one row.")
-    return rows
+        found = _parquet(path, columns) if kind == ".parquet" else _text_rows(path, kind, columns)
+        yield from found
 
 
 def _extension(path: Path) -> str:
@@ -64,12 +71,13 @@ def readable(path: Path) -> Iterator[None]:
         raise HeedfulError(f"{path} cannot be read: {_first_line(error)}.") from error
 
 
-def _text_rows(path: Path, kind: str, columns: Sequence[str]) -> list[Row]:
+def _text_rows(path: Path, kind: str, columns: Sequence[str]) -> Iterator[Row]:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as stream:
         if kind == ".jsonl":
-            return list(_jsonl(path, stream, columns))
-        return list(_delimited(path, stream, "\t" if kind == ".tsv" else ",", columns))
+            yield from _jsonl(path, stream, columns)
+        else:
+            yield from _delimited(path, stream, "\t" if kind == ".tsv" else ",", columns)
 
 
 def _jsonl(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator[Row]:
@@ -111,11 +119,11 @@ def _delimited(
         raise _malformed(path, reader.line_num, _first_line(error)) from error
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> list[Row]:
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     file = pq.ParquetFile(path)
     _check_columns(path, file.schema_arrow.names, columns, "")
-    rows: list[Row] = file.read(columns=list(columns) or None).to_pylist()
-    return rows
+    for part in file.iter_batches(AT_ONCE, columns=list(columns) or None):
+        yield from part.to_pylist()
 
 
 def _check_columns(path: Path, there: Iterable[str], wanted: Sequence[str], where: str) -> None:

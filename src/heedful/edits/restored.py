@@ -15,7 +15,7 @@ from heedful.models.build import build
 from heedful.models.family import Family
 from heedful.models.main_site import main_site
 from heedful.specs import ModelSpec
-from heedful.store import Run, Store
+from heedful.store import Run, store_of
 
 Given = Mapping[str, Tensor]
 """Weights by example id, `[heads, queries, keys]`."""
@@ -24,7 +24,7 @@ _TOKENS_AT_ONCE = 1 << 13
 
 def restored(run: Run, device: str = "cpu") -> Family:
     """The model of a run, ready to be probed."""
-    store = Store(run.path.resolve().parent.parent)
+    store = store_of(run)
     corpus = Prepared(store.open(run.upstream["corpus"]))
     spec = ModelSpec(**run.facts["model"])
     fresh = build(spec, torch.zeros_like(corpus.vectors), corpus.classes, 0)
@@ -39,7 +39,7 @@ def restored(run: Run, device: str = "cpu") -> Family:
 @torch.no_grad()
 def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
     """What a trained model attends to in every example of its corpus, at its main site."""
-    store = Store(teacher.path.resolve().parent.parent)
+    store = store_of(teacher)
     spec = ModelSpec(**teacher.facts["model"])
     corpus = shown_to(spec, Prepared(store.open(teacher.upstream["corpus"])))
     model = restored(teacher, device)

@@ -111,9 +111,10 @@ class OneSequence(Family):
         deletions = self.encoder.deletions(encoding, text.lengths, self._readout())
         base = Base(*self._read(deletions.readouts), text.mask, self.attention.weighting)
         out = torch.full_like(base.values, float("nan"), dtype=torch.float64)
-        for examples, positions in self._deletions(text.mask):
+        for examples, positions in self._deletions(text.mask, deletions.width):
             window = deletions.window(examples, positions)
             scores, values = self._read(window.readouts)
+            scores, values = window.placed(scores[..., None])[..., 0], window.placed(values)
             out[examples, positions] = logits_without(base, examples, window, scores, values)
         bias = self.decoder.bias.double()
         return Deleted(base.logits + bias, out + bias)
@@ -131,10 +132,12 @@ class OneSequence(Family):
         values = readouts[..., -self.decoder.out_features :]
         return self.attention.scores(readouts[..., : -self.decoder.out_features]), values
 
-    def _deletions(self, mask: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        examples, positions = mask.nonzero(as_tuple=True)
+    def _deletions(self, mask: Tensor, width: int | None) -> Iterator[tuple[Tensor, Tensor]]:
+        """Deletions of like positions together: they have about equally far to go."""
+        positions, examples = mask.t().nonzero(as_tuple=True)
         most = _STATES_AT_ONCE[mask.device.type]
-        size = max(1, most // (mask.shape[1] * self.encoder.size))
+        states = mask.shape[1] if width is None else min(width, mask.shape[1])
+        size = max(1, most // (states * self.encoder.size))
         yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
 
     def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:

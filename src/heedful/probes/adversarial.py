@@ -22,7 +22,7 @@ from heedful.probes.collect import Collector
 from heedful.probes.diverse import diverse
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.furthest import band, furthest
-from heedful.probes.outputs import outputs, reduced, rerun
+from heedful.probes.outputs import outputs, reduced, repeatedly, rerun
 from heedful.probes.permutation import permuted_weights, row_keys
 from heedful.probes.search import SearchParams, search
 from heedful.randomness import keyed_normal
@@ -103,7 +103,8 @@ class _Trial:
 
     def search(self, name: str, params: SearchParams) -> None:
         start = self._start(params)
-        found = search(self._outputs, self.attention, self.view.mask, start, params)
+        outputs_of = repeatedly(self.each, self.site, self.view)
+        found = search(outputs_of, self.attention, self.view.mask, start, params)
         self._report(name, found.weights)
         if not self.binary and name == "search":
             self._report("adversary", found.weights)
@@ -178,6 +179,7 @@ PIECE = Piece(
     name="adversarial",
     description="the furthest attention with the same output: exact, entropy-matched, searched",
     make=adversarial,
+    by_text=True,
     version=2,
     paper="jain2019",
     needs=("normalised",),

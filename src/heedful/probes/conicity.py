@@ -28,6 +28,7 @@ PIECE = Piece(
     name="conicity",
     description="conicity of the attended states: how narrow the cone is that they lie in",
     make=conicity,
+    by_text=True,
     paper="mohankumar2020",
     needs=("classes",),
     measures={"conicity": Measure("mean |cos| of a text's states with their mean", False)},

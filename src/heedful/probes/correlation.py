@@ -114,6 +114,7 @@ PIECE = Piece(
     name="correlation",
     description="Kendall τ-b of attention with gradient × input and with leave-one-out",
     make=correlation,
+    by_text=True,
     version=2,
     paper="jain2019",
     needs=("tokens",),

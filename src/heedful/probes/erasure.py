@@ -115,6 +115,7 @@ PIECE = Piece(
     name="erasure",
     description="change of the output without the heaviest item, and without a random other one",
     make=erasure,
+    by_text=True,
     version=2,
     paper="serrano2019",
     needs=("normalised",),

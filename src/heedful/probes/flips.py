@@ -40,6 +40,7 @@ PIECE = Piece(
     name="flips",
     description="does erasing the heaviest item flip the decision, does erasing a random one",
     make=flips,
+    by_text=True,
     version=2,
     paper="serrano2019",
     needs=("normalised",),

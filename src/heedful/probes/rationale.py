@@ -52,6 +52,7 @@ PIECE = Piece(
     name="rationale",
     description="attention inside the rationales that the corpus marks",
     make=rationale,
+    by_text=True,
     version=2,
     needs=("tokens", "rationales"),
     measures={

@@ -53,6 +53,7 @@ PIECE = Piece(
     name="reachability",
     description="the outputs attention can reach, and the decisions no attention can change",
     make=reachability,
+    by_text=True,
     version=2,
     needs=("linear", "normalised"),
     sites="linear",

@@ -86,21 +86,21 @@ class _Reference:
 
     def __init__(self, q: Float[Tensor, "n 1 k"]) -> None:
         self.q = q
-        self.negentropy = torch.xlogy(q, q).sum(-1)
+        self.entropy = -torch.xlogy(q, q).sum(-1)
+        self.half_negentropy = -0.5 * self.entropy
 
     def divergence(self, w: Tensor, log_w: Tensor) -> tuple[Tensor, Tensor]:
         """JSD and ∂JSD/∂w = ½ (ln w − ln m), m the midpoint."""
         middle = (0.5 * (w + self.q)).clamp_min(1e-300)
         log_middle = middle.log()
         slope = 0.5 * (log_w - log_middle)
-        value = 0.5 * self.negentropy + (w * slope).sum(-1) - 0.5 * (self.q * log_middle).sum(-1)
+        value = self.half_negentropy + (w * slope).sum(-1) - 0.5 * (self.q * log_middle).sum(-1)
         return value, slope
 
     def entropy_off(self, w: Tensor, log_w: Tensor, within: float) -> tuple[Tensor, Tensor]:
         """How far the entropy is outside its range, and the slope of that."""
-        own = -self.negentropy
-        gap = -(w * log_w).sum(-1) - own
-        return gap.abs() - within * own, -gap.sign()[..., None] * (log_w + 1)
+        gap = -(w * log_w).sum(-1) - self.entropy
+        return gap.abs() - within * self.entropy, -gap.sign()[..., None] * (log_w + 1)
 
 
 def _moved(outputs: Outputs, weights: Tensor, original: Tensor) -> tuple[Tensor, Tensor]:

@@ -68,6 +68,7 @@ PIECE = Piece(
     name="token_logits",
     description="what each token says by itself, so that attention can be moved afterwards",
     make=token_logits,
+    by_text=True,
     needs=("linear", "normalised"),
     sites="linear",
     measures={

@@ -14,7 +14,7 @@ import pandas as pd
 from heedful.errors import HeedfulError
 from heedful.repair.choice import Choice
 from heedful.report.extra import need
-from heedful.store import Run, Store
+from heedful.store import Run, Store, store_of
 
 COLUMNS = [
     "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
@@ -103,14 +103,14 @@ class Repair:
 
 def upstream(run: Run) -> Run:
     """The corpus of a model, which it cannot be opened without."""
-    return Store(run.path.resolve().parent.parent).open(run.upstream["corpus"])
+    return store_of(run).open(run.upstream["corpus"])
 
 
 def load_line(store: str | Path, run: Run) -> str:
     """Python that opens a model."""
-    inside = f"restored(Store({str(store)!r}).open({run.key!r}))"
+    inside = f"restored(store_at({str(store)!r}).open({run.key!r}))"
     return (
-        "from heedful.edits.restored import restored; from heedful.store import Store; "
+        "from heedful.edits.restored import restored; from heedful.store import store_at; "
         f"model = {inside}"
     )
 

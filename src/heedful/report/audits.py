@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from heedful.errors import HeedfulError
 from heedful.report.audit_evidence import COLUMNS, AuditEvidence, evidence_of
-from heedful.store import Run
+from heedful.store import Frames, Run
 
 PLAIN = ("verdict", "facts")
 LATER = ("shown",)
@@ -32,7 +31,8 @@ def names_folder(named: str) -> bool:
 
 
 def audit_of_run(run: Run) -> AuditEvidence:
-    tables = {name: run.table(name) for name in COLUMNS if run.has(f"{name}.parquet")}
+    """Of very many texts the first block of them: a random sample."""
+    tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
     plain = {name: run.json(name) for name in PLAIN}
     if not _whole(plain):
         raise HeedfulError(f"{run.key} is no whole audit: remove it and run `heedful audit` again.")
@@ -46,7 +46,7 @@ def audit_of_folder(folder: Path) -> AuditEvidence:
             name: json.loads((folder / f"{name}.json").read_text(encoding="utf8")) for name in PLAIN
         }
         tables = {
-            name: pd.read_parquet(folder / f"{name}.parquet")
+            name: Frames.at(folder / f"{name}.parquet").first
             for name in COLUMNS
             if name not in LATER or (folder / f"{name}.parquet").is_file()
         }

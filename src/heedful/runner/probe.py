@@ -21,8 +21,9 @@ from heedful.progress import Progress, silent
 from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe, recipes
+from heedful.runner.streamed import in_parts, streamed
 from heedful.specs import ModelSpec, ProbeSpec
-from heedful.store import Run, Store, run_key
+from heedful.store import Frames, Run, Store, run_key
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
@@ -106,9 +107,7 @@ def probed(
         facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
         if evidence is not None and not store.has(key):
-            seen = _with_roles(evidence, others, reading)
-            findings = PROBES[probe.name].make(seen, **probe.params)
-            _write(store, facts, findings, machine)
+            _run(store, facts, probe, _with_roles(evidence, others, reading), machine)
         yield probe, store.open(key)
 
 
@@ -150,15 +149,25 @@ def _evidence(
     )
 
 
-def _write(store: Store, facts: dict[str, Any], findings: Findings, machine: Machine) -> None:
-    summary = findings.summary
+def _run(
+    store: Store, facts: dict[str, Any], probe: ProbeSpec, evidence: Evidence, machine: Machine
+) -> None:
+    piece = PROBES[probe.name]
+    summary = None
+    if in_parts(piece, evidence):
+        found = streamed(piece, evidence, store.scratch(run_key("probe", facts)), probe.params)
+        tables, notes = dict(found.tables), found.notes
+    else:
+        findings: Findings = piece.make(evidence, **probe.params)
+        given = {"rows": findings.rows, "maps": findings.maps}
+        tables = {name: Frames.of(each) for name, each in given.items() if each is not None}
+        summary, notes = findings.summary, findings.notes
+    if summary is None:
+        summary = summarise(tables["rows"].whole, facts["seed"])
     with store.writing("probe", facts) as run:
-        run.table("rows", findings.rows)
-        run.table(
-            "summary", summarise(findings.rows, facts["seed"]) if summary is None else summary
-        )
-        if findings.maps is not None:
-            run.table("maps", findings.maps)
-        if findings.notes:
-            run.json("notes", dict(findings.notes))
+        for name, table in tables.items():
+            run.frames(name, table)
+        run.table("summary", summary)
+        if notes:
+            run.json("notes", dict(notes))
         run.made_with.update(machine.describe())

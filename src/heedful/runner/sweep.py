@@ -36,7 +36,8 @@ def run_jobs(
     module = import_module(f"heedful.runner.engines.{engine.name}")
     there = replace(machine, threads=engine.crew.threads)
     where = machine if engine.name == "here" else there
-    failures: list[Failure] = module.run(jobs, store.root, where, watch, engine.crew)
+    place = store.place if isinstance(store.place, str) else store.place.absolute()
+    failures: list[Failure] = module.run(jobs, place, where, watch, engine.crew)
     return failures
 
 

@@ -12,13 +12,13 @@ from heedful.runner.machine import Machine, machine
 from heedful.runner.probe import Reading, probed
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
-from heedful.store import Run, Store
+from heedful.store import Place, Run, Store, store_at
 
 
-def work(job: Job, place: Path, where: Machine, progress: Progress = silent) -> str:
+def work(job: Job, place: Place, where: Machine, progress: Progress = silent) -> str:
     """Results travel through the store alone; what comes back is the job's name."""
     where = machine(where.device, where.threads, where.batch_size)
-    store = Store(place)
+    store = store_at(place)
     corpus = _corpus(store, job)
 
     def run_of(recipe: Recipe) -> Run:
@@ -36,9 +36,9 @@ def work(job: Job, place: Path, where: Machine, progress: Progress = silent) -> 
 
 
 def _corpus(store: Store, job: Job) -> Run:
-    if not (store.root / "runs").is_dir():
+    if isinstance(store.place, Path) and not (store.place / "runs").is_dir():
         raise HeedfulError(
-            f"the store {store.root} is not to be seen by this worker: it must be a folder that "
-            f"all machines share."
+            f"the store {store.place} is not to be seen by this worker: it must be a folder that "
+            f"all machines share, or a URL."
         )
     return store.open(job.corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -27,7 +28,7 @@ def gradient_input(
     """
     trace = trace or differentiable(model, batch, through_attention)
     slopes, embedded = embedding_gradient(trace, target, label)
-    scores = (slopes.double() * embedded.double()).sum(-1) * batch.texts["a"].mask
+    scores = (slopes * embedded).sum(-1, dtype=torch.float64) * batch.texts["a"].mask
     return scores.abs() if magnitude else scores
 
 

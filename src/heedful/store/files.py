@@ -10,6 +10,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import errorcode
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,10 +35,11 @@ def refusals(doing: str, fix: str) -> Iterator[None]:
 
 def why(error: Exception) -> str:
     """What went wrong, and where: libraries wrap the system's words in their own."""
-    if not isinstance(error, OSError) or not error.errno:
-        return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    place = f" at {str(error.filename)[-200:]}" if error.filename else ""
-    return f"{os.strerror(error.errno)}{place}"
+    code = error.errno if isinstance(error, OSError) else None
+    if code is None or code not in errorcode:
+        return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:300]
+    name = getattr(error, "filename", None)
+    return os.strerror(code) + (f" at {str(name)[-200:]}" if name else "")
 
 
 def unfinished(path: Path) -> Path:

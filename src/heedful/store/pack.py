@@ -6,7 +6,6 @@ checks every run against its digests and adopts those that are not here yet.
 
 from __future__ import annotations
 
-import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,10 +13,10 @@ from pathlib import Path
 from heedful.errors import HeedfulError
 from heedful.store.files import refusals
 from heedful.store.store import Store
+from heedful.store.tarred import BROKEN, read_tar, write_tar
 
 ROW_KINDS = ("probe", "study", "audit")
 _CHUNK = 1 << 20
-_END = bytes(2 * tarfile.BLOCKSIZE)
 _ROOM = "make room or choose another folder with --out"
 
 
@@ -25,14 +24,12 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
     """Write `heedful-pack.tar.000`, `.001`, … each at most `max_mb` megabytes."""
     keys = sorted(set(keys))
     if not keys:
-        raise HeedfulError(f"there is nothing to pack in {store.root}: `heedful store ls`.")
+        raise HeedfulError(f"there is nothing to pack in {store.place}: `heedful store ls`.")
     if not 0.001 <= max_mb <= 1e6:
         raise HeedfulError(f"--max-mb is {max_mb}: give a number from 0.001 to 1000000.")
     with refusals(f"write a pack to {folder}", _ROOM), tempfile.TemporaryFile() as stream:
         folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(fileobj=stream, mode="w") as tar:
-            for key in keys:
-                tar.add(store.open(key).path, arcname=key, filter=_anonymous)
+        write_tar((store.open(key).path for key in keys), stream)
         stream.seek(0)
         return _cut(stream, folder, int(max_mb * 1e6))
 
@@ -73,25 +70,8 @@ def _extract(parts: list[Path], folder: Path) -> None:
         for part in parts:
             stream.write(part.read_bytes())
         try:
-            _check_end(stream)
-            with tarfile.open(fileobj=stream, mode="r:") as tar:
-                tar.extractall(folder, filter="data")
-        except (tarfile.TarError, EOFError, ValueError) as error:
+            read_tar(stream, folder)
+        except BROKEN as error:
             raise HeedfulError(
                 "the pack cannot be read: give all its parts, .000 to the last, unchanged."
             ) from error
-
-
-def _check_end(stream) -> None:  # type: ignore[no-untyped-def]
-    """A tar stream that was cut between two runs looks whole but for its last, empty blocks."""
-    size = stream.tell()
-    stream.seek(max(0, size - len(_END)))
-    if stream.read() != _END:
-        raise EOFError
-    stream.seek(0)
-
-
-def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    info.uid = info.gid = info.mtime = 0
-    info.uname = info.gname = ""
-    return info

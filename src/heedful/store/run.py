@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
 from heedful.store.files import why
+from heedful.store.frames import SCHEMA_VERSION, Frames
 from heedful.store.keys import canonical, file_digest, run_key
 
-SCHEMA_VERSION = 1
 _LIST = ".folder.json"
-_KEY = re.compile(r"[a-z_]+-[0-9a-f]{16}")
+KEY = re.compile(r"[a-z_]+-[0-9a-f]{16}")
+_NO_RECORD = "its run.json cannot be read"
 _AGAIN = "remove it with `heedful store gc --damaged` and run the command again"
 
 
@@ -35,11 +36,24 @@ class Problem:
     lost: bool = True
 
 
+class Damaged(HeedfulError):
+    """A run that is there and may not be read."""
+
+    def __init__(self, key: str, problem: Problem) -> None:
+        super().__init__(key, problem)
+        self.key, self.problem = key, problem
+
+    def __str__(self) -> str:
+        return f"run {self.key} cannot be used because {self.problem.reason}: {self.problem.fix}."
+
+
 @dataclass(frozen=True)
 class Run:
-    """A folder whose `run.json` lists files with matching digests."""
+    """A folder whose `run.json` lists files with matching digests. `home` is the store that
+    opened it; it may know where the runs are that this one was made from."""
 
     path: Path
+    home: object = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -73,30 +87,23 @@ class Run:
     def problem(self) -> Problem | None:
         """Why this run may not be read, or None."""
         try:
-            version = self.record["schema_version"]
-            if isinstance(version, int) and version > SCHEMA_VERSION:
-                return _newer(version)
-            reason = self._reason(version)
+            problem = record_problem(self.key, self.record)
+            if problem is not None:
+                return problem if not problem.lost else self._lost(problem.reason)
+            reason = self._damaged(self.record["files"])
         except FileNotFoundError:
             reason = "it has no run.json"
         except OSError as error:
             return _unreadable(error)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            reason = "its run.json cannot be read"
+            reason = _NO_RECORD
         return self._lost(reason) if reason else None
 
     def _lost(self, reason: str) -> Problem:
         """A folder that no run is called like was put here by somebody else."""
-        if _KEY.fullmatch(self.key):
+        if KEY.fullmatch(self.key):
             return Problem(reason)
         return Problem(reason, f"move it out of {self.path.parent}", lost=False)
-
-    def _reason(self, version: object) -> str | None:
-        if version != SCHEMA_VERSION:
-            return f"it has schema {version}, this Heedful reads {SCHEMA_VERSION}"
-        if run_key(self.record["kind"], self.record["facts"]) != self.key:
-            return "its folder's name is not the hash of its facts"
-        return self._damaged(self.record["files"])
 
     def _damaged(self, files: dict[str, str]) -> str | None:
         for name, digest in files.items():
@@ -115,6 +122,14 @@ class Run:
     def table(self, name: str) -> pd.DataFrame:
         with self._readable(f"{name}.parquet") as path:
             return pd.DataFrame(pq.read_table(path).to_pandas())
+
+    def frames(self, name: str) -> Frames:
+        """A table that may be too large to be held whole."""
+        return Frames(partial(self._blocks, f"{name}.parquet"))
+
+    def _blocks(self, file: str) -> Iterator[pd.DataFrame]:
+        with self._readable(file) as path:
+            yield from Frames.at(path)
 
     def json(self, name: str) -> Any:
         with self._readable(f"{name}.json") as path:
@@ -150,12 +165,19 @@ class Run:
         return self.path / name
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Parquet with the schema's version and nothing that differs between machines."""
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    arrow = arrow.replace_schema_metadata({"heedful_schema_version": str(SCHEMA_VERSION)})
-    with path.open("wb") as stream:
-        pq.write_table(arrow, stream, compression="zstd")
+def record_problem(key: str, record: dict[str, Any]) -> Problem | None:
+    """Why a record is not that of the run, or None; its files are another question."""
+    try:
+        version = record["schema_version"]
+        if isinstance(version, int) and version > SCHEMA_VERSION:
+            return _newer(version)
+        if version != SCHEMA_VERSION:
+            return Problem(f"it has schema {version}, this Heedful reads {SCHEMA_VERSION}")
+        if run_key(record["kind"], record["facts"]) != key:
+            return Problem("its folder's name is not the hash of its facts")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Problem(_NO_RECORD)
+    return None
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -19,12 +19,13 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, unfinished
+from heedful.store.frames import SCHEMA_VERSION, Frames, Types
 from heedful.store.keys import canonical, file_digest, run_key
-from heedful.store.run import SCHEMA_VERSION, Problem, Run, write_json, write_table
+from heedful.store.places import Place, url_of
+from heedful.store.run import Damaged, Problem, Run, write_json
 
 _MARK = ".unfinished"
 """Not there if a folder was cleaned away while it was written and made again by a library."""
-_ELSEWHERE = "make it writable, make room or choose another with --store"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,11 @@ class Writer:
     made_with: dict[str, Any] = field(default_factory=dict)
 
     def table(self, name: str, table: pd.DataFrame) -> None:
-        write_table(self.path / f"{name}.parquet", table)
+        self.frames(name, Frames.of(table))
+
+    def frames(self, name: str, table: Frames, types: Types | None = None) -> None:
+        """A table in blocks; `types` are of columns that not every block shows."""
+        table.write(self.path / f"{name}.parquet", types)
 
     def json(self, name: str, value: Any) -> None:
         write_json(self.path / f"{name}.json", value)
@@ -46,12 +51,26 @@ class Writer:
 
 
 class Store:
+    """Of a folder. `heedful.store.store_at` also knows stores elsewhere."""
+
+    _option = "--store"
+    """With which another folder is chosen."""
+
     def __init__(self, root: str | Path) -> None:
+        if url_of(root):
+            raise HeedfulError(f"the store {root} is a URL: open it with `store_at`.")
         self.root = Path(root)
         with self._reading():
             if self.root.exists() and not self.root.is_dir():
-                raise HeedfulError(f"the store {self.root} is a file: give a folder with --store.")
+                raise HeedfulError(
+                    f"the store {self.root} is a file: choose a folder with {self._option}."
+                )
         self._checked: set[str] = set()
+
+    @property
+    def place(self) -> Place:
+        """By which any process can open the same store."""
+        return self.root
 
     @property
     def _runs(self) -> Path:
@@ -59,24 +78,21 @@ class Store:
 
     def has(self, key: str) -> bool:
         """Whether a whole run is there. A damaged one is not silently made again."""
-        with self._reading():
-            if not (self._runs / key).is_dir():
-                return False
+        if not self._is_here(key):
+            return False
         self.open(key)
         return True
 
     def open(self, key: str) -> Run:
-        run = Run(self._runs / key)
-        with self._reading():
-            there = run.path.is_dir()
-        if not there:
-            raise HeedfulError(f"no run {key!r} in {self.root}: `heedful store ls` lists the runs.")
+        run = Run(self._runs / key, self)
+        if not self._is_here(key):
+            raise HeedfulError(
+                f"no run {key!r} in {self.place}: `heedful store ls` lists the runs."
+            )
         if key not in self._checked:
             problem = run.problem()
             if problem:
-                raise HeedfulError(
-                    f"run {key} cannot be used because {problem.reason}: {problem.fix}."
-                )
+                raise Damaged(key, problem)
             self._checked.add(key)
         return run
 
@@ -89,25 +105,25 @@ class Store:
             raise HeedfulError(f"{prefix!r} fits {len(matches)} runs: give more of the key.")
         return self.open(matches[0] if matches else prefix)
 
-    def keys(self) -> list[str]:
-        with self._reading():
-            if not self._runs.is_dir():
-                return []
-            return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
+    def keys(self, kind: str | None = None) -> list[str]:
+        return [key for key in self._keys_here() if kind is None or key.startswith(f"{kind}-")]
 
     def runs(self, kind: str | None = None) -> Iterator[Run]:
-        for key in self.keys():
-            if kind is None or key.startswith(f"{kind}-"):
-                yield self.open(key)
+        for key in self.keys(kind):
+            yield self.open(key)
 
     def find(self, kind: str, facts: Mapping[str, Any]) -> list[Run]:
         """The runs of a kind whose facts include these."""
         wanted = {name: canonical(value) for name, value in facts.items()}
-        return [
-            run
-            for run in self.runs(kind)
-            if all(canonical(run.facts.get(name)) == value for name, value in wanted.items())
-        ]
+
+        def fits(found: Mapping[str, Any]) -> bool:
+            return all(canonical(found.get(name)) == value for name, value in wanted.items())
+
+        return [self.open(key) for key in self.keys(kind) if fits(self.record(key)["facts"])]
+
+    def record(self, key: str) -> dict[str, Any]:
+        """What a run says of itself."""
+        return self.open(key).record
 
     def scratch(self, key: str) -> Path:
         """A folder for unfinished work on a run (checkpoints); gone once the run is there."""
@@ -152,7 +168,10 @@ class Store:
 
     def problems(self) -> dict[str, Problem]:
         """Keys of runs that may not be read, each with the reason and the fix."""
-        found = {key: Run(self._runs / key).problem() for key in self.keys()}
+        return self._problems_here()
+
+    def _problems_here(self) -> dict[str, Problem]:
+        found = {key: Run(self._runs / key).problem() for key in self._keys_here()}
         return {key: problem for key, problem in found.items() if problem}
 
     def damaged(self) -> dict[str, str]:
@@ -160,6 +179,9 @@ class Store:
         return {key: problem.reason for key, problem in self.problems().items()}
 
     def remove(self, key: str) -> None:
+        self._remove_here(key)
+
+    def _remove_here(self, key: str) -> None:
         """By one rename, so that half a run is never there."""
         with self.building(key) as folder:
             (self._runs / key).rename(folder / key)
@@ -167,9 +189,9 @@ class Store:
 
     def clear_damaged(self) -> list[str]:
         """Remove the runs that are lost; returns their keys."""
-        lost = [key for key, problem in self.problems().items() if problem.lost]
+        lost = [key for key, problem in self._problems_here().items() if problem.lost]
         for key in lost:
-            self.remove(key)
+            self._remove_here(key)
         return lost
 
     def clear_scratch(self) -> list[str]:
@@ -202,13 +224,28 @@ class Store:
     def _scratch(self) -> Path:
         return self.root / "scratch"
 
+    def _is_here(self, key: str) -> bool:
+        with self._reading():
+            return (self._runs / key).is_dir()
+
+    def _keys_here(self) -> list[str]:
+        with self._reading():
+            if not self._runs.is_dir():
+                return []
+            return sorted(path.name for path in self._runs.iterdir() if path.is_dir())
+
     def _writing(self, name: str) -> AbstractContextManager[None]:
-        return refusals(f"write {name} to the store at {self.root}", _ELSEWHERE)
+        fix = f"make it writable, make room or choose another with {self._option}"
+        return refusals(f"write {name} to the store at {self.root}", fix)
 
     def _reading(self) -> AbstractContextManager[None]:
-        return refusals(
-            f"read the store at {self.root}", "make it readable or choose another with --store"
-        )
+        fix = f"make it readable or choose another with {self._option}"
+        return refusals(f"read the store at {self.root}", fix)
+
+
+def store_of(run: Run) -> Store:
+    """The store that a run was opened from, or the one its folder lies in."""
+    return run.home if isinstance(run.home, Store) else Store(run.path.resolve().parent.parent)
 
 
 def _seal(folder: Path, kind: str, facts: Mapping[str, Any], made_with: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from heedful.corpora.prepared import Prepared
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store
+from heedful.store import Run, store_of
 from heedful.subjects.document import Document
 from heedful.subjects.documents import documents_of, find_records
 from heedful.subjects.encode import encode_documents, unseen
@@ -20,7 +20,8 @@ from heedful.subjects.loading import Loading
 from heedful.subjects.open import FINE_TUNED, reading_and_loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row
-from heedful.subjects.run import find_run, open_run, read_texts, reads_pairs, unknown_note
+from heedful.subjects.run import find_run, open_run, read_texts, reads_pairs
+from heedful.subjects.run_rows import unknown_note
 from heedful.subjects.subject import Subject
 
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
@@ -81,7 +82,7 @@ def _own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     """Some texts of its own corpus are at hand, to begin with."""
     few = replace(reading, n=EXAMPLES, label_column="label")
     with open_run(run, None, few, loading) as subject:
-        prepared = Prepared(Store(run.path.resolve().parent.parent).open(run.upstream["corpus"]))
+        prepared = Prepared(store_of(run).open(run.upstream["corpus"]))
         limit = LONGEST if loading.max_length is None else loading.max_length
         name = f"{subject.family} on {prepared.run.facts['piece']}"
         pairs = ALWAYS if reads_pairs(run) else NEVER

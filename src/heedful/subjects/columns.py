@@ -8,9 +8,11 @@ from typing import Any
 
 from heedful.corpora.labels import label_name
 from heedful.errors import HeedfulError
+from heedful.subjects.codecs import RECORDS
 from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
 from heedful.subjects.records import Record, Records
+from heedful.subjects.shelf import Filling
 from heedful.subjects.tables import Table, is_missing, plain, read_table
 
 UNLABELLED = "without a label"
@@ -19,15 +21,21 @@ UNLABELLED = "without a label"
 def table_records(data: Any, reading: Reading) -> Records:
     table = read_table(data, reading.split)
     _check_columns(table, reading)
-    items = [
-        record
-        for number, row in enumerate(table.rows, 1)
-        if (record := _record(row, number, table, reading)) is not None
-    ]
+    filling, used = Filling(RECORDS), set[str]()
+    for record in _records(table, reading):
+        filling.add(record)
+        used.update(record.labels or ())
+    items = filling.done()
     known = table.class_names.get(reading.label_column or "", ())
-    dropped = {UNLABELLED: len(table.rows) - len(items)} if len(items) < len(table.rows) else {}
-    names = known or _sorted({name for item in items for name in item.labels or ()})
-    return Records(items, names, table.where, bool(known), dropped)
+    dropped = {UNLABELLED: table.size - len(items)} if len(items) < table.size else {}
+    return Records(items, known or _sorted(used), table.where, bool(known), dropped)
+
+
+def _records(table: Table, reading: Reading) -> Iterator[Record]:
+    for number, row in enumerate(table.rows, 1):
+        record = _record(row, number, table, reading)
+        if record is not None:
+            yield record
 
 
 def _check_columns(table: Table, reading: Reading) -> None:

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heedful.subjects.codecs import ROWS
 from heedful.subjects.document import Document, Span
 from heedful.subjects.row import Row, Truncation, truncation
+from heedful.subjects.shelf import Filling, Shelf
+
+AT_ONCE = 1000  # texts a tokenizer is given together
 
 
 @dataclass(frozen=True)
@@ -31,22 +35,33 @@ class Prompt:
 
 def encode_documents(
     tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt = Prompt()
-) -> tuple[list[Row], Truncation]:
+) -> tuple[Shelf[Row], Truncation]:
     """One row per document of at most `limit` tokens; what did not fit is counted."""
+    filling, cut = Filling(ROWS), list[bool]()
+    for start in range(0, len(documents), AT_ONCE):
+        some = [documents[i] for i in range(start, min(start + AT_ONCE, len(documents)))]
+        for row, short in _encoded(tokenizer, some, limit, prompt):
+            filling.add(row)
+            cut.append(short)
+    rows = filling.done()
+    return rows, truncation(zip(rows, documents, cut, strict=True))
+
+
+def _encoded(
+    tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
+) -> Iterator[tuple[Row, bool]]:
+    """Each document's row, and whether it was cut."""
     texts = [prompt.around(document.texts["a"]) for document in documents]
     pairs = [document.texts["b"] for document in documents] if "b" in documents[0].texts else None
     cuts = pairs is not None or not prompt.after
     with _as_it_was(tokenizer.backend_tokenizer):
         found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
     segments = "token_type_ids" in tokenizer.model_input_names
-    rows, cut = [], []
     for document, encoding in zip(documents, found.encodings, strict=True):
         short = bool(encoding.overflowing)
         if len(encoding.ids) > limit:
             encoding, short = _shortened(tokenizer, document.texts["a"], limit, prompt), True
-        rows.append(_row(encoding, document, prompt, segments))
-        cut.append(short)
-    return rows, truncation(rows, documents, cut)
+        yield _row(encoding, document, prompt, segments), short
 
 
 def words_of(tokens: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from heedful.subjects.digest import tokenizer_digest, weights_digest
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import encode_documents
 from heedful.subjects.hf_load import Loaded
+from heedful.subjects.labels import with_labels
 from heedful.subjects.limits import fillers, longest
 from heedful.subjects.loading import Loading
 from heedful.subjects.reading import Reading
@@ -36,7 +38,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         loaded.module,
         documents.items,
         task.names,
-        tuple(rows),
+        rows,
         truncated,
         documents.source,
         f"{type(loaded.module).__name__} ({task.kind})",
@@ -63,7 +65,8 @@ def _asked(
         with attach(loaded.module, filler, label_words(task.tokens)) as model:
             yield settle(replace(draft, model=model), documents, loading.label_map)
     elif task.kind == NEXT:
-        unlabelled = tuple(replace(document, label=None) for document in draft.documents)
+        nothing = itertools.repeat(None, len(draft))
+        unlabelled = with_labels(draft.documents, nothing)
         with attach(loaded.module, filler, next_token) as model:
             yield finish(replace(draft, model=model, documents=unlabelled), documents.digest)
     else:

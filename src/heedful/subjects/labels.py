@@ -4,7 +4,7 @@ of an audit wrong, so what does not match by name or number is refused."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from heedful.errors import HeedfulError
+from heedful.subjects.codecs import DOCUMENTS
 from heedful.subjects.document import Document
+from heedful.subjects.shelf import Shelf
 
 LabelMap = Mapping[str, str | int]
 
@@ -43,12 +45,18 @@ def match_labels(
     raise _mismatch(data, model)
 
 
-def relabelled(documents: Sequence[Document], places: Sequence[int]) -> tuple[Document, ...]:
+def relabelled(documents: Sequence[Document], places: Sequence[int]) -> Sequence[Document]:
     """Labels as the model's classes."""
-    return tuple(
-        document if document.label is None else replace(document, label=places[document.label])
-        for document in documents
-    )
+    if list(places) == list(range(len(places))):
+        return documents
+    old = (document.label for document in documents)
+    return with_labels(documents, (None if label is None else places[label] for label in old))
+
+
+def with_labels(documents: Iterable[Document], labels: Iterable[int | None]) -> Sequence[Document]:
+    """The same documents with other labels."""
+    pairs = zip(documents, labels, strict=True)
+    return Shelf.of((replace(document, label=label) for document, label in pairs), DOCUMENTS)
 
 
 def mapping_warning(labels: Sequence[int], predicted: Sequence[int], classes: int) -> str | None:

@@ -11,6 +11,7 @@ from torch import nn
 
 from heedful.errors import HeedfulError
 from heedful.models.evaluating import evaluating
+from heedful.subjects.codecs import ROWS
 from heedful.subjects.digest import tokens_digest, weights_digest
 from heedful.subjects.document import Document, Span
 from heedful.subjects.documents import Documents, documents_of, find_records
@@ -19,6 +20,7 @@ from heedful.subjects.loading import Loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row, truncation
 from heedful.subjects.settle import settle
+from heedful.subjects.shelf import Shelf
 from heedful.subjects.subject import Subject
 from heedful.types import Model
 
@@ -68,24 +70,21 @@ def open_module(
     documents = documents_of(find_records(data, reading), reading)
     if "b" in documents[0].texts:
         raise HeedfulError("an adapter reads one text: leave text_b_column out.")
-    rows = [_row(adapter, document) for document in documents]
-    cut = [loading.max_length is not None and len(row) > loading.max_length for row in rows]
-    rows = [
-        row.cut(loading.max_length) if short and loading.max_length else row
-        for row, short in zip(rows, cut, strict=True)
-    ]
+    whole = Shelf.of((_row(adapter, document) for document in documents), ROWS)
     with evaluating(model):
-        yield _subject(adapter, model, documents, rows, cut, loading)
+        yield _subject(adapter, model, documents, whole, loading)
 
 
 def _subject(
     adapter: Adapter,
     model: Any,
     documents: Documents,
-    rows: list[Row],
-    cut: list[bool],
+    whole: Shelf[Row],
     loading: Loading,
 ) -> Subject:
+    limit = loading.max_length
+    cut = [limit is not None and len(row) > limit for row in whole]
+    rows = whole if limit is None else Shelf.of((row.cut(limit) for row in whole), ROWS)
     tensor = next(model.parameters(), None)
     key = {
         "family": "module",
@@ -98,8 +97,8 @@ def _subject(
             model,
             documents.items,
             tuple(adapter.label_names),
-            tuple(rows),
-            truncation(rows, documents.items, cut),
+            rows,
+            truncation(zip(rows, documents, cut, strict=True)),
             documents.source,
             type(model).__name__,
             "cpu" if tensor is None else str(tensor.device),

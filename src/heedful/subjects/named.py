@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +18,11 @@ from heedful.corpora.split import Split
 from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec
+from heedful.subjects.codecs import RECORDS
 from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
 from heedful.subjects.records import Record, Records
+from heedful.subjects.shelf import Shelf
 
 CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
 """What of a preparation decides which texts are in a split."""
@@ -44,7 +47,7 @@ def named_records(name: str, reading: Reading) -> Records:
     examples = [example for example in cut if example.split == reading.split]
     if not examples:
         raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.split!r}.")
-    items = [_record(example, raw.labels) for example in examples]
+    items = Shelf.of((_record(example, raw.labels) for example in examples), RECORDS)
     return Records(items, raw.labels, f"{name}, {reading.split} split", numbered=True)
 
 
@@ -64,8 +67,12 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 
 def prepared_records(prepared: Prepared, split: str) -> Records:
     """The same from a prepared corpus: its words are its tokens."""
-    part = prepared.split(split)
-    items = []
+    items = Shelf.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
+    corpus = prepared.run.facts["piece"]
+    return Records(items, prepared.labels, f"{corpus}, {split} split", numbered=True)
+
+
+def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
     for index, name in enumerate(part.ids):
         spans = {side: _spans(part, index, side) for side in part.sides}
         marked = {side: part.rationale(index, side) for side in part.sides}
@@ -74,19 +81,15 @@ def prepared_records(prepared: Prepared, split: str) -> Records:
             for side, marks in marked.items()
             if marks is not None
         }
-        items.append(
-            Record(
-                name,
-                {side: part.text(index, side) for side in part.sides},
-                (prepared.labels[int(part.labels[index])],),
-                spans,
-                rationales or None,
-                None if part.clusters is None else part.clusters[index],
-                _candidates(part, index, prepared.labels),
-            )
+        yield Record(
+            name,
+            {side: part.text(index, side) for side in part.sides},
+            (labels[int(part.labels[index])],),
+            spans,
+            rationales or None,
+            None if part.clusters is None else part.clusters[index],
+            _candidates(part, index, labels),
         )
-    corpus = prepared.run.facts["piece"]
-    return Records(items, prepared.labels, f"{corpus}, {split} split", numbered=True)
 
 
 def _candidates(part: Split, index: int, labels: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from heedful.subjects.document import Span
@@ -28,7 +28,7 @@ class Records:
     """All examples. `label_names` may name labels no example has; `numbered` says that their
     order is the data's own numbering and not merely alphabetical."""
 
-    items: list[Record]
+    items: Sequence[Record]
     label_names: tuple[str, ...]
     source: str
     numbered: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,17 +64,17 @@ class Truncation:
         )
 
 
-def truncation(
-    rows: Sequence[Row], documents: Sequence[Document], cut: Sequence[bool]
-) -> Truncation:
-    """A word is lost where its text was cut and none of its tokens is left."""
-    lost = [
-        document.length - len(np.unique(row.words[row.words >= 0]))
-        for row, document, short in zip(rows, documents, cut, strict=True)
-        if short
-    ]
-    total = sum(document.length for document in documents)
-    return Truncation(sum(cut), sum(lost), len(rows), total)
+def truncation(texts_read: Iterable[tuple[Row, Document, bool]]) -> Truncation:
+    """Of each text whether it was cut. A word is lost where its text was cut and none of its
+    tokens is left."""
+    texts = words = of_texts = of_words = 0
+    for row, document, short in texts_read:
+        of_texts += 1
+        of_words += document.length
+        if short:
+            texts += 1
+            words += document.length - len(np.unique(row.words[row.words >= 0]))
+    return Truncation(texts, words, of_texts, of_words)
 
 
 def pad(rows: Sequence[Row]) -> Text:

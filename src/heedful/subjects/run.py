@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from heedful.corpora.normalise import normalise
 from heedful.corpora.prepared import Prepared
-from heedful.corpora.sentences import sentence_numbers
-from heedful.corpora.tokenize import tokenizer
-from heedful.corpora.vocabulary import SPECIALS, Vocabulary
+from heedful.corpora.tokenize import Tokens, tokenizer
 from heedful.edits.restored import restored
 from heedful.errors import HeedfulError
-from heedful.specs import UNKNOWN, ModelSpec
-from heedful.store import Run, Store
+from heedful.specs import ModelSpec
+from heedful.store import Run, Store, store_of
+from heedful.subjects.codecs import DOCUMENTS
 from heedful.subjects.digest import weights_digest
 from heedful.subjects.document import Document, Span
 from heedful.subjects.documents import Documents, documents_of, find_records
@@ -29,10 +25,12 @@ from heedful.subjects.loading import Loading
 from heedful.subjects.named import prepared_records
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row, truncation
+from heedful.subjects.run_rows import compared, encode_texts, unknown_note
 from heedful.subjects.settle import settle
+from heedful.subjects.shelf import Shelf
 from heedful.subjects.subject import Subject
 
-MANY_UNKNOWN = 0.1
+Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
 _KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
 
 
@@ -57,7 +55,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
-    corpus = Store(run.path.resolve().parent.parent).open(run.upstream["corpus"])
+    corpus = store_of(run).open(run.upstream["corpus"])
     prepared = Prepared(corpus)
     if prepared.task == "generation":
         raise HeedfulError(
@@ -77,7 +75,6 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     limit = LONGEST if loading.max_length is None else loading.max_length
     documents, rows = read_texts(run, prepared, data, reading, limit)
     model = restored(run, loading.best_device).to(loading.torch_dtype)
-    cut = [row.mask.sum() < document.length for row, document in zip(rows, documents, strict=True)]
     key = {
         "family": run.facts["model"]["family"],
         "run": run.key,
@@ -90,8 +87,8 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         model,
         documents.items,
         prepared.labels,
-        tuple(rows),
-        truncation(rows, documents.items, cut),
+        rows,
+        truncation(compared(rows, documents)),
         documents.source,
         ModelSpec(**run.facts["model"]).name,
         loading.best_device,
@@ -104,17 +101,17 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
 
 def read_texts(
     run: Run, prepared: Prepared, data: Any, reading: Reading, limit: int
-) -> tuple[Documents, list[Row]]:
+) -> tuple[Documents, Shelf[Row]]:
     """Texts as the model of the run reads them."""
     pair = reads_pairs(run)
     if reading.text_b_column is not None and not pair:
         raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
     read = _documents(prepared, data, reading)
     _check_sides(run, read, pair)
-    documents = replace(read, items=tuple(map(_on_trial, read.items)))
-    rows = _rows(documents, read, _vocabulary(prepared), limit)
-    rows = [_among(row, each, prepared.labels) for row, each in zip(rows, read, strict=True)]
-    return documents, rows
+    documents = read
+    if "b" in read[0].texts:
+        documents = replace(read, items=Shelf.of(map(_on_trial, read), DOCUMENTS))
+    return documents, encode_texts(read, prepared, limit)
 
 
 def reads_pairs(run: Run) -> bool:
@@ -130,7 +127,7 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
         return documents_of(prepared_records(prepared, reading.split), reading)
     name = facts["prepare"]["tokenizer"]
     if name != "given":
-        reading = replace(reading, words=partial(_spans, name))
+        reading = replace(reading, words=partial(_spans, tokenizer(name)))
     return documents_of(find_records(data, reading), reading)
 
 
@@ -151,52 +148,6 @@ def _on_trial(document: Document) -> Document:
     )
 
 
-def _spans(name: str, text: str) -> tuple[Span, ...]:
-    tokens = next(tokenizer(name)([text]))
+def _spans(cut: Tokenizer, text: str) -> tuple[Span, ...]:
+    tokens = next(cut([text]))
     return tuple(zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True))
-
-
-def _vocabulary(prepared: Prepared) -> Vocabulary:
-    words = tuple(prepared.words)
-    ids = {word: i for i, word in enumerate(words) if i >= len(SPECIALS)}
-    return Vocabulary(words, (0,) * len(words), ids)
-
-
-def _rows(documents: Documents, read: Documents, vocabulary: Vocabulary, limit: int) -> list[Row]:
-    rows = []
-    for document, whole in zip(documents, read, strict=True):
-        beside = None
-        if "b" in whole.texts:
-            beside = _row(whole.texts["b"], whole.words["b"], vocabulary, limit)
-        row = _row(document.texts["a"], document.words["a"], vocabulary, limit)
-        rows.append(replace(row, beside=beside))
-    return rows
-
-
-def _among(row: Row, document: Document, labels: tuple[str, ...]) -> Row:
-    """With the classes that can be the answer, where the corpus says which."""
-    if document.candidates is None:
-        return row
-    places = {name: place for place, name in enumerate(labels)}
-    known = tuple(places[name] for name in document.candidates if name in places)
-    return replace(row, candidates=known)
-
-
-def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:
-    """Start, the words, end; every word is one token."""
-    spans = spans[: limit - 2]
-    tokens = vocabulary.encode([normalise(text[a:b]) for a, b in spans]).astype(np.int64)
-    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
-    words[-1] = -1
-    starts = np.array([start for start, _ in spans], dtype=np.int32)
-    sentences = np.full(len(tokens), -1, dtype=np.int64)
-    sentences[1:-1] = sentence_numbers(text, starts)
-    return Row(tokens, words >= 0, words, sentences=sentences)
-
-
-def unknown_note(rows: list[Row]) -> tuple[str, ...]:
-    tokens = np.concatenate([row.tokens[row.mask] for row in rows])
-    share = float((tokens == UNKNOWN).mean()) if len(tokens) else 0.0
-    if share <= MANY_UNKNOWN:
-        return ()
-    return (f"{share:.0%} of all words are unknown to the model and look the same to it.",)

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from heedful.errors import HeedfulError
+from heedful.subjects.codecs import DOCUMENTS, ROWS
 from heedful.subjects.documents import Documents
 from heedful.subjects.encode import unseen
 from heedful.subjects.labels import LabelMap, match_labels, relabelled
+from heedful.subjects.shelf import Shelf
 from heedful.subjects.subject import Subject
 
 UNSEEN = "without a token of any word"
@@ -31,29 +35,35 @@ def settle(subject: Subject, documents: Documents, label_map: LabelMap | None = 
 
 
 def finish(subject: Subject, data_digest: str) -> Subject:
-    gone = set(unseen(subject.rows))
-    kept = [index for index in range(len(subject)) if index not in gone]
-    if not kept:
+    gone = unseen(subject.rows)
+    if len(gone) == len(subject):
         raise HeedfulError(
             f"the model's tokenizer finds no word in {subject.source}: check the text column."
         )
-    dropped = {**subject.dropped, UNSEEN: len(gone)} if gone else dict(subject.dropped)
-    labels = [subject.documents[index].label for index in kept]
+    seen = _without(subject, gone) if gone else subject
+    labels = [None if label < 0 else label for label in seen.labels.tolist()]
+    return replace(
+        seen,
+        notes=(*seen.notes, *_notes(seen)),
+        key={**seen.key, "data": data_digest, "labels": labels},
+    )
+
+
+def _without(subject: Subject, gone: list[int]) -> Subject:
+    kept = np.delete(np.arange(len(subject)), gone).tolist()
     return replace(
         subject,
-        documents=tuple(subject.documents[index] for index in kept),
-        rows=tuple(subject.rows[index] for index in kept),
-        dropped=dropped,
-        notes=(*subject.notes, *_notes(subject)),
-        key={**subject.key, "data": data_digest, "labels": labels},
+        documents=Shelf.of((subject.documents[index] for index in kept), DOCUMENTS),
+        rows=Shelf.of((subject.rows[index] for index in kept), ROWS),
+        dropped={**subject.dropped, UNSEEN: len(gone)},
     )
 
 
 def _check_single(documents: Documents) -> None:
-    for document, mark in zip(documents, documents.marks, strict=True):
+    for index, mark in enumerate(documents.marks):
         if mark is not None and len(mark) != 1:
             raise HeedfulError(
-                f"{document.id!r} has {len(mark)} labels and the model chooses one class: "
+                f"{documents[index].id!r} has {len(mark)} labels and the model chooses one class: "
                 f"name a column with one label, or label_column=None."
             )
 

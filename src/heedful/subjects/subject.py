@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.models.output import class_logits
 from heedful.subjects.document import Document
+from heedful.subjects.overview import Overview, overview
 from heedful.subjects.row import Row, Truncation, pad
 from heedful.types import Batch, Model
 
@@ -28,12 +30,15 @@ class Subject:
     A document's label is a place in `label_names`, the model's own classes. `key` holds what
     results depend on (digests of weights, tokens and data): it may be hashed. `notes` are
     sentences a reader should see.
+
+    Documents and rows may be decoded whenever they are asked for (`subjects/shelf.py`): what
+    is needed of all of them at once is beside them, in arrays.
     """
 
     model: Model
-    documents: tuple[Document, ...]
+    documents: Sequence[Document]
     label_names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     truncated: Truncation
     source: str
     family: str
@@ -45,18 +50,45 @@ class Subject:
     def __len__(self) -> int:
         return len(self.documents)
 
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each row."""
+        return np.fromiter((len(row) for row in self.rows), dtype=np.int64)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        return self._overview.ids
+
+    @property
+    def clusters(self) -> Sequence[str]:
+        """The cluster of each document."""
+        return self._overview.clusters
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The label of each document, −1 where there is none."""
+        return self._overview.labels
+
+    @property
+    def rationales(self) -> bool:
+        """Whether any document has a rationale."""
+        return self._overview.rationales
+
     @property
     def labelled(self) -> bool:
         """Whether every document has a label, so that predictions can be right or wrong."""
-        return all(document.label is not None for document in self.documents)
+        return bool((self.labels >= 0).all())
+
+    @cached_property
+    def _overview(self) -> Overview:
+        return overview(self.documents)
 
     def encode(self, indices: Indices) -> Batch:
         """Some of the documents as a batch on the subject's device; labels are −1 where
         there is none."""
         chosen = [int(index) for index in indices]
-        labels = [self.documents[i].label for i in chosen]
-        numbers = torch.tensor([-1 if label is None else label for label in labels])
-        ids = tuple(self.documents[i].id for i in chosen)
+        numbers = torch.from_numpy(self.labels[chosen])
+        ids = tuple(self.ids[i] for i in chosen)
         rows = [self.rows[i] for i in chosen]
         beside = [row.beside for row in rows if row.beside is not None]
         texts = {"a": pad(rows), **({"b": pad(beside)} if beside else {})}
@@ -78,7 +110,7 @@ class Subject:
         `batch_size` of them and `tokens_at_once` padded tokens, but at least one."""
         if batch_size < 1 or tokens_at_once < 1:
             raise HeedfulError("batch_size and tokens_at_once must be at least 1.")
-        for indices in groups([len(row) for row in self.rows], tokens_at_once, batch_size):
+        for indices in groups(self.lengths, tokens_at_once, batch_size):
             yield indices, self.encode(indices)
 
 
@@ -91,7 +123,7 @@ def predicted(subject: Subject) -> NDArray[np.int64]:
     return out
 
 
-def groups(lengths: Sequence[int], tokens: int, size: int) -> Iterator[NDArray[np.int64]]:
+def groups(lengths: Indices, tokens: int, size: int) -> Iterator[NDArray[np.int64]]:
     widths = np.array(lengths, dtype=np.int64)
     order = np.argsort(widths, kind="stable")
     start = 0

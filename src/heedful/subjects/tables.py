@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heedful.corpora.readers import read_rows
+from heedful.corpora.readers import iterate_rows
 from heedful.errors import HeedfulError
 
+AT_ONCE = 1000  # rows that are taken out of a frame or a dataset together
 SPLIT_NAMES = {"dev": ("dev", "validation", "valid", "val"), "train": ("train", "training")}
 
 
 @dataclass(frozen=True)
 class Table:
-    """`class_names` are those of a label column that holds numbers and knows their names;
+    """`rows` may be gone through again and again; there are `size` of them, and never all in
+    memory. `class_names` are those of a label column that holds numbers and knows their names;
     `where` is what error messages call the data."""
 
-    rows: list[dict[str, Any]]
+    rows: Iterable[Mapping[str, Any]]
+    size: int
     columns: tuple[str, ...]
     where: str
     class_names: Mapping[str, tuple[str, ...]]
@@ -32,19 +36,19 @@ class Table:
 def read_table(data: Any, split: str) -> Table:
     if isinstance(data, (str, Path)):
         path = Path(data).expanduser()
-        return _table(read_rows(path), path.name)
+        rows = _Again(partial(iterate_rows, path))
+        return _not_empty(_surveyed(rows, path.name), str(path))
     if isinstance(data, pd.DataFrame):
-        rows = [{str(name): row[name] for name in row} for row in data.to_dict("records")]
-        return _table(rows, "the data frame", [str(name) for name in data.columns])
+        return _not_empty(_from_frame(data))
     if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
-        return _table([dict(row) for row in data], "the list")
+        return _not_empty(_surveyed(data, "the list"))
     table = _from_datasets(data, split)
     if table is None:
         raise HeedfulError(
             f"texts cannot be read from a {type(data).__name__}: give a corpus by name, a file, "
             f"a data frame, a datasets.Dataset or a list of dicts."
         )
-    return table
+    return _not_empty(table)
 
 
 def is_missing(value: Any) -> bool:
@@ -59,16 +63,41 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _table(
-    rows: list[dict[str, Any]],
-    where: str,
-    columns: Sequence[str] | None = None,
-    class_names: Mapping[str, tuple[str, ...]] | None = None,
-) -> Table:
-    if not rows:
-        raise HeedfulError(f"{where} is empty: it needs at least one row.")
-    found = columns or list(dict.fromkeys(str(name) for row in rows for name in row))
-    return Table(rows, tuple(found), where, class_names or {})
+@dataclass(frozen=True)
+class _Again:
+    """Rows that are made anew each time they are gone through."""
+
+    rows: Callable[[], Iterator[Mapping[str, Any]]]
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return self.rows()
+
+
+def _not_empty(table: Table, called: str = "") -> Table:
+    if not table.size:
+        raise HeedfulError(f"{called or table.where} is empty: it needs at least one row.")
+    return table
+
+
+def _surveyed(rows: Iterable[Mapping[str, Any]], where: str) -> Table:
+    """Any row may have a column of its own, so all are seen first."""
+    columns: dict[str, None] = {}
+    size = 0
+    for row in rows:
+        columns.update(dict.fromkeys(str(name) for name in row))
+        size += 1
+    return Table(rows, size, tuple(columns), where, {})
+
+
+def _from_frame(data: pd.DataFrame) -> Table:
+    columns = tuple(str(name) for name in data.columns)
+    return Table(_Again(partial(_frame_rows, data)), len(data), columns, "the data frame", {})
+
+
+def _frame_rows(data: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
+    for start in range(0, len(data), AT_ONCE):
+        for row in data.iloc[start : start + AT_ONCE].to_dict("records"):
+            yield {str(name): row[name] for name in row}
 
 
 def _from_datasets(data: Any, split: str) -> Table | None:
@@ -91,4 +120,10 @@ def _from_datasets(data: Any, split: str) -> Table | None:
         for name, kind in inner.items()
         if isinstance(kind, library.ClassLabel)
     }
-    return _table(data.to_list(), "the dataset", data.column_names, classes)
+    rows, columns = _Again(partial(_dataset_rows, data)), tuple(data.column_names)
+    return Table(rows, len(data), columns, "the dataset", classes)
+
+
+def _dataset_rows(data: Any) -> Iterator[Mapping[str, Any]]:
+    for start in range(0, len(data), AT_ONCE):
+        yield from data.select(range(start, min(start + AT_ONCE, len(data)))).to_list()

@@ -11,10 +11,9 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.models.hf.attach import attach
 from heedful.models.hf.heads import Head, classes, one_label, regression
-from heedful.subjects.document import Document
 from heedful.subjects.documents import Documents
 from heedful.subjects.hf_load import Loaded
-from heedful.subjects.labels import LabelMap, match_labels
+from heedful.subjects.labels import LabelMap, match_labels, with_labels
 from heedful.subjects.limits import fillers
 from heedful.subjects.loading import Loading
 from heedful.subjects.subject import Subject
@@ -42,7 +41,7 @@ def yes_no(
         one_label(index),
         replace(
             draft,
-            documents=_with(draft.documents, labels),
+            documents=with_labels(draft.documents, labels),
             label_names=(f"not {name}", name),
             key={**draft.key, "label": name},
             notes=(*draft.notes, f"of {len(task.names)} labels only {name!r} is on trial."),
@@ -69,7 +68,7 @@ def _above(loaded: Loaded, draft: Subject, documents: Documents) -> Question:
         regression(centre, scale),
         replace(
             draft,
-            documents=_with(
+            documents=with_labels(
                 draft.documents, [None if y is None else int(y > centre) for y in labels]
             ),
             label_names=(f"at most {centre:.4g}", f"above {centre:.4g}"),
@@ -132,9 +131,3 @@ def _number(mark: tuple[str, ...] | None, name: str) -> float | None:
             f"{name!r} has the label {', '.join(mark)!r} and the model predicts a number: name a "
             f"column of numbers, or label_column=None."
         ) from error
-
-
-def _with(documents: tuple[Document, ...], labels: list[int | None]) -> tuple[Document, ...]:
-    return tuple(
-        replace(document, label=label) for document, label in zip(documents, labels, strict=True)
-    )

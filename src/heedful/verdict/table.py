@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,14 +55,30 @@ class Table:
 def tabulate_rows(rows: pd.DataFrame) -> Table:
     """Spread rows out. Repeated measurements of one example are averaged, an infinity counts
     as undefined, and an example without a cluster is its own."""
-    rows = _tidy(rows)
-    wide = {
-        (str(model), str(measure), str(operator)): _spread(part)
-        for (model, measure, operator), part in rows.groupby(
-            ["model", "measure", "operator"], sort=True
-        )
-    }
-    return Table(wide, _examples(rows))
+    return tabulate_blocks([rows])
+
+
+def tabulate_blocks(blocks: Iterable[pd.DataFrame]) -> Table:
+    """The same of a table in blocks, each with all rows of its examples; one at a time, since
+    rows take many times the room of what they are spread out to."""
+    wide: dict[tuple[str, str, str], list[pd.DataFrame]] = {}
+    examples = []
+    for block in blocks:
+        rows = _tidy(block)
+        examples.append(_examples(rows))
+        for key, part in rows.groupby(["model", "measure", "operator"], sort=True):
+            model, measure, operator = map(str, key)
+            wide.setdefault((model, measure, operator), []).append(_spread(part))
+    spread = {key: _joined(wide[key]) for key in sorted(wide)}
+    return Table(spread, _joined(examples, by_name=False))
+
+
+def _joined(parts: list[pd.DataFrame], by_name: bool = True) -> pd.DataFrame:
+    """Blocks under each other; an explanation that one of them lacks is undefined there."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    return pd.concat(parts).sort_index()[sorted(names) if by_name else list(names)]
 
 
 def _tidy(rows: pd.DataFrame) -> pd.DataFrame:

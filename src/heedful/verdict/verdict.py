@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -22,7 +22,7 @@ from heedful.verdict.recommend import Recommendation, recommend
 from heedful.verdict.settings import Settings
 from heedful.verdict.settle import settle
 from heedful.verdict.statement import Statement
-from heedful.verdict.table import tabulate_rows
+from heedful.verdict.table import tabulate_blocks
 
 SCHEMA_VERSION = 1
 CAVEATS = (
@@ -83,15 +83,16 @@ class Verdict:
 
 
 def judge(
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | Iterable[pd.DataFrame],
     costs: pd.DataFrame | None = None,
     facts: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
 ) -> Verdict:
-    """From the table of measurements to the verdict. What was not measured is said to be so."""
+    """From the table of measurements, whole or in blocks, to the verdict. What was not measured
+    is said to be so."""
     chosen = settings or Settings()
     given = dict(facts or {})
-    table = tabulate_rows(rows)
+    table = tabulate_blocks([rows] if isinstance(rows, pd.DataFrame) else rows)
     if not table.checkpoints:
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
     statements = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)

@@ -13,4 +13,4 @@ def unchanged(encoding: Encoding, readout: Readout) -> Deletions:
         empty = encoding.x.new_empty((*none.shape, len(readout.bias)))
         return Window(positions, positions + 1, none, empty)
 
-    return Deletions(readout(encoding.states), delete)
+    return Deletions(readout(encoding.states), delete, width=1)

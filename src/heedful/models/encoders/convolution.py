@@ -57,7 +57,7 @@ class Convolutions(Encoder):
                 readout(states[:, reach : states.shape[1] - reach]),
             )
 
-        return Deletions(readout(encoding.states), delete)
+        return Deletions(readout(encoding.states), delete, width=4 * reach)
 
     def hidden_for(self, width: int) -> int | None:
         """Equally many channels of each kernel."""
@@ -76,8 +76,18 @@ class ConvolutionLayer(nn.Module):
         )
 
     def forward(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]:
+        if x.is_cuda:
+            return self.by_products(x)
         channels = x.transpose(1, 2)
         return torch.cat([conv(channels) for conv in self.convolutions], 1).relu().transpose(1, 2)
+
+    def by_products(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]:
+        """The same by one matrix product, its columns shifted and added up: a card's own
+        convolutions are slow at so few channels."""
+        weights = [conv.weight.permute(2, 0, 1).flatten(0, 1) for conv in self.convolutions]
+        products = nn.functional.linear(x, torch.cat(weights))
+        parts = torch.split(products, [len(weight) for weight in weights], -1)
+        return torch.cat(list(map(_shifted, parts, self.convolutions)), -1).relu()
 
     def columns(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t o d"]:
         """What each token gives to a state at each offset of the widest kernel."""
@@ -105,6 +115,15 @@ class ConvolutionLayer(nn.Module):
         for offset in range(offsets):
             total += flat[:, offset][row[:, offset : offset + width]]
         return total.relu()
+
+
+def _shifted(part: Float[Tensor, "b t kf"], conv: nn.Conv1d) -> Float[Tensor, "b t f"]:
+    (kernel,), length = conv.kernel_size, part.shape[1]
+    padded = nn.functional.pad(part, (0, 0, kernel // 2, kernel // 2))
+    columns = padded.reshape(*padded.shape[:2], kernel, conv.out_channels).unbind(2)
+    slices = [column[:, offset : offset + length] for offset, column in enumerate(columns)]
+    assert conv.bias is not None
+    return torch.stack(slices).sum(0) + conv.bias
 
 
 def _around(

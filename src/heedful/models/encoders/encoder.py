@@ -27,23 +27,31 @@ class Readout:
 class Window:
     """The readouts that change when one token is deleted, for `m` deletions.
 
-    Everything in `[low, high)` (positions of the original text) is replaced by `readouts`,
-    which stand at the original positions `index` (-1 where there is none). Outside the
-    window they are what they were.
+    Everything in `[low, high)` (positions of the original text) is replaced by readouts
+    that stand at the original positions `index` (-1 where there is none). Outside the
+    window they are what they were. `readouts` come in any order; where they are not already
+    in place, `row` says which belongs where.
     """
 
     low: Int[Tensor, " m"]
     high: Int[Tensor, " m"]
     index: Int[Tensor, "m w"]
-    readouts: Float[Tensor, "m w f"]
+    readouts: Float[Tensor, "*r f"]
+    row: Int[Tensor, "m w"] | None = None
+
+    def placed(self, rows: Float[Tensor, "*r _k"]) -> Float[Tensor, "m w _k"]:
+        """What was made of the readouts, one by one, in its place."""
+        return rows if self.row is None else rows[self.row]
 
 
 @dataclass(frozen=True)
 class Deletions:
-    """The readouts of whole texts, and `(examples[m], positions[m]) -> Window`."""
+    """The readouts of whole texts, and `(examples[m], positions[m]) -> Window`. For each of
+    these deletions at most `width` states are made: as many as the text has, if left out."""
 
     readouts: Float[Tensor, "b t f"]
     window: Callable[[Tensor, Tensor], Window]
+    width: int | None = None
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,12 @@ class Recurrent(Encoder):
         first = FirstLayer(directions, lengths, readout if alone else None)
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
-            results, index = first.delete(examples, positions)
-            if not alone:
-                results = readout(self._run(results, lengths[examples] - 1, 1))
-            return Window(torch.zeros_like(positions), lengths[examples], index, results)
+            found = first.delete(examples, positions)
+            edges = torch.zeros_like(positions), lengths[examples]
+            if alone:
+                return Window(*edges, found.index, found.results, found.row)
+            states = self._run(found.results[found.row], lengths[examples] - 1, 1)
+            return Window(*edges, found.index, readout(states))
 
         return Deletions(readout(self._run(_joined(directions), lengths, 1)), delete)
 

@@ -55,39 +55,72 @@ def _scan(x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str) -> D
         x, weights[f"weight_ih_l0{suffix}"] * double[:, None], bias * double
     )
     reverse = suffix != ""
-    states, cells = _Scan.apply(  # type: ignore[no-untyped-call]
-        inputs, recurrent.contiguous(), live, reverse
+    walked: list[Tensor] = []
+    share = _Share.apply(  # type: ignore[no-untyped-call]
+        recurrent, inputs.detach(), walked, reverse
     )
+    states, cells = _Scan.apply(  # type: ignore[no-untyped-call]
+        inputs, share, recurrent.detach().contiguous(), live, reverse
+    )
+    walked.append(states.detach())
     return Direction(inputs, states, cells, recurrent, reverse)
 
 
 def step(inputs: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
-    """One step without gradients; `inputs` is overwritten. Fresh memory costs more here than
-    arithmetic."""
+    """One step without gradients, from half the state and twice the cell to the same; `recurrent`
+    is for half a state, `inputs` is overwritten. Halves and doubles are exact and save passes
+    over memory, which costs more here than arithmetic."""
     enter, forget, candidate, leave = inputs.addmm_(h, recurrent).sigmoid_().chunk(4, -1)
-    c = (forget * c).sub_(enter).addcmul_(enter, candidate, value=2)
-    return (2 * c).sigmoid_().mul_(2).sub_(1).mul_(leave), c
+    c = (forget * c).sub_(enter, alpha=2).addcmul_(enter, candidate, value=4)
+    return c.sigmoid().sub_(0.5).mul_(leave), c
 
 
-class _Scan(torch.autograd.Function):
-    """`(inputs, recurrent, live, reverse) -> (states, cells)`; no gradient enters by cells."""
+class _Share(torch.autograd.Function):
+    """`(recurrent, inputs, walked, reverse) -> zeros`, which a scan takes beside its inputs: the
+    slopes that come back are the gates', and the recurrent weights' follow from them. It is a
+    node of its own so that autograd leaves it out where only the inputs' slopes are asked for.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, recurrent: Tensor, live: Tensor, reverse: bool
+        ctx: Any, recurrent: Tensor, inputs: Tensor, walked: list[Tensor], reverse: bool
+    ) -> Tensor:
+        ctx.walked, ctx.reverse = walked, reverse
+        return inputs.new_zeros(()).expand(inputs.shape)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
+        (states,) = ctx.walked
+        if ctx.reverse:  # as they were walked over: the order of a sum is seen in its last bits
+            states, slopes = states.flip(0), slopes.flip(0)
+        weight = states[:-1].flatten(0, 1).t() @ slopes[1:].flatten(0, 1)
+        return weight, None, None, None
+
+
+class _Scan(torch.autograd.Function):
+    """`(inputs, share, recurrent, live, reverse) -> (states, cells)`; no gradient enters by
+    cells, and none leaves by `recurrent`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: Tensor, share: Tensor, recurrent: Tensor, live: Tensor, reverse: bool
     ) -> tuple[Tensor, Tensor]:
         t, b, _ = inputs.shape
         h, c = (inputs.new_zeros(b, len(recurrent)) for _ in range(2))
         states, cells, squashed = (inputs.new_empty(t, b, len(recurrent)) for _ in range(3))
         gates = torch.empty_like(inputs)
+        padded = _padded(live)
         for place in _places(t, reverse):
             gate = torch.addmm(inputs[place], h, recurrent, out=gates[place]).sigmoid_()
             enter, forget, candidate, leave = gate.chunk(4, -1)
             candidate.mul_(2).sub_(1)
-            c = torch.mul(forget, c, out=cells[place]).addcmul_(enter, candidate).mul_(live[place])
+            c = torch.mul(forget, c, out=cells[place]).addcmul_(enter, candidate)
+            if padded[place]:
+                c.mul_(live[place])
             tanh = torch.mul(c, 2, out=squashed[place]).sigmoid_().mul_(2).sub_(1)
             h = torch.mul(leave, tanh, out=states[place])
-        ctx.save_for_backward(gates, recurrent, live, states, cells, squashed)
+        ctx.save_for_backward(gates, recurrent, live, cells, squashed)
         ctx.reverse = reverse
         ctx.mark_non_differentiable(cells)
         return states, cells
@@ -95,10 +128,10 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, states_slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        gates, recurrent, live, states, cells, squashed = ctx.saved_tensors
-        back = recurrent.t().contiguous()
+        gates, recurrent, live, cells, squashed = ctx.saved_tensors
+        back, padded = recurrent.t().contiguous(), _padded(live)
         order = _places(len(gates), ctx.reverse)
-        zero = torch.zeros_like(states[0])
+        zero = torch.zeros_like(cells[0])
         slopes = torch.empty_like(gates)
         dh, dc = zero.clone(), zero.clone()
         for number in reversed(range(len(order))):
@@ -107,7 +140,9 @@ class _Scan(torch.autograd.Function):
             d_enter, d_forget, d_candidate, d_leave = slopes[place].chunk(4, -1)
             tanh = squashed[place]
             dh += states_slope[place]
-            dc.addcmul_(dh * leave, 1 - tanh * tanh).mul_(live[place])
+            dc.addcmul_(dh * leave, 1 - tanh * tanh)
+            if padded[place]:
+                dc.mul_(live[place])
             before = cells[order[number - 1]] if number else zero
             torch.mul(dc * candidate, enter * (1 - enter), out=d_enter)
             torch.mul(dc * before, forget * (1 - forget), out=d_forget)
@@ -115,11 +150,13 @@ class _Scan(torch.autograd.Function):
             torch.mul(dh * tanh, leave * (1 - leave), out=d_leave)
             dc.mul_(forget)
             dh = slopes[place] @ back
-        weight = None
-        if ctx.needs_input_grad[1]:
-            h, slope = states[order[:-1]], slopes[order[1:]]
-            weight = h.flatten(0, 1).t() @ slope.flatten(0, 1)
-        return slopes, weight, None, None
+        return slopes, slopes, None, None, None
+
+
+def _padded(live: Float[Tensor, "t b 1"]) -> list[bool]:
+    """The steps at which some text has ended."""
+    ended: list[bool] = (live == 0).any(1)[:, 0].tolist()
+    return ended
 
 
 def _places(t: int, reverse: bool) -> list[int]:

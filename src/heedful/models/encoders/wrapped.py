@@ -43,6 +43,6 @@ class Wrapped(Encoder):
         def delete(examples: Tensor, positions: Tensor) -> Window:
             window = inner.window(examples, positions)
             there = own[examples[:, None], window.index.clamp_min(0)]
-            return replace(window, readouts=window.readouts + there)
+            return replace(window, readouts=window.placed(window.readouts) + there, row=None)
 
-        return Deletions(inner.readouts + own, delete)
+        return Deletions(inner.readouts + own, delete, inner.width)

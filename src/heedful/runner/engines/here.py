@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from heedful.runner.engines.board import Board, Failure, Watch, unwatched
 from heedful.runner.engines.crew import Crew
 from heedful.runner.engines.outcome import attempt, settle, this_worker
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine
+from heedful.store import Place
 
 
 def run(
     jobs: Iterable[Job],
-    place: Path,
+    place: Place,
     machine: Machine,
     watch: Watch = unwatched,
     crew: Crew = Crew(),

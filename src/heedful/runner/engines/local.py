@@ -13,13 +13,13 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 
 from heedful.runner.engines.board import Board, Failure, Watch, unwatched
 from heedful.runner.engines.crew import Crew
 from heedful.runner.engines.outcome import settle
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine
+from heedful.store import Place
 
 _WORKER = "heedful.runner.engines.worker"
 _PATIENCE = 5.0  # seconds until a worker that does not end is killed
@@ -27,7 +27,7 @@ _PATIENCE = 5.0  # seconds until a worker that does not end is killed
 
 def run(
     jobs: Iterable[Job],
-    place: Path,
+    place: Place,
     machine: Machine,
     watch: Watch = unwatched,
     crew: Crew = Crew(),
@@ -37,7 +37,7 @@ def run(
     hired: dict[Connection, _Worker] = {}
     try:
         while not board.over:
-            _hand_out(board, hired, place.absolute(), machine, crew)
+            _hand_out(board, hired, place, machine, crew)
             busy = [line for line, worker in hired.items() if worker.job is not None]
             for line in wait(busy):
                 if isinstance(line, Connection):
@@ -49,7 +49,7 @@ def run(
 
 
 def _hand_out(
-    board: Board, hired: dict[Connection, _Worker], place: Path, machine: Machine, crew: Crew
+    board: Board, hired: dict[Connection, _Worker], place: Place, machine: Machine, crew: Crew
 ) -> None:
     idle = [worker for worker in hired.values() if worker.job is None]
     while idle or len(hired) < crew.workers:
@@ -98,7 +98,7 @@ class _Worker:
     def name(self) -> str:
         return f"{socket.gethostname()}:{self._process.pid}"
 
-    def begin(self, job: Job, place: Path, machine: Machine) -> None:
+    def begin(self, job: Job, place: Place, machine: Machine) -> None:
         self.job = job
         with suppress(OSError):  # it may be dead already, which its line will say
             self.line.send((job, place, machine))

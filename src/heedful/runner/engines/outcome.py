@@ -7,13 +7,14 @@ import socket
 import time
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 
+from heedful import __version__
 from heedful.errors import HeedfulError
 from heedful.runner.engines.board import Board
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine
 from heedful.runner.work import work
+from heedful.store import Place
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Outcome:
     details: str = ""
 
 
-def attempt(job: Job, place: Path, machine: Machine) -> Outcome:
+def attempt(job: Job, place: Place, machine: Machine) -> Outcome:
     started, worker = time.perf_counter(), this_worker()
     error, mend, details = "", False, ""
     try:
@@ -38,6 +39,14 @@ def attempt(job: Job, place: Path, machine: Machine) -> Outcome:
     except Exception as wrong:  # noqa: BLE001 - a worker outlives whatever a job does
         error, details = _one_line(wrong), traceback.format_exc()
     return Outcome(worker, time.perf_counter() - started, error, mend, details)
+
+
+def attempt_as(version: str, job: Job, place: Place, machine: Machine) -> Outcome:
+    """For workers elsewhere: what another Heedful made would be found under the same keys."""
+    if version == __version__:
+        return attempt(job, place, machine)
+    other = f"a node has Heedful {__version__}, and the sweep is of {version}"
+    return Outcome(this_worker(), 0.0, f"{other}: install the same version on every node", True)
 
 
 def settle(board: Board, job: Job, outcome: Outcome) -> None:
