@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -306,3 +308,11 @@ def test_what_data_says_a_terminal_does_not_obey(capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert captured.out == "a\ufffd[31mred\ufffd \u200e naïve\tτ 猫\n"
     assert captured.err == "\ufffd1m done\n"
+
+
+def test_the_command_line_starts_without_what_it_may_not_need() -> None:
+    """`--help` must not wait for pandas."""
+    heavy = ("torch", "pandas", "numpy", "pyarrow", "fsspec", "transformers", "ray")
+    look = f"import sys, heedful.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

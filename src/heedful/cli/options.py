@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.errors import HeedfulError
-from heedful.store import Store, store_at
-from heedful.store.places import url_of
+
+if TYPE_CHECKING:
+    from heedful.store import Store
 
 _Store = typer.Option(
     "--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs, or a URL (s3://…)."
@@ -44,6 +45,9 @@ DEFAULT_STORE = "heedful-store"
 
 
 def open_store(place: str) -> Store:
+    from heedful.store import store_at
+    from heedful.store.places import url_of
+
     if url_of(place) is None and Path(place) == Path():
         raise HeedfulError("the store needs a folder of its own: give one with --store.")
     return store_at(place)
@@ -51,6 +55,8 @@ def open_store(place: str) -> Store:
 
 def existing_store(place: str) -> Store | None:
     """A folder that is not there is not made; at a URL there is a store once a run is."""
+    from heedful.store.places import url_of
+
     if url_of(place) is None:
         return open_store(place) if Path(place).is_dir() else None
     store = open_store(place)

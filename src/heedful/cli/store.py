@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,8 +18,9 @@ from heedful.cli.options import (
 )
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
-from heedful.store import Store
-from heedful.store.run import Damaged
+
+if TYPE_CHECKING:
+    from heedful.store import Store
 
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
 
@@ -148,6 +149,8 @@ def export(
 def _look(place: Store, kind: str | None) -> tuple[dict[str, Any], dict[str, str]]:
     """The records of a kind, and the reasons why runs of any kind cannot be read: a damaged run
     must not hide the others."""
+    from heedful.store.run import Damaged
+
     records, damaged = {}, {}
     for key in place.keys():
         try:
@@ -159,6 +162,8 @@ def _look(place: Store, kind: str | None) -> tuple[dict[str, Any], dict[str, str
 
 def _whole(place: Store, keys: list[str]) -> list[str]:
     """Those that can be read."""
+    from heedful.store.run import Damaged
+
     found = []
     for key in keys:
         with suppress(Damaged):
