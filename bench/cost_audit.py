@@ -42,7 +42,7 @@ class Sizes:
     more: Sequence[int]
 
 
-MANY, MORE = (1536, 2560), (3584, 4608)
+MANY, MORE = (11776, 16896), (22016, 27136)
 """Some blocks of texts and a half: what is tidied up block by block is then in the count."""
 CPU = Sizes(((16, 8), (16, 14), (24, 11)), ((32, 18), (32, 24)), MANY, MORE)
 CARD = Sizes(((32, 8), (32, 16), (64, 12)), ((64, 24), (96, 32)), MANY, MORE)
