@@ -111,6 +111,16 @@ def test_measurements_that_are_gone_are_said_to_be(tmp_path: Path) -> None:
     assert not store.keys()
 
 
+def test_a_saved_audit_that_is_damaged_within_is_a_sentence(whole: Audit, tmp_path: Path) -> None:
+    folder = whole.save(tmp_path / "saved")
+    table = folder / "rows.parquet"
+    data = bytearray(table.read_bytes())
+    data[4:400] = bytes(396)  # the end, where a table is described, is whole
+    table.write_bytes(data)
+    with pytest.raises(HeedfulError, match="no whole audit"):
+        _ = Audit.load(folder).rows
+
+
 def test_without_a_store_the_folder_goes_with_the_audit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

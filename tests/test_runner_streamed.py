@@ -113,6 +113,28 @@ def test_a_killed_probe_goes_on_after_its_last_part(
     assert not list(Path(store.root).glob("scratch/*"))
 
 
+def test_whoever_finishes_first_is_followed(
+    store: Store, model: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may finish the same probe, and clean up, while this one is at it."""
+    monkeypatch.setattr(parts, "AT_ONCE", 8)
+    make, calls = PROBES["erasure"].make, []
+    key = run(store, model, "erasure").key
+    store.remove(key)
+
+    def overtaken(evidence: Evidence, **params: Any) -> Findings:
+        calls.append(len(evidence.data))
+        if len(calls) == 2:
+            with _made(monkeypatch, make):
+                run(store, model, "erasure")
+        findings: Findings = make(evidence, **params)
+        return findings
+
+    with _made(monkeypatch, overtaken):
+        assert run(store, model, "erasure").key == key
+    assert calls == [8, 8, 4] and sizes(store.open(key)) == [8, 8, 4]
+
+
 @pytest.mark.parametrize("name", ["score", "mutual_information", "importance_sets"])
 def test_what_is_said_of_all_texts_together_is_not_said_of_parts(name: str) -> None:
     assert not PROBES[name].by_text

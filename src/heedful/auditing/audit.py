@@ -18,7 +18,7 @@ from heedful.auditing.measure import Measurer, Part, health_texts
 from heedful.auditing.named import named
 from heedful.auditing.operators import distinct_operators, operator_notes
 from heedful.auditing.pace import Pace
-from heedful.auditing.parts import PartGone, read_part, write_part
+from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.shown import MOST_TEXTS
 from heedful.auditing.spec import AuditSpec
@@ -29,6 +29,7 @@ from heedful.progress import Progress, silent
 from heedful.removal import REMOVALS
 from heedful.saliency.prior import fit_prior
 from heedful.store import Frames, Run, Store, run_key
+from heedful.store.frames import PartGone
 from heedful.subjects import Subject, open_subject
 from heedful.subjects.document import Document
 from heedful.types import Batch
@@ -104,10 +105,10 @@ def audit_subject(
         if plan.store is None or found.texts < len(subject):
             return result
         return store_audit(plan.store, trial.identity, result)
-    except PartGone as gone:  # whoever finished the same audit first has cleaned up
+    except PartGone:  # whoever finished the same audit first has cleaned up
         known = find_audit(plan.store, trial.identity)
         if known is None:
-            raise HeedfulError(str(gone)) from gone
+            raise
         return trial.again(known, settings)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from heedful.auditing.explained import Cost
 from heedful.auditing.measure import Part
 from heedful.auditing.shown import COLUMNS
 from heedful.store.files import refusals, whole_file
+from heedful.store.frames import PartGone
+from heedful.store.frames import read_part as read_table
 
 KINDS = ("rows", "maps", "shown", "documents", "costs")
 
@@ -32,32 +33,19 @@ def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
     if not _file(folder, name, "costs").is_file():
         return None
     try:
-        found = (_read(_file(folder, name, kind)) for kind in KINDS)
+        found = (read_kind(folder, name, kind) for kind in KINDS)
         rows, maps, shown, documents, costs = found
         shown = shown[list(COLUMNS)]
         whole = set(rows["example"]) == set(ids) == set(maps["example"])
         part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
         return part if whole and list(documents["example"]) == list(ids) else None
-    except (OSError, KeyError, ValueError, pa.ArrowException):
+    except (PartGone, KeyError, ValueError):
         return None
-
-
-class PartGone(Exception):
-    """What was measured is no longer there."""
 
 
 def read_kind(folder: Path, name: str, kind: str) -> pd.DataFrame:
     """One table of a part that was there."""
-    try:
-        return _read(_file(folder, name, kind))
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise PartGone(
-            f"what was measured is no longer in {folder}: run the command again."
-        ) from error
-
-
-def _read(path: Path) -> pd.DataFrame:
-    return pd.read_parquet(path, page_checksum_verification=True)
+    return read_table(_file(folder, name, kind))
 
 
 def _file(folder: Path, name: str, kind: str) -> Path:

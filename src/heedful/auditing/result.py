@@ -6,8 +6,9 @@ import html
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from heedful.errors import HeedfulError
 from heedful.store import Frames
 from heedful.store.files import UNFINISHED, discard, refusals, sync, sync_tree, unfinished
 from heedful.verdict.verdict import Verdict
+
+UNREADABLE = (OSError, ValueError, pa.ArrowException)
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,8 @@ class Audit:
             verdict = Verdict.from_json((path / "verdict.json").read_text(encoding="utf8"))
             facts = json.loads((path / "facts.json").read_text(encoding="utf8"))
             return Audit(verdict, _tables(path), facts)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise HeedfulError(
-                f"{path} is no whole audit: run `heedful audit` again with -o."
-            ) from error
+        except UNREADABLE as error:
+            raise _broken(path) from error
 
     def as_parts(self) -> dict[str, Any]:
         """Plain values and tables, for the page, which knows no torch; of very many texts the
@@ -131,8 +132,20 @@ def _tables(folder: Path) -> dict[str, Frames]:
     early = not files["shown"].is_file()  # of an earlier version: its page shows less
     for name in [name for name in TABLES if not (early and name == "shown")]:
         pq.read_metadata(files[name])
-    found = {name: Frames.at(file) for name, file in files.items()}
+    found = {name: Frames(partial(_blocks, file)) for name, file in files.items()}
     return {**found, "shown": Frames.of(nothing())} if early else found
+
+
+def _blocks(file: Path) -> Iterator[pd.DataFrame]:
+    """What was whole when it was opened may be damaged further in, or gone by now."""
+    try:
+        yield from Frames.at(file)
+    except UNREADABLE as error:
+        raise _broken(file.parent) from error
+
+
+def _broken(folder: Path) -> HeedfulError:
+    return HeedfulError(f"{folder} is no whole audit: run `heedful audit` again with -o.")
 
 
 def _sweep(out: Path) -> None:

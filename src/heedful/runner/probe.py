@@ -24,6 +24,7 @@ from heedful.runner.recipe import Recipe, recipes
 from heedful.runner.streamed import in_parts, streamed
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Frames, Run, Store, run_key
+from heedful.store.frames import PartGone
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
@@ -107,7 +108,12 @@ def probed(
         facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
         if evidence is not None and not store.has(key):
-            _run(store, facts, probe, _with_roles(evidence, others, reading), machine)
+            seen = _with_roles(evidence, others, reading)
+            try:
+                _run(store, facts, probe, seen, machine)
+            except PartGone:  # whoever finished the same probe first has cleaned up
+                if not store.has(key):
+                    raise
         yield probe, store.open(key)
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from heedful.catalogue import Piece
 from heedful.probes.evidence import Evidence, Findings
 from heedful.store import Frames
 from heedful.store.files import refusals, whole_file
+from heedful.store.frames import PartGone, read_part
 
 AT_ONCE = 1 << 14
 _LAST = "rows"  # written last: a part is there when they are
@@ -66,16 +66,18 @@ def _write(folder: Path, number: int, found: Findings) -> None:
 
 def _is_there(folder: Path, number: int) -> bool:
     """Whole: what a full disk or a dying machine left is made again."""
+    if not _file(folder, number, _LAST).is_file():
+        return False
     try:
-        pd.read_parquet(_file(folder, number, _LAST), page_checksum_verification=True)
-    except (OSError, ValueError, pa.ArrowException):
+        for path in folder.glob(f"texts-{number:06d}.*.parquet"):
+            read_part(path)
+    except PartGone:
         return False
     return True
 
 
 def _read(folder: Path, kind: str, parts: int) -> Iterator[pd.DataFrame]:
-    for number in range(parts):
-        yield pd.read_parquet(_file(folder, number, kind), page_checksum_verification=True)
+    return (read_part(_file(folder, number, kind)) for number in range(parts))
 
 
 def _file(folder: Path, number: int, kind: str) -> Path:

@@ -12,6 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from heedful.errors import HeedfulError
+
 SCHEMA_VERSION = 1
 Types = Mapping[str, pa.DataType]
 
@@ -53,6 +55,21 @@ class Frames:
             out.write_table(first, row_group_size=max(1, len(first)))
             for block in blocks:
                 out.write_table(block.cast(first.schema), row_group_size=max(1, len(block)))
+
+
+class PartGone(HeedfulError):
+    """What unfinished work left is no longer there: cleaned away by whoever finished it first,
+    or damaged."""
+
+
+def read_part(path: Path) -> pd.DataFrame:
+    """A table that unfinished work left, whole."""
+    try:
+        return pd.read_parquet(path, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PartGone(
+            f"what was measured is no longer in {path.parent}: run the command again."
+        ) from error
 
 
 def _writer(stream: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
