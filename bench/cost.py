@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report = Report(options.out, "bench.cost", options.seconds, keep=bool(options.only))
     report.facts["quick"] = options.quick
     machines = report.facts.setdefault("machines", {})
-    for name, work in _work(options).items():
+    known = {row["key"] for row in report.facts.get("probes", ())} if options.more else set()
+    for name, work in _work(options, known).items():
         if name in (options.only or SECTIONS):
             machines[name] = _machine(options.device)
-            report.collect(name, work)
+            report.collect(name, work, more=bool(known) and name == "probes")
     apply(report.facts)
     report.write()
     print(page(report.facts, None))
@@ -62,7 +63,7 @@ def apply(facts: dict[str, Any]) -> None:
         facts["breaks"] = cost_apply.breaks(facts)
 
 
-def _work(options: argparse.Namespace) -> dict[str, Callable[[], Rows]]:
+def _work(options: argparse.Namespace, known: Collection[str]) -> dict[str, Callable[[], Rows]]:
     device, quick, found = options.device, options.quick, needs()
     times, audits = cost_times.CPU, cost_audit.CPU
     if device == "cuda":
@@ -73,7 +74,7 @@ def _work(options: argparse.Namespace) -> dict[str, Callable[[], Rows]]:
         "runs": lambda: runs(device),
         "audit": lambda: cost_audit.audits(audits, device, quick),
         "training": lambda: cost_times.trainings(found, times, device),
-        "probes": lambda: cost_times.probings(found, times, device),
+        "probes": lambda: cost_times.probings(found, times, device, known),
         "memory": lambda: cost_audit.grown(audits),
     }
 
@@ -105,6 +106,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     only = "a part, repeatable; the rest of FILE is kept"
     parser.add_argument("--only", action="append", choices=SECTIONS, help=only)
+    more = "keep the probes that FILE knows, and go on with the others"
+    parser.add_argument("--more", action="store_true", help=more)
     parser.add_argument("--seconds", type=float, default=LIMIT, help="nothing is begun later")
     parser.add_argument("--page", action="store_true", help=f"write {PAGE} from {MEASURED}")
     parser.add_argument("--page-out", type=Path, default=PAGE, help="where the page goes")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -97,12 +97,17 @@ def trainings(found: Needs, sizes: Sizes, device: str) -> Iterator[dict[str, Any
         }
 
 
-def probings(found: Needs, sizes: Sizes, device: str) -> Iterator[dict[str, Any]]:
-    """Seconds and bytes of a probe, by model and probe."""
-    first: dict[str, Asked] = {}
+def probings(
+    found: Needs, sizes: Sizes, device: str, known: Collection[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Seconds and bytes of a probe, by model and probe: first those that most runs need, and
+    none of those that are known."""
+    asking: dict[str, list[Asked]] = {}
     for _, each in found.probes.values():
-        first.setdefault(probe_key(each.model, each.probe), each)
-    for key, asked in islice(first.items(), sizes.most):
+        asking.setdefault(probe_key(each.model, each.probe), []).append(each)
+    first = sorted(asking.items(), key=lambda item: -len(item[1]))
+    unknown = [(key, some[0]) for key, some in first if key not in known]
+    for key, asked in unknown[: sizes.most]:
         model = probed_alike(asked.model)
 
         def at(size: tuple[int, int], asked: Asked = asked, model: ModelSpec = model) -> Any:

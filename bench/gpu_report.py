@@ -30,10 +30,11 @@ class Report:
         new = {"schema_version": SCHEMA_VERSION, "command": f"python -m {module}"}
         self.facts: dict[str, Any] = {"seconds": {}, "left_out": {}, **old, **new}
 
-    def collect(self, name: str, work: Callable[[], Rows]) -> None:
-        """Row by row; what fails or comes too late is said, and the rest is done."""
-        begun = time.monotonic()
-        rows = self.facts[name] = []
+    def collect(self, name: str, work: Callable[[], Rows], more: bool = False) -> None:
+        """Row by row; what fails or comes too late is said, and the rest is done. With `more`
+        the rows that are there already stay, and their seconds count."""
+        begun = time.monotonic() - (self.facts["seconds"].get(name, 0) if more else 0)
+        rows = self.facts[name] = list(self.facts.get(name) or ()) if more else []
         self.facts["left_out"].pop(name, None)
         try:
             for row in work():
