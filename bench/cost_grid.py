@@ -12,9 +12,9 @@ from heedful.corpora.steps import at_a_quarter
 from heedful.models.build import build
 from heedful.probes.evidence import Evidence
 from heedful.runner.fit import unfit
+from heedful.runner.grid import Cell, grid
 from heedful.runner.probe import compared
 from heedful.runner.recipe import Recipe
-from heedful.runner.study import Cell, grid
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import canonical
 from heedful.studies import STUDIES

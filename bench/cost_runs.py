@@ -10,8 +10,9 @@ from typing import Any
 
 from heedful.corpora.defaults import default_spec
 from heedful.runner.choice import Choice
+from heedful.runner.grid import grid
 from heedful.runner.machine import Machine
-from heedful.runner.study import grid, run_study
+from heedful.runner.study import run_study
 from heedful.store import Store
 from heedful.studies import STUDIES
 

@@ -14,11 +14,14 @@ more under load, so compare within a row: a ratio near one means no difference."
 REPEAT = """\
 ## To measure again
 
-    make bench                                     # all parts on the CPU, and this page
-    python -m bench --only captum training-sst     # some sections or parts; the others stay
-    python -m bench --device cuda                  # the same on a card
-    python -m bench --quick                        # does it run at all? keeps nothing
-    python -m bench.page                           # this page from what is kept
+<!-- needs: hours -->
+```console
+$ make bench                                     # all parts on the CPU, and this page
+$ python -m bench --only captum training-sst     # some sections or parts; the others stay
+$ python -m bench --device cuda                  # the same on a card
+$ python -m bench --quick                        # does it run at all? keeps nothing
+$ python -m bench.page                           # this page from what is kept
+```
 
 Results are kept in `bench/measured/`, part by part: a run that was stopped goes on where it was.
 `--out FOLDER` keeps results and page elsewhere. What a package is missing for is skipped, and the

@@ -26,6 +26,7 @@ def items(task: str, count: int = 4) -> tuple[Item, ...]:
 
 def make_study(path: Path, task: str = RELEVANCE, annotators: int = 2, count: int = 4) -> Study:
     facts = {"source": "imdb, test split", "family": "tiny", "labels": ["no", "yes"], "seed": 0}
+    facts |= {"model": "a model", "n": count // 2, "top": 2, "notes": []}
     create(path, Plan(task, items(task, count), facts), KEY)
     study = Study(path)
     invite(study, annotators)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -38,6 +39,23 @@ settings.load_profile("heedful")
 
 # Tiny models: a second thread gains nothing, and on a busy machine waiting for it costs 8×.
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_verb_keeps_its_schema() -> None:
+    """Whatever a test makes a verb print with --json is held to the verb's schema."""
+    from heedful.cli import terminal
+
+    plain = terminal.document
+
+    def checked(verb: str, value: dict[str, Any]) -> dict[str, Any]:
+        from kept_schemas import check_verb
+
+        found = plain(verb, value)
+        check_verb(json.loads(json.dumps(found)))
+        return found
+
+    terminal.document = checked
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 from heedful.corpora.defaults import default_spec
 from heedful.runner.engines.board import Event, Failure
 from heedful.runner.engines.crew import Crew
+from heedful.runner.grid import Grid, grid
 from heedful.runner.jobs import Job, jobs
 from heedful.runner.machine import Machine
-from heedful.runner.study import Grid, grid
 from heedful.runner.sweep import Engine, run_jobs
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store

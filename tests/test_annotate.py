@@ -434,7 +434,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         "no study at": ["results", str(tmp_path / "missing.db")],
         "is no study": ["results", str(tmp_path / "text.db")],
         "is no study:": ["serve", str(tmp_path / "other.db")],
-        "version 7": ["serve", str(tmp_path / "old.db")],
+        "schema 7": ["serve", str(tmp_path / "old.db")],
         "is there already": ["new", "model-0123", "-o", str(study.path), *store],
         "model-0123": ["new", "model-0123", "-o", str(tmp_path / "new.db"), *store],
         "unknown format": ["export", str(study.path), str(tmp_path / "x"), "--format", "xml"],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -64,7 +65,6 @@ ERASURE = {
     "flip_censored",
 }  # fmt: skip
 PLAUSIBLE = {"auprc", "token_f1", "iou_f1", "mass_inside"}
-# Known: a search that finds nothing above the floor divides by nothing in verdict/assess.py.
 FEW = Settings(resamples=100)
 
 
@@ -620,17 +620,30 @@ def test_a_killed_audit_goes_on(
     assert same[0] == same[1]
 
 
+@pytest.fixture(scope="module")
+def three() -> Audit:
+    return audit(bert(), texts(3), LEAST)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with what an audit of three texts left that was stopped before it was judged."""
+    root = tmp_path_factory.mktemp("stopped")
+    with pytest.raises(Stop):
+        audit(bert(), texts(3), LEAST, plan=Plan(Store(root), progress=stopping(1)))
+    return root
+
+
 @pytest.mark.parametrize(
     ("kind", "how"),
     [("rows", "cut"), ("maps", "cut"), ("costs", "cut"), ("rows", "empty"), ("maps", "gone"),
      ("rows", "other"), ("costs", "other"), ("shown", "cut"), ("shown", "other")],
 )  # fmt: skip
 def test_a_damaged_part_is_measured_again(
-    kind: str, how: str, counted: list[tuple[str, ...]], tmp_path: Path
+    kind: str, how: str, stopped: Path, three: Audit, tmp_path: Path, request: Any
 ) -> None:
-    model, rows, store = bert(), texts(3), Store(tmp_path)
-    with pytest.raises(Stop):
-        audit(model, rows, LEAST, plan=Plan(store, progress=stopping(1)))
+    counted = request.getfixturevalue("counted")  # after what is shared was measured
+    store = Store(shutil.copytree(stopped, tmp_path / "store"))
     (path,) = kept(store, f"audit-*/part-*.{kind}.parquet")
     if how == "gone":
         path.unlink()
@@ -638,10 +651,19 @@ def test_a_damaged_part_is_measured_again(
         pd.DataFrame({"x": [1]}).to_parquet(path)
     else:
         path.write_bytes(path.read_bytes()[:-20] if how == "cut" else b"")
-    counted.clear()
-    found = audit(model, rows, LEAST, plan=Plan(store))
+    found = audit(bert(), texts(3), LEAST, plan=Plan(store))
     assert len(counted) == 1
-    pd.testing.assert_frame_equal(found.rows, audit(model, rows, LEAST).rows)
+    pd.testing.assert_frame_equal(found.rows, three.rows)
+
+
+def test_a_part_that_is_whole_is_not_measured_again(
+    counted: list[tuple[str, ...]], stopped: Path, three: Audit, tmp_path: Path
+) -> None:
+    store = Store(shutil.copytree(stopped, tmp_path / "store"))
+    counted.clear()
+    found = audit(bert(), texts(3), LEAST, plan=Plan(store))
+    assert not counted
+    pd.testing.assert_frame_equal(found.rows, three.rows)
 
 
 def test_a_finished_audit_is_a_run_and_only_judged_again(

@@ -20,8 +20,9 @@ from heedful.edits.custom import custom
 from heedful.models.output import probabilities
 from heedful.report.build import build_report
 from heedful.runner.choice import Choice
+from heedful.runner.grid import grid
 from heedful.runner.machine import Machine
-from heedful.runner.study import grid, run_study
+from heedful.runner.study import run_study
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY
 from heedful.subjects import open_subject

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
+import math
 import subprocess
 import sys
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,9 +48,9 @@ def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_name_is_the_pieces_own(capsys: pytest.CaptureFixture[str]) -> None:
-    from heedful.cli.list import _catalogues
+    from heedful.cli.list import catalogues
 
-    for catalogue in _catalogues().values():
+    for catalogue in catalogues().values():
         for name in catalogue:
             assert catalogue[name].name == name
 
@@ -107,6 +106,28 @@ def test_study_report_and_store(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert run(capsys, "store", "verify", *common)[0] == 0
 
 
+def test_a_table_is_exported_in_three_formats(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = pd.DataFrame({"example": ["a", "é, b"], "value": [0.1, math.nan]})
+    place = ["--store", tmp_path / "store"]
+    with Store(tmp_path / "store").writing("probe", {"piece": "x"}) as writer:
+        writer.table("rows", table)
+    (key,) = Store(tmp_path / "store").keys()
+    readers = {
+        "csv": pd.read_csv,
+        "jsonl": lambda path: pd.read_json(path, lines=True),
+        "parquet": pd.read_parquet,
+    }
+    for ending, read in readers.items():
+        file = tmp_path / f"rows.{ending}"
+        assert run(capsys, "store", "export", key, "rows", "-o", file, *place)[0] == 0
+        pd.testing.assert_frame_equal(read(file), table, check_dtype=False)
+    code, _, err = run(capsys, "store", "export", key, "rows", "-o", tmp_path / "rows.xls", *place)
+    assert code == 2 and ".csv, .jsonl, .parquet" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"store", *(f"rows.{e}" for e in readers)}
+
+
 def test_dry_run_costs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     options = ["--corpora", "planted", "--encoders", "average", "--limit", "40", "--dry-run"]
     code, out, _ = run(capsys, "study", "jain2019", *options, "--store", tmp_path, "--json")
@@ -133,29 +154,6 @@ def test_a_dry_run_says_what_is_left_out(
         "planted average-additive seed 0"
     ]
     assert list(found["left_out"]) == ["sst average-additive seed 0"]
-
-
-def test_doctor_knows_what_every_extra_brings(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """The same packages as pyproject.toml names, `dev` and `all` aside."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {"core": project["dependencies"], **project["optional-dependencies"]}
-    wanted = {
-        (extra, re.split("[<>=]", need)[0])
-        for extra, needs in extras.items()
-        if extra not in ("dev", "all")
-        for need in needs
-    }
-    _, out, _ = run(capsys, "doctor", "--json", "--store", tmp_path / "none")
-    assert {(each["extra"], each["name"]) for each in json.loads(out)["packages"]} == wanted
-
-
-def test_doctor_works_without_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, out, _ = run(capsys, "doctor", "--json", "--store", tmp_path / "none")
-    assert code == 0
-    assert json.loads(out)["corpora"]["planted"].startswith("ready")
-    assert not (tmp_path / "none").exists()
 
 
 BAD = {

@@ -34,7 +34,6 @@ WORDS = [
 ]  # fmt: skip
 FAST = ["--quick", "--explanations", "attention"]
 LEAST = [*FAST, "--only", "interventions"]
-# Known: a search that finds nothing above the floor divides by nothing in verdict/assess.py.
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -466,7 +465,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "check nan": ([*CHECK, "--at-least", "ranking=nan"], "finite"),
     "check the unknown": ([*CHECK, "--at-least", "beauty=1"], "choose one of agreement"),
     "no baseline": ([*CHECK, "--baseline", "none.json"], "there is no baseline"),
-    "no verdict": ([*CHECK, "--baseline", "WORLD/verdict.json"], "this verdict has schema"),
+    "no verdict": ([*CHECK, "--baseline", "WORLD/verdict.json"], "it says no schema version"),
     "a csv for a verdict": ([*CHECK, "--baseline", "WORLD/good.csv"], "this is no verdict"),
     "bytes for a verdict": ([*CHECK, "--baseline", "WORLD/latin.json"], "is no verdict"),
     "junit nowhere": ([*CHECK, "--junit", "none/junit.xml"], "a folder that is there"),

@@ -34,10 +34,11 @@ from heedful.probes.evidence import Evidence, Findings
 from heedful.runner.choice import Choice
 from heedful.runner.cost import estimate
 from heedful.runner.fit import unfit
+from heedful.runner.grid import grid
 from heedful.runner.machine import Machine
 from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.recipe import Recipe, recipes
-from heedful.runner.study import grid, run_study
+from heedful.runner.study import run_study
 from heedful.runner.train import trained
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.integrated_gradients import integrated_gradients

@@ -226,7 +226,7 @@ def test_a_column_of_spans_or_words(tmp_path: Path, cell: Any, found: list[str])
 
 @pytest.mark.parametrize(
     ("cell", "message"),
-    [("[[0, 99]]", r"impermissible span \[0, 99\)"), ("zebra", "'zebra', not in its text"),
+    [("[[0, 99]]", r"impermissible span \[0, 99\)"), ("zebra", "'zebra', which is not in its text"),
      ("[[0, 1, 2]]", "neither words nor"), ("[1]", "neither words nor"), ("", "marks nothing")],
 )  # fmt: skip
 def test_a_column_that_is_wrong(tmp_path: Path, cell: str, message: str) -> None:

@@ -41,6 +41,7 @@ from heedful.training.finetune_data import encode, encode_splits
 from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
 from heedful.training.finetune_quiet import quiet
 from heedful.training.finetune_spec import FinetuneSpec
+from killing import Killed, dies_in
 
 PARAMS = {"n_train": 800, "n_dev": 64, "n_test": 64, "distractors": 0, "negation": 0.0}
 CORPUS = CorpusSpec("planted", PARAMS, PrepareSpec(tokenizer="given"))
@@ -186,22 +187,12 @@ def test_the_same_seed_gives_the_same_bytes(whole: Run, small: Task, tmp_path: P
     assert other.key != whole.key and weights(other) != weights(whole)
 
 
-class Killed(Exception):
-    pass
-
-
-def killer(label: str, done: int, total: int) -> None:
-    """Dies in the middle of the second epoch."""
-    if label.startswith("epoch 2") and done == total // 2:
-        raise Killed
-
-
 def test_a_killed_training_ends_like_one_that_was_not(
     whole: Run, small: Task, tmp_path: Path
 ) -> None:
     store = Store(tmp_path)
     with pytest.raises(Killed):
-        finetuned(store, small, 0, MACHINE, killer)
+        finetuned(store, small, 0, MACHINE, dies_in(2))
     assert store.keys() == []
     kept = [path.name for path in store.scratch(whole.key).iterdir()]
     assert kept == ["checkpoint.safetensors"]

@@ -11,7 +11,7 @@ import torch
 
 from heedful.errors import HeedfulError
 from heedful.measures.exclusivity import (
-    ENTROPY_MATCHED,
+    ENTROPY_WITHIN,
     ExclusivityParams,
     exclusivity,
     largest_jsd,
@@ -30,6 +30,7 @@ from reference.null_space import furthest as furthest_vertex
 from tiny import tiny_batch, tiny_model
 
 LENGTHS = (6, 9, 15, 1, 12, 4)
+ENTROPY_MATCHED = ExclusivityParams(entropy_within=ENTROPY_WITHIN)
 KINDS = {
     "first": lambda: Layered(),
     "last": lambda: Layered(read="last"),
@@ -202,7 +203,3 @@ def test_null_space_of_single_precision_is_confirmed_by_the_model() -> None:
     frame = null_space(model, batch)
     assert list(frame["freedom"]) == [20 - (model.encoder.size + 1), 0]
     assert frame["jsd"][0] > 0 and frame["tvd"].max() < 1e-4
-
-
-def test_parameters_are_values() -> None:
-    assert replace(ExclusivityParams(), entropy_within=0.1) == ENTROPY_MATCHED

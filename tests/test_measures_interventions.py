@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.measures.heads import STATISTICS, head_statistics, mean_heads
-from heedful.measures.interventions import Intervention, edits_of, effect, effects, plan
+from heedful.measures.heads import STATISTICS, head_statistics
+from heedful.measures.interventions import MODES, Intervention, edits_of, effect
 from heedful.measures.reachable import reachable
 from heedful.measures.replaced import base_trace, without_word, words_of
 from heedful.measures.sensitivity import erasure, top_word, tvd_permuted
@@ -22,7 +23,7 @@ from heedful.types import Batch, Keep
 from heedful.words import to_words, word_numbers
 from layered import Layered, layered_batch
 from reference import interventions as reference
-from tiny import pick, tiny_batch, tiny_model
+from tiny import tiny_batch, tiny_model
 
 LENGTHS = (4, 1, 9, 2, 6)
 KINDS: dict[str, Callable[[], Any]] = {
@@ -87,28 +88,32 @@ def test_held_permutes_the_original_weights_of_all_sites() -> None:
     assert not torch.allclose(again.weights["layer1"].sort()[0], trace.weights["layer1"].sort()[0])
 
 
-def test_effects_are_one_row_per_example_and_intervention() -> None:
-    model, batch = Layered(), layered_batch(LENGTHS)
-    planned = list(plan(model, draws=2))
-    assert len(planned) == 2 * 4 * 3  # modes × places × (uniform and 2 permutations)
-    frame = effects(model, [batch], planned)
-    assert len(frame) == len(planned) * len(batch) and frame["tvd"].between(0, 1).all()
-    draws = frame.query("edit == 'permute' and place == 'main' and mode == 'held'")
-    assert draws.groupby("example")["tvd"].nunique().drop("text-1").gt(1).all()
-    main = frame.query("place == 'main'").drop(columns="place").reset_index(drop=True)
-    last = frame.query("place == 'layer1'").drop(columns="place").reset_index(drop=True)
-    assert main.equals(last)
-    assert effects(model, [], planned).empty
+def planned(place: str) -> list[Intervention]:
+    """Both edits in both modes, two permutations."""
+    each = [("uniform", 0), ("permute", 0), ("permute", 1)]
+    return [Intervention(edit, place, mode, draw) for mode in MODES for edit, draw in each]
 
 
-def test_effects_ignore_batches_and_padding() -> None:
-    model = Layered()
-    one = effects(model, [layered_batch(LENGTHS)], plan(model, draws=2))
-    singles = [layered_batch(LENGTHS, pad=4).take(torch.tensor([i])) for i in (3, 0, 4, 1, 2)]
-    many = effects(model, singles, plan(model, draws=2))
-    keys = ["example", "edit", "place", "mode", "draw"]
-    both = one.merge(many, on=keys, suffixes=("", "_other"))
-    assert len(both) == len(one) and np.allclose(both["tvd"], both["tvd_other"], atol=1e-12)
+def moved(batch: Batch, place: str) -> Tensor:
+    return torch.stack([effect(Layered(), batch, each).tvd for each in planned(place)], 1)
+
+
+def test_draws_differ_and_the_last_layer_is_the_main_one() -> None:
+    found = moved(layered_batch(LENGTHS), "main")
+    assert bool(((found >= 0) & (found <= 1)).all())
+    several = torch.tensor([length > 2 for length in LENGTHS])
+    assert not torch.isclose(found[several, 4], found[several, 5]).any()
+    assert torch.equal(found, moved(layered_batch(LENGTHS), "layer1"))
+    assert not torch.equal(found, moved(layered_batch(LENGTHS), "layer0"))
+
+
+@pytest.mark.parametrize("place", ["main", "layer0", "all"])
+def test_effects_ignore_batches_and_padding(place: str) -> None:
+    order = (3, 0, 4, 1, 2)
+    wide = layered_batch(LENGTHS, pad=4)
+    singles = torch.cat([moved(wide.take(torch.tensor([i])), place) for i in order])
+    whole = moved(layered_batch(LENGTHS), place)
+    torch.testing.assert_close(singles, whole[list(order)], atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -272,17 +277,6 @@ def test_heads_of_other_kinds_have_no_neighbours(ragged: Batch) -> None:
     assert set(cross["site"]) == {"cross"}
     assert cross.query("statistic == 'self'")["value"].isna().all()
     assert cross.query("statistic == 'entropy'")["value"].gt(0).all()
-
-
-def test_means_of_heads_count_what_is_undefined(ragged: Batch) -> None:
-    means = mean_heads(head_statistics(tiny_model(double=True), [ragged, pick(ragged, [0])]))
-    row = means.set_index("statistic").loc["self"]
-    assert math.isnan(row["mean"]) and row["n"] == 0 and row["undefined"] == 6
-    assert list(means.columns) == ["layer", "head", "site", "statistic", "mean", "n", "undefined"]
-    frame = head_statistics(Layered(), [layered_batch(LENGTHS)])
-    means = mean_heads(frame).set_index(["layer", "head", "statistic"])["mean"]
-    chosen = frame.query("layer == 1 and head == 0 and statistic == 'entropy'")["value"]
-    assert means[1, 0, "entropy"] == pytest.approx(chosen.mean())
 
 
 @pytest.mark.parametrize("classes", [2, 3])

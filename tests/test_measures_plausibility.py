@@ -15,11 +15,8 @@ from torch import Tensor
 
 from heedful.measures.plausibility import (
     MEASURES,
-    annotator_agreement,
     plausibility,
     plausibility_of,
-    position_prior,
-    random_floor,
 )
 from heedful.metrics.auprc import auprc
 from heedful.metrics.flips import restricted_mean, sign_test, survival
@@ -122,48 +119,8 @@ def test_padding_and_order_change_nothing(mask: Tensor, random: object, pad: int
     wide = [torch.nn.functional.pad(each, (0, pad))[order] for each in (scores, rationale, mask)]
     maps = plausibility_of({"one": scores}, rationale, mask, ids)["one"]
     again = plausibility(*wide, shuffled)
-    floor = random_floor(rationale, mask, ids, draws=3)
-    floor_again = random_floor(wide[1], wide[2], shuffled, draws=3)
     for name in MEASURES:
         torch.testing.assert_close(again[name], maps[name][order], equal_nan=True)
-        torch.testing.assert_close(floor_again[name], floor[name][order], equal_nan=True)
-
-
-def test_random_scores_reach_what_chance_gives() -> None:
-    ids = tuple(f"text-{i}" for i in range(200))
-    mask, rationale = torch.ones(200, 10).bool(), torch.zeros(200, 10).bool()
-    rationale[:, 3:6] = True
-    floor = {
-        name: value.mean().item() for name, value in random_floor(rationale, mask, ids).items()
-    }
-    assert floor["token_f1"] == pytest.approx(0.3, abs=0.02)
-    assert floor["mass_inside"] == pytest.approx(0.3, abs=0.02)
-
-
-def test_the_position_prior_leaves_its_own_text_out() -> None:
-    mask = torch.ones(3, 4).bool()
-    rationale = torch.tensor([[True, False, False, False]] * 2 + [[False, False, False, True]])
-    prior = position_prior(rationale[:2], mask[:2], 4) + position_prior(rationale[2:], mask[2:], 4)
-    scores = prior.scores(rationale, mask)
-    assert scores.tolist() == [[0.5, 0.0, 0.0, 0.5]] * 2 + [[1.0, 0.0, 0.0, 0.0]]
-    alone = position_prior(rationale[:1], mask[:1], 4).scores(rationale[:1], mask[:1])
-    assert alone.tolist() == [[0.0] * 4]
-
-
-def test_annotators_are_scored_on_each_other() -> None:
-    rationales = torch.tensor(
-        [
-            [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
-            [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
-        ]
-    ).bool()
-    given_by = torch.tensor([[True, True, False], [True, False, False]])
-    found = annotator_agreement(rationales, given_by, torch.ones(2, 4).bool())
-    assert found["token_f1"][0].item() == pytest.approx(2 / 3)
-    assert found["mass_inside"][0].item() == pytest.approx((0.5 + 1) / 2)
-    assert found["iou_f1"][0].item() == 1.0
-    for value in found.values():
-        assert value[1].isnan()
 
 
 TIMES = st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=20)

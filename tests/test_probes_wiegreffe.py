@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -34,6 +33,7 @@ from heedful.training.loop import train
 from heedful.training.term import Data, Lesson
 from heedful.training.terms import TERMS
 from heedful.types import Batch
+from killing import Killed, dies_in
 from probing import LENGTHS, accompanied, evidence, table
 from reference import apart as reference
 from reference import distance
@@ -244,18 +244,6 @@ def test_a_large_weight_leads_away_and_none_stays(
     assert far[0] + 0.1 < far[1] < far[2] - 0.1 and far[2] > 0.6
 
 
-class Killed(Exception):
-    pass
-
-
-def _dies_in(epoch: int) -> Callable[[str, int, int], None]:
-    def progress(label: str, done: int, total: int) -> None:
-        if label.startswith(f"epoch {epoch} of") and done == total // 2:
-            raise Killed
-
-    return progress
-
-
 @pytest.fixture(scope="module")
 def guided(planted: Prepared, tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Recipe]:
     """A store with the corpus and a trained teacher, and the recipe of an MLP under it."""
@@ -278,7 +266,7 @@ def test_a_killed_guided_training_ends_like_one_that_was_not(
     whole = trained(store, store.open(planted.run.key), recipe, Machine())
     corpus = other.open(planted.run.key)
     with pytest.raises(Killed):
-        trained(other, corpus, recipe, Machine(), _dies_in(2))
+        trained(other, corpus, recipe, Machine(), dies_in(2))
     resumed = trained(other, corpus, recipe, Machine())
     assert resumed.key == whole.key
     assert resumed.weights("weights").read_bytes() == whole.weights("weights").read_bytes()

@@ -67,7 +67,7 @@ def test_methods_are_joined() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["tieing"], "unknown method 'tieing': choose one of concat, diversity"),
+        (["tieing"], "choose one of concat, diversity"),
         (["tying+tying"], "names a part twice"),
         (["tying+mlm", "mlm+tying"], "same method as tying"),
         (["sparsemax+entmax"], "more than one attention"),

@@ -67,7 +67,7 @@ def test_as_many_texts_as_are_asked_for(folder: Path, tmp_path: Path, most: int)
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("verdict.json", "{}"),
+        ("verdict.json", '{"schema_version": 1}'),
         ("verdict.json", "[1]"),
         ("verdict.json", '{"headline": "x"'),
         ("facts.json", "3"),
@@ -97,7 +97,8 @@ def test_an_audit_named_twice_is_one(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_verdict_is_refused(parts: dict[str, Any], tmp_path: Path) -> None:
-    run = stored(Store(tmp_path), {**parts, "verdict": {}}, "empty", {})
+    empty = {"schema_version": 1}
+    run = stored(Store(tmp_path), {**parts, "verdict": empty}, "empty", {})
     with pytest.raises(HeedfulError, match="is no whole audit"):
         audit_of_run(run)
 

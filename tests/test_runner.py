@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 from heedful.corpora.defaults import default_spec
+from heedful.runner.grid import Grid, grid
 from heedful.runner.machine import Machine, machine
-from heedful.runner.study import Grid, grid, run_study
+from heedful.runner.study import run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY
@@ -130,5 +131,5 @@ def test_a_killed_study_ends_as_an_unkilled_one(tmp_path: Path) -> None:
 def test_impossible_devices_are_refused() -> None:
     from heedful.errors import HeedfulError
 
-    with pytest.raises(HeedfulError, match="choose auto, cpu or cuda"):
+    with pytest.raises(HeedfulError, match="choose one of auto, cpu, cuda"):
         machine("tpu")

@@ -39,6 +39,7 @@ from heedful.cli.main import main
 from heedful.errors import HeedfulError
 from heedful.store import Run, Store, run_key
 from heedful.store import run as runs
+from heedful.store.files import refusals, whole_folder, write_text
 from heedful.store.pack import pack, unpack
 from heedful.store.run import write_folder
 from heedful.verdict.verdict import judge
@@ -233,7 +234,58 @@ def saving(given: Path) -> Work:
     return Work(lambda place: audit().save(place / "audit"), check, prepare)
 
 
-EVERY = [writing, adopting, removing, cleaning, unpacking, packing, part_writing, saving]
+def put_report(out: Path, text: str) -> Path:
+    with refusals(f"write {out}", "make room"), whole_folder(out) as building:
+        (building / "figures").mkdir()
+        for name in ("page.html", "figures/one.svg"):
+            (building / name).write_text(f"{text}: {name}")
+    return out
+
+
+def replacing(given: Path) -> Work:
+    """A report where an older one is: either of them, and the older one is never lost."""
+    old, new = (contents(put_report(given / text, text)) for text in ("old", "new"))
+
+    def check(place: Path) -> None:
+        out = place / "report"
+        if out.exists():
+            assert contents(out) in (old, new)
+        else:
+            (aside,) = place.glob(".report.*.old")
+            assert contents(aside) == old
+        put_report(out, "new")
+        assert contents(out) == new and not list(place.glob("*.writing"))
+
+    def prepare(place: Path) -> None:
+        put_report(place / "report", "old")
+
+    return Work(lambda place: put_report(place / "report", "new"), check, prepare)
+
+
+def put_page(place: Path, text: str = "new") -> None:
+    with refusals(f"write a page to {place}", "make room"):
+        write_text(place / "link.html", text * 1000)
+
+
+def page_writing(given: Path) -> Work:
+    """A file behind a link: the file is replaced, and the link stays."""
+
+    def prepare(place: Path) -> None:
+        (place / "page.html").write_text("old")
+        (place / "link.html").symlink_to(place / "page.html")
+
+    def check(place: Path) -> None:
+        assert (place / "page.html").read_text() in ("old", "new" * 1000)
+        put_page(place)
+        assert (place / "link.html").is_symlink()
+        assert (place / "page.html").read_text() == "new" * 1000
+
+    return Work(put_page, check, prepare)
+
+
+EVERY = [
+    writing, adopting, removing, cleaning, unpacking, packing, part_writing, saving, replacing,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("making", EVERY)
@@ -242,6 +294,20 @@ def test_the_disk_is_full_at_every_point(making: Callable[[Path], Work], tmp_pat
     work = making(tmp_path / "given")
     points = refused_everywhere(work, tmp_path / "places", errno.ENOSPC)
     assert len(points) >= 7 and set(points) & {"rename", "replace", "write"}
+
+
+def test_a_page_is_there_whole_whatever_happens(tmp_path: Path) -> None:
+    work = page_writing(tmp_path)
+    assert refused_everywhere(work, tmp_path / "full", errno.ENOSPC)
+    assert dead_everywhere(work, tmp_path / "dead")
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_text(tmp_path / "pipe", "told")
+    assert os.read(reader, 10) == b"told" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
 
 
 @pytest.mark.parametrize("making", EVERY)

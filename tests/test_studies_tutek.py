@@ -20,8 +20,9 @@ from heedful.report.printed import printed
 from heedful.report.quarters import quarters
 from heedful.report.readable import readable
 from heedful.runner.choice import Choice
+from heedful.runner.grid import grid
 from heedful.runner.machine import Machine
-from heedful.runner.study import grid, run_study
+from heedful.runner.study import run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store
 from heedful.studies.published import published

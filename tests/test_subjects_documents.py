@@ -194,7 +194,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no id": ([{"text": "x", "label": 1, "id": None}], {"id_column": "id"}, "nothing in the col"),
     "no string": ([{"text": 3, "label": 1}], {}, "has a int in the text column 'text'"),
     "empty": ([], {}, "the list is empty"),
-    "no such corpus": ("imbd", {}, "unknown corpus 'imbd': choose one of"),
+    "no such corpus": ("imbd", {}, "unknown corpus 'imbd' .*: choose one of"),
     "no such file": ("nothing.csv", {}, "there is no file nothing.csv"),
     "no such option": ([], {"colum": "x"}, "unknown option 'colum'"),
     "something else": (7, {}, "texts cannot be read from a int"),

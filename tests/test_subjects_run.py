@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
@@ -42,6 +43,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="module")
 def run(store: Store) -> Run:
     return train(store, PLANTED)
+
+
+def test_a_restored_model_is_the_trained_one(run: Run) -> None:
+    state, kept = restored(run).state_dict(), load_file(run.weights("weights"))
+    assert state.keys() == kept.keys()
+    assert all(torch.equal(state[name], kept[name]) for name in kept)
 
 
 def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:

@@ -118,14 +118,14 @@ def test_the_examples_of_the_guide_are_valid(tmp_path: Path) -> None:
 
 
 BAD = {
-    "unknown encoder": ("[average]", "[averag]", 5, "unknown encoder 'averag', did you mean 'aver"),
+    "unknown encoder": ("[average]", "[averag]", 5, "unknown encoder 'averag' (did you mean 'aver"),
     "unknown wrapper": ("[average]", "[average+x]", 5, "unknown wrapper 'x': choose one of concat"),
-    "unknown study": ("jain2019", "jain2018", 3, "unknown study 'jain2018', did you mean"),
-    "unknown corpus": ("[planted]", "[plante]", 4, "unknown corpus 'plante', did you mean"),
+    "unknown study": ("jain2019", "jain2018", 3, "unknown study 'jain2018' (did you mean"),
+    "unknown corpus": ("[planted]", "[plante]", 4, "unknown corpus 'plante' (did you mean"),
     "unknown probe": ("[reachability]", "[qqq]", 9, "unknown probe 'qqq': choose one of"),
-    "unknown attention": ("[additive]", "additiv", 6, "unknown attention 'additiv', did you"),
-    "unknown key": ("    epochs", "    epoch", 8, "unknown key 'epoch', did you mean 'epochs'?"),
-    "unknown setting": ("precision", "prec", 1, "unknown setting 'prec', did you mean 'preci"),
+    "unknown attention": ("[additive]", "additiv", 6, "unknown attention 'additiv' (did you"),
+    "unknown key": ("    epochs", "    epoch", 8, "unknown key 'epoch' (did you mean 'epochs'?"),
+    "unknown setting": ("precision", "prec", 1, "unknown setting 'prec' (did you mean 'preci"),
     "wrong type": ("seeds: 2", "seeds: two", 7, "give a whole number here"),
     "a flag for a number": ("epochs: 1", "epochs: true", 8, "give a whole number here"),
     "no epochs": ("epochs: 1", "epochs: 0", 8, "0 does not do: give a number from 1"),

@@ -10,7 +10,8 @@ import pytest
 from faulty_files import on_machine
 from heedful.edits.restored import restored
 from heedful.runner.engines.crew import Crew
-from heedful.runner.study import Grid, run_study
+from heedful.runner.grid import Grid
+from heedful.runner.study import run_study
 from heedful.runner.sweep import Engine, list_studies, run_jobs
 from heedful.store import Store
 from sweeping import HERE, MODELS, PROBES, planned, results, small_plan

@@ -23,6 +23,7 @@ from heedful.training.loop import Trained, train
 from heedful.training.term import Lesson, Term
 from heedful.training.terms import TERMS
 from heedful.types import Batch, Keep, Trace
+from killing import Killed, dies_in
 from reference import terms as reference
 from tiny import WORDS, pick, tiny_batch
 from tiny_pairs import tiny_pairs, tiny_writer
@@ -318,15 +319,6 @@ def test_training_brings_states_to_embeddings_and_apart_from_each_other(planted:
     assert found["both"][1] < 0.8 * found["plain"][1]
 
 
-class Killed(Exception):
-    pass
-
-
-def killer(label: str, done: int, total: int) -> None:
-    if label.startswith("epoch 3 of") and done == total // 2:
-        raise Killed
-
-
 def weights(result: Trained) -> dict[str, bytes]:
     return {name: value.numpy().tobytes() for name, value in result.model.state_dict().items()}
 
@@ -337,7 +329,7 @@ def test_a_killed_training_with_terms_ends_like_one_that_was_not(
     aim = Aim(terms=(*TERM_SPECS, TermSpec("mlm", 0.3)))
     whole = train(fresh(planted), planted, SPEC, 0, aim=aim)
     with pytest.raises(Killed):
-        train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=killer, aim=aim)
+        train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=dies_in(3), aim=aim)
     resumed = train(fresh(planted, 99), planted, SPEC, 0, scratch=tmp_path, aim=aim)
     assert weights(resumed) == weights(whole)
     columns = ["epoch", "loss", "goal", "tying2", "diversity0.5", "mlm0.3", "dev_score"]

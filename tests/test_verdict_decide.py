@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.verdict.cell import Cell
-from heedful.verdict.decide import holm, needed, rejected
+from heedful.verdict.decide import Decision, holm, needed, rejected
 from heedful.verdict.formulas import difference, first, position
 from heedful.verdict.resample import Sample, sample
+from heedful.verdict.settle import how_many
+from heedful.verdict.statement import Statement
 from heedful.verdict.weigh import Weighed, closed, weigh
 from reference import verdict as reference
 
@@ -150,3 +153,18 @@ def test_a_few_texts_that_differ_do_not_end_all_certainty(different: int) -> Non
     found = weigh(sample([[cell]], {name: name for name in names}), position, 0.5, 0.05, 999, 0)
     assert found.p_above < 0.01
     assert 0.9 < found.low <= found.estimate
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(7, 7), (99, 99), (100, 100), (155, 160), (160, 160), (1001, 1100), (12_345, 13_000)],
+)
+def test_how_many_would_decide_is_rounded_up_to_two_digits(count: int, shown: int) -> None:
+    open_ = Statement("ranking", Decision.INCONCLUSIVE, "texts")
+    assert how_many(count, open_) == f"about {shown} examples would decide."
+
+
+def test_where_no_number_would_decide_the_reason_is_told() -> None:
+    open_ = Statement("ranking", Decision.INCONCLUSIVE, "texts", seed_error=0.0)
+    assert "sits on the threshold" in how_many(None, open_)
+    assert "more seeds" in how_many(None, replace(open_, seed_error=0.1))

@@ -79,6 +79,20 @@ def test_operators_that_disagree_decide_nothing() -> None:
     assert found.numbers["delete"] > 0.5 > found.numbers["mask"]
 
 
+@pytest.mark.parametrize(("mask", "agree"), [(0.5, True), (0.5 - 2**-20, False)])
+def test_an_operator_at_the_threshold_itself_is_not_below_it(mask: float, agree: bool) -> None:
+    """By numbers that a computer has exactly: half of the way is what is asked for."""
+    rows = rows_of(replace(SMALL, noise=0.0))
+    named = {"random": 0.0, "prior": 0.0, "search": 1.0, "attention": 0.75}
+    for name, value in named.items():
+        rows = where(rows, lambda _, v=value: v, measure="comprehensiveness", explanation=name)
+    hit = {"measure": "comprehensiveness", "explanation": "attention", "operator": "mask"}
+    rows = where(rows, lambda _: mask, **hit)
+    found = statements(rows, replace(QUICK, metrics=("comprehensiveness",)))["ranking"]
+    assert (found.numbers["delete"], found.numbers["mask"]) == (0.75, mask)
+    assert ("disagree" not in found.blocked) == agree
+
+
 def test_one_operator_is_not_enough() -> None:
     rows = rows_of(SMALL)
     found = statements(rows[rows["operator"] != "mask"])["ranking"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -652,6 +654,17 @@ def test_a_port_that_is_taken(
         code, said = run_verb(capsys, key, "--store", store.root, "--port", port)
     assert code == 2 and f"127.0.0.1:{port}" in said and "--port" in said
     assert len(said.strip().splitlines()) == 1
+
+
+def test_the_address_is_out_before_the_server_begins(
+    monkeypatch: pytest.MonkeyPatch, store: Store, runs: dict[str, Run]
+) -> None:
+    """Into a pipe, too: what waits in a buffer nobody can open."""
+    pipe, seen = io.BytesIO(), list[bytes]()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
+    monkeypatch.setattr("heedful.web.serving.serve", lambda *given: seen.append(pipe.getvalue()))
+    assert main(["serve", runs["additive"].key, "--store", str(store.root), "--port", "0"]) == 0
+    assert b"http://127.0.0.1:" in seen[0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -261,6 +261,7 @@ def verdict_row(**facts: object) -> dict[str, object]:
         "swapped": False,
         "ranking": 0.9,
         "agreement": 0.8,
+        "best": "attention",
         "seconds": 1.0,
         **facts,
     }

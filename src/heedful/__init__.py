@@ -8,17 +8,71 @@ found.verdict, found.to_pandas(), found.to_html("page.html")
 from importlib import import_module
 from typing import Any
 
+from heedful.privacy import keep_quiet
+
+keep_quiet()
+
 __version__ = "0.1.0"
 
-__all__ = ["Audit", "AuditSpec", "Explanation", "Settings", "__version__", "audit", "explain"]
+__all__ = [
+    "Adapter",
+    "Audit",
+    "AuditSpec",
+    "Choice",
+    "Decision",
+    "Explanation",
+    "HeedfulError",
+    "Piece",
+    "Plan",
+    "Recommendation",
+    "Run",
+    "Settings",
+    "Statement",
+    "Store",
+    "Subject",
+    "Verdict",
+    "__version__",
+    "audit",
+    "explain",
+    "extend",
+    "grid",
+    "judge",
+    "machine",
+    "open_subject",
+    "prepare",
+    "restored",
+    "run_study",
+    "store_at",
+]
 
 _PLACES = {
     "audit": "heedful.auditing.audit",
+    "Plan": "heedful.auditing.audit",
     "Audit": "heedful.auditing.result",
     "AuditSpec": "heedful.auditing.spec",
-    "Settings": "heedful.verdict.settings",
     "explain": "heedful.auditing.explanation",
     "Explanation": "heedful.auditing.explanation",
+    "Settings": "heedful.verdict.settings",
+    "judge": "heedful.verdict.verdict",
+    "Verdict": "heedful.verdict.verdict",
+    "Statement": "heedful.verdict.statement",
+    "Decision": "heedful.verdict.decide",
+    "Recommendation": "heedful.verdict.recommend",
+    "open_subject": "heedful.subjects.open",
+    "Subject": "heedful.subjects.subject",
+    "Adapter": "heedful.subjects.module",
+    "store_at": "heedful.store",
+    "Store": "heedful.store",
+    "Run": "heedful.store",
+    "prepare": "heedful.corpora.prepare",
+    "grid": "heedful.runner.grid",
+    "run_study": "heedful.runner.study",
+    "Choice": "heedful.runner.choice",
+    "machine": "heedful.runner.machine",
+    "restored": "heedful.edits.restored",
+    "extend": "heedful.extending",
+    "Piece": "heedful.catalogue",
+    "HeedfulError": "heedful.errors",
 }
 
 
@@ -27,3 +81,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'heedful' has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,7 @@ to modules; modules are imported when a piece is asked for, never before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,14 +15,25 @@ from typing import Any
 
 from heedful.errors import unknown_name
 
+Range = tuple[float, float]
+"""The least and the greatest a number can be."""
+SHARE: Range = (0.0, 1.0)
+SIGNED: Range = (-1.0, 1.0)
+LN2: Range = (0.0, math.log(2))
+PERCENT: Range = (0.0, 100.0)
+NOT_NEGATIVE: Range = (0.0, math.inf)
+ANY: Range = (-math.inf, math.inf)
+
 
 @dataclass(frozen=True)
 class Measure:
-    """One number a piece reports, and how to read it."""
+    """One number a piece reports, and how to read it. Where a name ends in `*`, it stands for
+    all that begin so. A `range` that is not known is left out."""
 
     description: str
     higher_is_better: bool | None = None
     signed: bool = False
+    range: Range | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,13 @@ class Piece:
     that is installed says on which version (`depends`). A term of the loss that `needs` the
     `attention` itself is about how a model makes its weights. A probe that looks at each text
     by itself (`by_text`) may be given some of them at a time.
+
+    What a reader of its numbers wants to know: the `formula`, their `range`, what a `higher` one
+    means, what the `cost` grows with, and the `limits`, which is what they do not say.
+
+    A piece that is not Heedful's own has an `origin`, which the catalogue writes down: the
+    package it came with, or the code. `prepare` is how a corpus of such an origin is prepared
+    (a `PrepareSpec`); our own say it as `DEFAULTS` beside their piece.
     """
 
     name: str
@@ -78,6 +97,18 @@ class Piece:
     by_text: bool = False
     licence: str = ""
     citation: str = ""
+    formula: str = ""
+    range: Range | None = None
+    higher: str = ""
+    cost: str = ""
+    limits: str = ""
+    origin: str = ""
+    prepare: Any = None
+
+    @property
+    def stranger(self) -> dict[str, str]:
+        """What a key says of a piece beside its name and version: of our own, nothing."""
+        return {"origin": self.origin} if self.origin else {}
 
 
 @dataclass(frozen=True)

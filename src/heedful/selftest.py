@@ -23,8 +23,9 @@ from heedful.corpora.prepared import Prepared
 from heedful.models import ATTENTIONS, ENCODERS
 from heedful.models.build import build
 from heedful.runner.choice import Choice
+from heedful.runner.grid import grid
 from heedful.runner.machine import Machine, machine
-from heedful.runner.study import grid, run_study
+from heedful.runner.study import run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY

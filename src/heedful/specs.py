@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+__all__ = ["CorpusSpec", "ModelSpec", "PrepareSpec", "ProbeSpec", "TermSpec", "TrainSpec"]
+
 PAD, UNKNOWN, START, END = range(4)
 """Ids every vocabulary of ours begins with."""
 

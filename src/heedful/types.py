@@ -14,6 +14,25 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+__all__ = [
+    "AttentionRows",
+    "Batch",
+    "Deleted",
+    "Edit",
+    "EditSpec",
+    "Edits",
+    "Embeddings",
+    "Keep",
+    "Model",
+    "SiteCall",
+    "SiteSpec",
+    "Target",
+    "Text",
+    "TokenLogits",
+    "Trace",
+    "rows",
+]
+
 # Not written out where it is used: as an annotation, `#` would read as a comment to formatters.
 Mask = Bool[Tensor, "b #h #q k"]
 """Positions that may be attended; broadcasts to weights."""

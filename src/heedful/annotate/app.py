@@ -69,5 +69,5 @@ def _malformed(request: Request, error: Exception) -> Response:
 
 def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    said = _SAID.get(error.status_code, str(error.detail)[:200])
+    said = _SAID.get(error.status_code, f"{str(error.detail)[:200].rstrip('.')}.")
     return JSONResponse({"error": said}, error.status_code)

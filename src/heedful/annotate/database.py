@@ -17,6 +17,7 @@ from typing import Any
 from heedful.annotate.item import Item
 from heedful.annotate.refusal import Refusal
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import check_version
 
 RELEVANCE, RATIONALE = "relevance", "rationale"
 TASKS = (RELEVANCE, RATIONALE)
@@ -81,9 +82,25 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             db.execute("PRAGMA foreign_keys=ON")
             yield db
     except sqlite3.Error as error:  # a full disk, no rights, another program that holds the file
+        if type(error) is sqlite3.DatabaseError or "no such" in str(error):
+            raise _damaged(path) from error
         raise Refusal(
             503, f"{path.name} cannot be used ({error}): make room, mend its rights, try again."
         ) from error
+
+
+@contextmanager
+def as_written(path: Path) -> Iterator[None]:
+    """What another program changed is no study any more."""
+    try:
+        yield
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> Refusal:
+    again = "take a copy of it, or make it again with `heedful annotate new`"
+    return Refusal(503, f"{path} cannot be used because it is damaged: {again}.")
 
 
 @contextmanager
@@ -106,8 +123,4 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
         raise HeedfulError(f"{path} is no study: give a file of `heedful annotate new`.") from error
     if mark != MARK:
         raise HeedfulError(f"{path} is no study: give a file of `heedful annotate new`.")
-    if version != VERSION:
-        raise HeedfulError(
-            f"{path} is a study of version {version}, and this Heedful reads version {VERSION}: "
-            f"use the Heedful that made it, or make the study again."
-        )
+    check_version(str(path), version, VERSION, "use the Heedful that made it, or make it again")

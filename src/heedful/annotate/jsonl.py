@@ -17,8 +17,12 @@ from heedful.annotate.merging import merged
 from heedful.annotate.study import Study
 from heedful.corpora.readers import read_rows
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import check_version
+from heedful.store.files import write_text
 
 Answers = dict[str, dict[int, Any]]
+VERSION = 1
+"""Of a line; the first ones said none."""
 
 
 def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
@@ -26,7 +30,7 @@ def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
     answers = study.everybody()
     lines = [_line(study, item, answers, merge) for item in study.items.values()]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    path.write_text(text, encoding="utf8")
+    write_text(path, text)
     return len(lines)
 
 
@@ -43,6 +47,7 @@ def read_jsonl(study: Study, path: Path) -> Answers:
 def _line(study: Study, item: Item, answers: Answers, merge: str) -> dict[str, Any]:
     said = {name: given[item.number] for name, given in answers.items() if item.number in given}
     line: dict[str, Any] = {
+        "schema_version": VERSION,
         "id": item.example,
         "item": item.number,
         "text": item.texts["a"],
@@ -70,11 +75,13 @@ def rationale(item: Item, said: Mapping[str, list[int]], merge: str) -> Any:
 
 def _item(study: Study, row: Mapping[str, Any], where: str) -> Item:
     number, said = row["item"], row["answers"]
+    check_version(where, row.get("schema_version", 1), VERSION, "export the study again")
     if type(number) is not int or number not in study.items:
-        raise HeedfulError(f"{where} is of item {number!r}, which this study has not.")
+        known = f"from 0 to {len(study.items) - 1}"
+        raise HeedfulError(f"{where} is of item {number!r}, which is none: give one {known}.")
     if not isinstance(said, Mapping):
-        raise HeedfulError(f"{where} has answers that are no object of annotators.")
+        raise HeedfulError(f"{where} has no answers by annotator: write {{name: answer}}.")
     item = study.items[number]
     if row.get("id", item.example) != item.example:
-        raise HeedfulError(f"{where} is of another text: it was written by another study.")
+        raise HeedfulError(f"{where} is of another study: give answers to this one.")
     return item

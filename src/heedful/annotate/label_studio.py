@@ -15,10 +15,14 @@ from heedful.annotate.database import RELEVANCE
 from heedful.annotate.item import Item, Span
 from heedful.annotate.study import Study
 from heedful.annotate.values import JUDGEMENTS
-from heedful.corpora.readers import readable
+from heedful.corpora.readers import check_there, readable
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import check_version
+from heedful.store.files import write_text
 
 Answers = dict[str, dict[int, Any]]
+VERSION = 1
+"""Of a task's data; the first ones said none."""
 SIDES = {"a": "text", "b": "text_b"}
 TOP, REASON, CHOICE = "top word", "reason", "relevant"
 
@@ -27,15 +31,14 @@ def write_label_studio(study: Study, path: Path) -> int:
     """The tasks, and beside them the labelling interface (.xml); returns the number of tasks."""
     answers = study.everybody()
     tasks = [_task(study, item, answers) for item in study.items.values()]
-    path.write_text(json.dumps(tasks, ensure_ascii=False, indent=1), encoding="utf8")
-    path.with_suffix(".xml").write_text(interface(study), encoding="utf8")
+    write_text(path, json.dumps(tasks, ensure_ascii=False, indent=1))
+    write_text(path.with_suffix(".xml"), interface(study))
     return len(tasks)
 
 
 def read_label_studio(study: Study, path: Path) -> Answers:
     """Answers by annotator; who annotated is our own name, else Label Studio's number."""
-    if not path.is_file():
-        raise HeedfulError(f"there is no file {path}.")
+    check_there(path)
     with readable(path):
         tasks = json.loads(path.read_text(encoding="utf8"))
     found: Answers = {}
@@ -45,7 +48,9 @@ def read_label_studio(study: Study, path: Path) -> Answers:
             for made in task.get("annotations", ()):
                 if not made.get("was_cancelled"):
                     found.setdefault(_who(made), {})[item.number] = _value(study, item, made)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except HeedfulError as error:
+        raise HeedfulError(f"{path.name}: {error}") from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise HeedfulError(
             f"{path.name} is no export of Label Studio for this study: export its project as JSON."
         ) from error
@@ -77,7 +82,8 @@ def _rationale() -> list[str]:
 
 
 def _task(study: Study, item: Item, answers: Answers) -> dict[str, Any]:
-    data = {"item": item.number, "id": item.example, "class": item.explained}
+    data = {"schema_version": VERSION, "item": item.number, "id": item.example}
+    data["class"] = item.explained
     data |= {SIDES[side]: text for side, text in item.texts.items()}
     made = [
         {"annotator": name, "completed_by": number, "result": _result(study, item, given)}
@@ -144,6 +150,8 @@ def _who(made: Mapping[str, Any]) -> str:
 
 
 def _item(study: Study, data: Mapping[str, Any]) -> Item:
+    version = data.get("schema_version", 1)
+    check_version("this file", version, VERSION, "export the study again for Label Studio")
     item = study.items[data["item"]]
     if data["id"] != item.example:
         raise HeedfulError("the file is of another study: export the project of this one.")

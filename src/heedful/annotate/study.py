@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from heedful.annotate.database import opened, written
+from heedful.annotate.database import TASKS, as_written, opened, written
 from heedful.annotate.item import Item, item_of
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.values import read, stored
@@ -48,18 +48,18 @@ class Study:
         self.path = path
         self._known: dict[str, Annotator] = {}
         self._writing = threading.Lock()  # SQLite's own waiting is by sleeping, and not in turn
-        with opened(path) as db:
+        with opened(path) as db, as_written(path):
             known = {name: json.loads(value) for name, value in db.execute("SELECT * FROM study")}
             rows = db.execute("SELECT content FROM items ORDER BY number").fetchall()
-        self.task: str = known.pop("task")
-        self.key: str = known.pop("key")
-        self.facts: Mapping[str, Any] = known
-        self.items: Mapping[int, Item] = {
-            item.number: item for item in (item_of(content) for (content,) in rows)
-        }
+            self.task: str = TASKS[TASKS.index(known.pop("task"))]
+            self.key: str = known.pop("key")
+            self.facts: Mapping[str, Any] = known
+            self.items: Mapping[int, Item] = {
+                item.number: item for item in (item_of(content) for (content,) in rows)
+            }
 
     def annotators(self) -> list[Annotator]:
-        with opened(self.path) as db:
+        with opened(self.path) as db, as_written(self.path):
             rows = db.execute("SELECT name, token, places FROM annotators ORDER BY rowid")
             return [Annotator(name, token, _places(places)) for name, token, places in rows]
 
@@ -85,7 +85,7 @@ class Study:
 
     def answers(self, name: str) -> dict[int, Any]:
         """One annotator's answers by item."""
-        with opened(self.path) as db:
+        with opened(self.path) as db, as_written(self.path):
             asked = "SELECT item, value FROM answers WHERE annotator = ?"
             return {item: read(self.task, value) for item, value in db.execute(asked, (name,))}
 
@@ -94,8 +94,9 @@ class Study:
         with opened(self.path) as db:
             rows = db.execute("SELECT annotator, item, value FROM answers").fetchall()
         found: dict[str, dict[int, Any]] = {}
-        for name, item, value in rows:
-            found.setdefault(name, {})[item] = read(self.task, value)
+        with as_written(self.path):
+            for name, item, value in rows:
+                found.setdefault(name, {})[item] = read(self.task, value)
         return found
 
     def changes(self) -> int:
@@ -140,9 +141,16 @@ class Study:
 
     def check(self, answers: Mapping[str, Mapping[int, Any]]) -> None:
         """Whether answers from elsewhere are answers to this study."""
-        for said in answers.values():
+        for name, said in answers.items():
+            if not name.strip():
+                raise Refusal(422, f"an annotator is called {name!r}: give everybody a name.")
             for number, value in said.items():
-                self._stored(number, value)
+                try:
+                    self._stored(number, value)
+                except Refusal as refusal:
+                    raise Refusal(
+                        refusal.status, f"{name} on item {number}: {refusal}"
+                    ) from refusal
 
     def take(self, answers: Mapping[str, Mapping[int, Any]], source: str) -> int:
         """Answers from elsewhere, all or none; returns how many are new."""

@@ -13,7 +13,10 @@ from heedful.annotate.database import RELEVANCE
 from heedful.annotate.results import judgements
 from heedful.annotate.study import Study
 from heedful.report.figure5 import SHOWN
+from heedful.store.files import write_text
 
+VERSION = 1
+"""Of `results.json`."""
 MANY = 10  # pairs of annotators that are still listed one by one
 
 
@@ -35,19 +38,19 @@ def write_tables(study: Study, found: Mapping[str, Any], folder: Path) -> None:
     """`results.json`, `agreement.csv`, and of the task `relevance` `figure5.csv` and
     `judgements.csv`."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=2, ensure_ascii=False)
-    (folder / "results.json").write_text(text, encoding="utf8")
+    text = json.dumps({"schema_version": VERSION, **found}, indent=2, ensure_ascii=False)
+    write_text(folder / "results.json", text)
     columns = ["one", "other", "items", "kappa"]
     pairs = pd.DataFrame(found["agreement"]["pairs"], columns=columns)
-    pairs.to_csv(folder / "agreement.csv", index=False)
+    write_text(folder / "agreement.csv", pairs.to_csv(index=False))
     if study.task == RELEVANCE:
         cells = pd.DataFrame(found["figure5"])
         for dataset, numbers in found["published"].items():
             keys = cells["shown"] + ":" + cells["cell"]
             cells[f"published {dataset}"] = [numbers.get(key) for key in keys]
-        cells.to_csv(folder / "figure5.csv", index=False)
+        write_text(folder / "figure5.csv", cells.to_csv(index=False))
         rows = judgements(study, study.everybody())
-        rows.to_csv(folder / "judgements.csv", index=False)
+        write_text(folder / "judgements.csv", rows.to_csv(index=False))
 
 
 def _figure(found: Mapping[str, Any], shown: str) -> Iterator[str]:

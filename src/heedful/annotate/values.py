@@ -16,7 +16,7 @@ JUDGEMENTS = (YES, NO, UNSURE)
 def stored(task: str, item: Item, value: Any) -> str:
     """An answer as it is kept, in one spelling."""
     if task == RELEVANCE:
-        if value not in JUDGEMENTS:
+        if not isinstance(value, str) or value not in JUDGEMENTS:
             raise Refusal(422, f"the answer must be one of {', '.join(JUDGEMENTS)}.")
         return str(value)
     whole = isinstance(value, list) and all(type(each) is int for each in value)

@@ -22,7 +22,7 @@ from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.shown import MOST_TEXTS
 from heedful.auditing.spec import AuditSpec
-from heedful.auditing.stored import KIND, find_audit, store_audit, stored_tables
+from heedful.auditing.stored import KIND, find_audit, looks_of, store_audit, stored_tables
 from heedful.auditing.waves import FIRST, WAVE, batches, first_texts, waves
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, silent
@@ -112,6 +112,18 @@ def audit_subject(
         return trial.again(known, settings)
 
 
+def identity(subject: Subject, spec: AuditSpec) -> dict[str, Any]:
+    """What names an audit: the same facts give the same rows. Nothing has to be measured."""
+    spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
+    pieces = {name: named(name).piece for name in spec.explanations}
+    versions = {name: piece.version for name, piece in pieces.items()}
+    origins = {name: piece.origin for name, piece in pieces.items() if piece.origin}
+    ways = {name: REMOVALS[name].version for name in spec.operators}
+    own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
+    strangers = {"origins": origins} if origins else {}
+    return {**own, **strangers, **dict(subject.key)}
+
+
 def _measured(trial: _Trial, settings: Settings) -> tuple[Gathered, Verdict]:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
     plan, found = trial.plan, trial.gathered()
@@ -155,12 +167,7 @@ class _Trial:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What names the audit: the same facts give the same rows."""
-        spec = self.spec
-        versions = {name: named(name).piece.version for name in spec.explanations}
-        ways = {name: REMOVALS[name].version for name in spec.operators}
-        own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
-        return {**own, **dict(self.subject.key)}
+        return identity(self.subject, self.spec)
 
     def gathered(self) -> Gathered:
         """Nothing yet. Without a store parts are kept in a folder that goes with the result."""
@@ -238,7 +245,7 @@ class _Trial:
         self._refuse(skipped)
         tables = stored_tables(run)
         facts = self.facts(skipped, len(self.subject))
-        looks = int(run.json("verdict")["settings"]["looks"])
+        looks = looks_of(run)
         chosen = replace(settings, look=looks, looks=looks)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
         return Audit(verdict, tables, facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
-from heedful.measures.exclusivity import ExclusivityParams, exclusivity
+from heedful.measures.exclusivity import ENTROPY_WITHIN, ExclusivityParams, exclusivity
 from heedful.measures.reachable import reachable
 from heedful.probes.furthest import band, furthest
 from heedful.saliency.attention import main_site
@@ -28,18 +28,17 @@ class Apart:
 
 def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: AuditSpec) -> Apart:
     """Reported, never required. What is searched is a lower bound, and named so."""
+    params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
     linear = main_site(model).linear and trace.logits.shape[-1] <= 2
     if linear:
         exact, apart = _exact(model, trace, spec.epsilon)
         table.add({**exact, "reachable": reachable(model, batch, trace)}, ATTENTION)
     else:
-        params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
         found = exclusivity(model, batch, params, trace)
         reached = {"jsd_same_output": found.jsd, "jsd_same_output_ratio": found.ratio}
         table.add(reached, ATTENTION)
         apart = Apart(found.map, found.tvd <= spec.epsilon, exact=False)
-    matched = ExclusivityParams(spec.epsilon, spec.search_steps, entropy_within=0.1, seed=spec.seed)
-    near = exclusivity(model, batch, matched, trace)
+    near = exclusivity(model, batch, replace(params, entropy_within=ENTROPY_WITHIN), trace)
     table.add({"jsd_entropy_matched": near.jsd}, ATTENTION)
     return apart
 

@@ -12,7 +12,7 @@ import torch
 
 from heedful.auditing.measure import check_finite
 from heedful.auditing.named import fitted, named, names_in
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.measures.interactions import interactions
 from heedful.models.output import TARGETS, probabilities
 from heedful.saliency.explain import explain as scores_of
@@ -133,7 +133,9 @@ def _class(names: tuple[str, ...], of: str | None, predicted: int) -> int:
         return predicted
     if of not in names:
         shown = list(names)[:20]
-        raise HeedfulError(f"the model has no class {of!r}: choose one of {', '.join(shown)}.")
+        listed = ", ".join(shown)
+        wrong = f"the model has no class {of!r}{meant(of, shown)}"
+        raise HeedfulError(f"{wrong}: choose one of {listed}.")
     return names.index(of)
 
 

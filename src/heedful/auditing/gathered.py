@@ -24,7 +24,6 @@ from heedful.auditing.table import ordered
 from heedful.store import Frames
 
 BLOCK = 1024
-Join = Callable[[list[pd.DataFrame]], pd.DataFrame]
 
 
 class Home:

@@ -13,6 +13,7 @@ from heedful.auditing.shown import COLUMNS
 from heedful.store.files import refusals, whole_file
 from heedful.store.frames import PartGone
 from heedful.store.frames import read_part as read_table
+from heedful.store.frames import write_part as write_table
 
 KINDS = ("rows", "maps", "shown", "documents", "costs")
 
@@ -25,7 +26,7 @@ def write_part(folder: Path, name: str, part: Part) -> None:
         folder.mkdir(parents=True, exist_ok=True)  # gone if another process finished the audit
         for kind, table in tables.items():
             with whole_file(_file(folder, name, kind)) as stream:
-                table.to_parquet(stream, index=False, write_page_checksum=True)
+                write_table(stream, table)
 
 
 def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,16 +12,16 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from heedful.auditing.shown import nothing
 from heedful.auditing.tables import TABLES, TYPES
 from heedful.errors import HeedfulError
 from heedful.store import Frames
-from heedful.store.files import UNFINISHED, discard, refusals, sync, sync_tree, unfinished
+from heedful.store.files import refusals, whole_folder, write_text
+from heedful.verdict.saved import check_tables, facts_text, read_facts
 from heedful.verdict.verdict import Verdict
 
-UNREADABLE = (OSError, ValueError, pa.ArrowException)
+UNREADABLE = (OSError, ValueError, RecursionError, pa.ArrowException)
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class Audit:
         from heedful.report.page import audit_page
 
         out = Path(path)
-        out.write_text(audit_page(self.as_parts()), encoding="utf8", newline="\n")
+        write_text(out, audit_page(self.as_parts()))
         return out
 
     def save(self, folder: str | Path) -> Path:
@@ -79,24 +77,15 @@ class Audit:
         out = Path(folder)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise HeedfulError(f"{out} is there already: give a new folder for the audit.")
-        with refusals(f"write the audit to {out}", "make room or give another folder"):
-            _sweep(out)
-            building = unfinished(out.parent / f".{out.name or 'audit'}")
-            try:
-                building.mkdir(parents=True)
-                self.write(building)
-                sync_tree(building)
-                building.rename(out)  # an empty folder may be there, and is replaced at once
-                sync(out.parent)
-            finally:
-                shutil.rmtree(building, ignore_errors=True)
+        refused = refusals(f"write the audit to {out}", "make room or give another folder")
+        with refused, whole_folder(out) as building:
+            self.write(building)
         return out
 
     def write(self, folder: Path) -> None:
         """The files, into a folder that is there."""
         (folder / "verdict.json").write_text(self.verdict.to_json(), encoding="utf8")
-        facts = json.dumps(dict(self.facts), indent=2, sort_keys=True, ensure_ascii=False)
-        (folder / "facts.json").write_text(facts, encoding="utf8")
+        (folder / "facts.json").write_text(facts_text(self.facts), encoding="utf8")
         for name in TABLES:
             self.tables[name].write(folder / f"{name}.parquet", TYPES.get(name))
 
@@ -104,11 +93,13 @@ class Audit:
     def load(folder: str | Path) -> Audit:
         path = Path(folder)
         if not (path / "verdict.json").is_file():
-            raise HeedfulError(f"{path} is no audit: it has no verdict.json.")
+            raise HeedfulError(
+                f"{path} is no audit (it has no verdict.json): give a folder that `heedful audit "
+                f"-o` wrote."
+            )
         try:
-            verdict = Verdict.from_json((path / "verdict.json").read_text(encoding="utf8"))
-            facts = json.loads((path / "facts.json").read_text(encoding="utf8"))
-            return Audit(verdict, _tables(path), facts)
+            verdict = _verdict(path / "verdict.json")
+            return Audit(verdict, _tables(path), read_facts(path))
         except UNREADABLE as error:
             raise _broken(path) from error
 
@@ -126,12 +117,19 @@ class Audit:
         return f'<div style="font-family:monospace;white-space:pre-wrap">{rows}</div>'
 
 
+def _verdict(file: Path) -> Verdict:
+    text = file.read_text(encoding="utf8")
+    try:
+        return Verdict.from_json(text)
+    except HeedfulError as error:
+        raise HeedfulError(f"{file} cannot be used: {error}") from error
+
+
 def _tables(folder: Path) -> dict[str, Frames]:
     """Each is opened, so that one that is cut or gone is found now."""
     files = {name: folder / f"{name}.parquet" for name in TABLES}
     early = not files["shown"].is_file()  # of an earlier version: its page shows less
-    for name in [name for name in TABLES if not (early and name == "shown")]:
-        pq.read_metadata(files[name])
+    check_tables(files[name] for name in TABLES if not (early and name == "shown"))
     found = {name: Frames(partial(_blocks, file)) for name, file in files.items()}
     return {**found, "shown": Frames.of(nothing())} if early else found
 
@@ -146,11 +144,3 @@ def _blocks(file: Path) -> Iterator[pd.DataFrame]:
 
 def _broken(folder: Path) -> HeedfulError:
     return HeedfulError(f"{folder} is no whole audit: run `heedful audit` again with -o.")
-
-
-def _sweep(out: Path) -> None:
-    """What was killed while it wrote this folder is in nobody's store: the next one cleans it."""
-    begun = re.compile(rf"\.{re.escape(out.name)}(\.[0-9a-f]{{12}}{re.escape(UNFINISHED)})+")
-    for path in out.parent.glob(f".*{UNFINISHED}"):
-        if begun.fullmatch(path.name):
-            discard(path)

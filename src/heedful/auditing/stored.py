@@ -12,6 +12,7 @@ import torch
 from heedful.auditing.result import Audit
 from heedful.auditing.tables import TABLES, TYPES
 from heedful.store import Frames, Run, Store, run_key
+from heedful.verdict.verdict import check_schema
 
 KIND = "audit"
 
@@ -33,6 +34,18 @@ def store_audit(store: Store, identity: Mapping[str, Any], audit: Audit) -> Audi
         writer.made_with["torch"] = torch.__version__.split("+")[0]
         writer.made_with["device"] = str(audit.facts.get("device", ""))
     return replace(audit, tables=stored_tables(store.open(run_key(KIND, identity))))
+
+
+def looks_of(run: Run) -> int:
+    """How often the evidence was looked at until it was decided."""
+    return int(stored_verdict(run)["settings"]["looks"])
+
+
+def stored_verdict(run: Run) -> dict[str, Any]:
+    """As plain values."""
+    verdict: dict[str, Any] = run.json("verdict")
+    check_schema(verdict, f"the verdict of {run.key}", "audit anew with another --store")
+    return verdict
 
 
 def stored_tables(run: Run) -> dict[str, Frames]:

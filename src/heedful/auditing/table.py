@@ -22,7 +22,6 @@ COLUMNS = (
     "measure",
     "value",
 )
-MAP_COLUMNS = ("example", "explanation", "scores")
 
 
 @dataclass(frozen=True)

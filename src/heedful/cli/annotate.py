@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import check_writable, set_threads
-from heedful.cli.options import JsonOption
+from heedful.cli.options import JsonOption, set_threads
+from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
 from heedful.cli.terminal import say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
@@ -128,6 +128,7 @@ def results(
     opened = _opened(study)
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise HeedfulError(f"{out} is there already: give a new folder with -o.")
+    check_writable(folder=out)
     found = compute(opened)
     if out is not None:
         write_tables(opened, found, out)
@@ -152,10 +153,11 @@ def export(
     from heedful.annotate.label_studio import write_label_studio
 
     opened = _opened(study)
-    check_writable(files=(file,))
-    if _format(kind) == "jsonl":
-        if file.suffix != ".jsonl":
-            raise HeedfulError(f"cannot write {file.name}: give a name ending in .jsonl.")
+    check_writable(files=(file,), inputs=(study,))
+    wanted = ".jsonl" if _format(kind) == "jsonl" else ".json"
+    if file.suffix != wanted:
+        raise HeedfulError(f"cannot write {file.name}: give a name ending in {wanted}.")
+    if kind == "jsonl":
         count = write_jsonl(opened, file, merge)
     else:
         count = write_label_studio(opened, file)

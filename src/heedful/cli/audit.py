@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,14 @@ import typer
 
 from heedful.cli import subject as on
 from heedful.cli.measured import MeasureOptions
-from heedful.cli.options import DryRunOption, JsonOption, open_store
+from heedful.cli.options import (
+    DryRunOption,
+    JsonOption,
+    existing_store,
+    open_store,
+    set_threads,
+)
+from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
@@ -51,10 +57,11 @@ def audit(
     """Put a model on trial. Started again after a kill, it goes on where it was."""
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise HeedfulError(f"{out} is there already: give a new folder with -o.")
-    check_writable(folder=out, files=(card,))
+    check_writable(folder=out, files=(card,), inputs=(data,))
     if seed_model and budget is not None:
         raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
     limit, spec, settings = seconds(budget), measured.spec(subject.seed), measured.settings
+    _check_models(seed_model or [], subject)
     if dry_run:
         _dry_run(model, data, spec, subject, as_json)
         return
@@ -79,6 +86,16 @@ def audit(
         say(f"page: {page}" if page.is_file() else f"tables: {out}")
 
 
+def _check_models(models: list[str], subject: on.SubjectOptions) -> None:
+    """That they are there, before hours are spent on the first one."""
+    from heedful.subjects.hf_files import checked
+    from heedful.subjects.run import find_run
+
+    for each in models:
+        if find_run(each, existing_store(subject.store)) is None:
+            checked(each)
+
+
 def _layers(found: Audit) -> list[str]:
     """One line where layers were measured."""
     from heedful.report.audit_evidence import evidence_of
@@ -86,29 +103,6 @@ def _layers(found: Audit) -> list[str]:
 
     line = layers_line(evidence_of(found.as_parts()))
     return [line] if line else []
-
-
-def set_threads(threads: int | None) -> None:
-    """And full precision: almost equal outputs are to be told apart."""
-    from heedful.runner.machine import machine
-
-    machine("auto", threads)
-
-
-def check_writable(folder: Path | None = None, files: Sequence[Path | None] = ()) -> None:
-    """Before hours are spent on what then cannot be written."""
-    for path in filter(None, files):
-        if path.is_dir() or not path.parent.is_dir():
-            raise HeedfulError(f"{path} cannot be written: give a file in a folder that is there.")
-    places = [path.parent for path in filter(None, files)]
-    if folder is not None:
-        places.append(next(each for each in (folder, *folder.absolute().parents) if each.exists()))
-    for place in places:
-        try:
-            tempfile.TemporaryFile(dir=place).close()
-        except OSError as error:
-            reason = error.strerror or "no"
-            raise HeedfulError(f"nothing can be written in {place}: {reason.lower()}.") from error
 
 
 def run_audit(
@@ -134,7 +128,7 @@ def seconds(text: str | None) -> float | None:
     if text is None:
         return None
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
-    if not found or float(found[1]) <= 0:
+    if not found or not 0 < float(found[1]) < math.inf:
         raise HeedfulError(f"--budget is {text!r}: write a time such as 90s, 5min or 2h.")
     return float(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]]
 
@@ -163,6 +157,7 @@ def _write(found: Audit, out: Path | None, card: Path | None) -> None:
         except HeedfulError as error:  # the tables are there; only the page needs an extra
             say(f"no page was written: {error}")
     if card is not None:
+        from heedful.store.files import write_text
         from heedful.verdict.card import card as write_card
 
-        card.write_text(write_card(found.verdict), encoding="utf8")
+        write_text(card, write_card(found.verdict))

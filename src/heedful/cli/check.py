@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import check_writable, run_audit
+from heedful.cli.audit import run_audit
 from heedful.cli.measured import MeasureOptions
 from heedful.cli.options import JsonOption, numbers
+from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
@@ -40,21 +41,22 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Fail (exit code 1) where attention is refuted, below a threshold, or worse than before."""
+    from heedful.store.files import write_text
     from heedful.verdict.check import check as compare
     from heedful.verdict.check import failures
     from heedful.verdict.check import junit as as_junit
 
     thresholds = _thresholds(at_least or [])
-    check_writable(files=(junit, write_baseline))
+    check_writable(files=(junit, write_baseline), inputs=(data,))
     old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
     found = run_audit(model, data, measured, subject).verdict
     if baseline is not None and old is not None and old.facts["spec"] != found.facts["spec"]:
         raise _made_otherwise(baseline)
     outcomes = compare(found, thresholds, old)
     if junit is not None:
-        junit.write_text(as_junit(outcomes), encoding="utf8")
+        write_text(junit, as_junit(outcomes))
     if write_baseline is not None:
-        write_baseline.write_text(found.to_json(), encoding="utf8")
+        write_text(write_baseline, found.to_json())
     if as_json:
         show_json("check", {"outcomes": [vars(each) for each in outcomes]})
     else:
@@ -72,11 +74,15 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
     from heedful.verdict.verdict import Verdict
 
     if not path.is_file():
-        raise HeedfulError(f"there is no baseline {path}: make one with --write-baseline.")
+        raise HeedfulError(
+            f"there is no baseline {path}: give a verdict.json, or make one with --write-baseline."
+        )
     try:
         old = Verdict.from_json(path.read_text(encoding="utf8"))
     except UnicodeDecodeError as error:
         raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
+    except HeedfulError as error:
+        raise HeedfulError(f"the baseline {path} cannot be used: {error}") from error
     possible = (spec, replace(spec, operators=merged(spec.operators)))
     if old.facts.get("spec", "") not in map(spec_digest, possible):
         raise _made_otherwise(path)

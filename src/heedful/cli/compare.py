@@ -29,8 +29,9 @@ def compare(
     from heedful.auditing.result import Audit
 
     names = [path.resolve().name for path in audits]
-    if len(set(names)) < len(names):
-        raise HeedfulError("two of the folders have the same name: rename one of them.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise HeedfulError(f"two of the folders have the same name {twice!r}: rename one of them.")
     found = {name: Audit.load(path) for name, path in zip(names, audits, strict=True)}
     table = side_by_side(found, measure, operator, seed)
     if as_json:

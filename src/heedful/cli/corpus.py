@@ -13,13 +13,13 @@ from heedful.corpora.defaults import given_spec
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec
 
-TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
-LabelColumn = Annotated[str, typer.Option("--label-column", help="Column that holds the label.")]
-SplitColumn = Annotated[
+_TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
+_LabelColumn = Annotated[str, typer.Option("--label-column", help="Column that holds the label.")]
+_SplitColumn = Annotated[
     str | None, typer.Option("--split-column", help="Column with train, dev or test.")
 ]
-DevFile = Annotated[Path | None, typer.Option("--dev", help="A separate file for dev.")]
-TestFile = Annotated[Path | None, typer.Option("--test", help="A separate file for test.")]
+_DevFile = Annotated[Path | None, typer.Option("--dev", help="A separate file for dev.")]
+_TestFile = Annotated[Path | None, typer.Option("--test", help="A separate file for test.")]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
@@ -31,13 +31,13 @@ Limit = Annotated[
 
 @dataclass(frozen=True)
 class FileColumns:
-    """How a user's own file is to be read."""
+    """How a user's own file is to be read, as it was typed."""
 
-    text: str = "text"
-    label: str = "label"
-    split: str | None = None
-    dev: Path | None = None
-    test: Path | None = None
+    text_column: _TextColumn = "text"
+    label_column: _LabelColumn = "label"
+    split_column: _SplitColumn = None
+    dev: _DevFile = None
+    test: _TestFile = None
 
 
 def corpus_spec(
@@ -48,13 +48,16 @@ def corpus_spec(
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
     given = dict(parameter(text) for text in params or [])
-    if columns.text == columns.label:
-        raise HeedfulError(f"text and label are both read from {columns.text!r}: name two columns.")
+    if columns.text_column == columns.label_column:
+        twice = repr(columns.text_column)
+        raise HeedfulError(f"text and label are both read from {twice}: name two columns.")
     if name in CORPORA and name != "file":
         if columns != FileColumns():
-            raise HeedfulError(f"{name!r} is a named corpus: columns and files are for a file.")
+            raise HeedfulError(
+                f"{name!r} is a named corpus, and columns and files are for a file: leave them out."
+            )
         spec = given_spec(name, given)
-    elif Path(name).suffix or Path(name).exists():
+    elif name.strip() and (Path(name).suffix or Path(name).exists()):
         spec = given_spec("file", given, _file_params(name, columns))
     else:
         raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
@@ -62,9 +65,8 @@ def corpus_spec(
 
 
 def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
-    own = {"path": name, "text_column": columns.text, "label_column": columns.label}
-    optional = {"split_column": columns.split, "dev": columns.dev, "test": columns.test}
-    return own | {key: str(value) for key, value in optional.items() if value is not None}
+    given = {key: str(value) for key, value in vars(columns).items() if value is not None}
+    return {"path": name, **given}
 
 
 def parameter(text: str) -> tuple[str, Any]:

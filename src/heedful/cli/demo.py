@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.options import DeviceOption, JsonOption, SeedOption, ThreadsOption
+from heedful.cli.place import check_writable
 from heedful.cli.terminal import page_line, progress_bar, say, show, show_json
+from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.progress import Progress
@@ -30,9 +32,14 @@ def demo(
 ) -> None:
     """Train on the embedded corpus, probe, audit, write the page: about a minute on two cores."""
     from heedful.report.build import build_report
+    from heedful.report.extra import check_packages
     from heedful.runner.machine import machine
     from heedful.store import Store
 
+    if out.exists() and not out.is_dir():
+        raise HeedfulError(f"{out} is a file: give a folder with -o.")
+    check_writable(folder=out)
+    check_packages()
     store, here = Store(out / "store"), machine(device, threads)
     say("Training a BiLSTM with attention on the embedded corpus and probing it …")
     with progress_bar() as progress:
@@ -51,7 +58,8 @@ def demo(
 def _study(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
     from heedful.corpora.defaults import default_spec
     from heedful.runner.choice import Choice
-    from heedful.runner.study import grid, run_study
+    from heedful.runner.grid import grid
+    from heedful.runner.study import run_study
     from heedful.studies.jain2019 import STUDY
 
     choice = Choice(["bilstm"], ["additive"], train=(("epochs", 6),))

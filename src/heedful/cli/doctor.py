@@ -1,13 +1,17 @@
-"""`heedful doctor`: what is installed and found, and the command that brings the rest."""
+"""`heedful doctor`: whether everything is there, and the command that brings the rest."""
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
+import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from heedful import __version__
+from heedful.cli.doctor_machine import machine
+from heedful.cli.doctor_packages import CORE, OK, Package, bring, packages
+from heedful.cli.doctor_words import lines
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -18,107 +22,105 @@ from heedful.cli.options import (
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
 
-_PACKAGES = {
-    "core": (
-        ("torch", "torch"),
-        ("numpy", "numpy"),
-        ("scipy", "scipy"),
-        ("scikit-learn", "sklearn"),
-        ("pandas", "pandas"),
-        ("pyarrow", "pyarrow"),
-        ("accelerate", "accelerate"),
-        ("safetensors", "safetensors"),
-        ("typer", "typer"),
-        ("rich", "rich"),
-        ("jaxtyping", "jaxtyping"),
-        ("entmax", "entmax"),
-        ("fsspec", "fsspec"),
-    ),
-    "text": (("spacy", "spacy"),),
-    "hf": (
-        ("transformers", "transformers"),
-        ("tokenizers", "tokenizers"),
-        ("datasets", "datasets"),
-        ("sacrebleu", "sacrebleu"),
-    ),
-    "explain": (("captum", "captum"), ("shap", "shap"), ("lime", "lime")),
-    "report": (
-        ("altair", "altair"),
-        ("vl-convert-python", "vl_convert"),
-        ("jinja2", "jinja2"),
-    ),
-    "web": (("fastapi", "fastapi"), ("uvicorn", "uvicorn")),
-    "scale": (("ray", "ray"), ("pyyaml", "yaml")),
-}
+if TYPE_CHECKING:
+    from heedful.store import Store
+
+_CORE_IS_ILL = 2
+_FILES = ("file", "parallel")
+"""These read any file that is named, so there is nothing to look for."""
 
 
 def doctor(
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
+    corpora: Annotated[
+        bool, typer.Option("--corpora", help="Also how to get each corpus that is missing.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also every package and every corpus.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is installed, which corpora are found and whether a GPU is there."""
-    facts = {
-        "heedful": __version__,
-        "packages": [_package(extra, *names) for extra in _PACKAGES for names in _PACKAGES[extra]],
-        "device": _device(),
-        "corpora": _corpora(data_dir),
-        "store": {"path": store, **_store(store)},
-    }
+    """Say whether everything is there, and how to get what is not; exit code 2 if the core is
+    incomplete."""
+    found = facts(store, data_dir)
     if as_json:
-        show_json("doctor", facts)
-        return
-    _print(facts, data_dir)
+        show_json("doctor", found)
+    else:
+        for line in lines(found, every_package=everything, every_corpus=corpora or everything):
+            show(line)
+    if not found["core"]:
+        raise typer.Exit(_CORE_IS_ILL)
 
 
-def _package(extra: str, name: str, module: str) -> dict[str, str | None]:
-    found = importlib.util.find_spec(module) is not None
-    version = importlib.metadata.version(name) if found else None
-    bring = None if found else f'pip install "heedful[{extra}]"'
-    if extra == "core" and not found:
-        bring = f"pip install {name}"
-    return {"extra": extra, "name": name, "version": version, "bring": bring}
+def facts(store: str, data_dir: Path | None) -> dict[str, Any]:
+    """All that can be said; nothing beyond the core's packages is needed to say it."""
+    needs, here = packages(), machine()
+    core = here["torch_problem"] is None and bring(CORE, needs) is None
+    return {
+        "heedful": __version__,
+        "python": platform.python_version(),
+        "core": core,
+        "extras": _extras(needs),
+        "packages": [{**vars(each), "bring": _bring(each)} for each in needs],
+        **here,
+        "data_dir": None if data_dir is None else str(data_dir),
+        "corpora": _corpora(data_dir) if core else {},
+        "store": {"path": store, **_store(store)} if core else None,
+    }
 
 
-def _device() -> str:
-    if importlib.util.find_spec("torch") is None:
-        return "unknown"
-    import torch
+def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
+    """The core and each extra: what is wrong, and the one command for all of it."""
+    return {
+        extra: {
+            "wrong": [each.sentence for each in needs if each.extra == extra and each.state != OK],
+            "bring": bring(extra, needs),
+        }
+        for extra in dict.fromkeys(each.extra for each in needs)
+    }
 
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+
+def _bring(package: Package) -> str | None:
+    return bring(package.extra, [package])
 
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
     """Each corpus with its size, or the sentence that says what is missing."""
     from heedful.corpora import CORPORA
 
-    states: dict[str, str] = {}
-    for name in CORPORA:
-        if name == "file":
-            continue
-        try:
-            states[name] = f"ready, {len(CORPORA[name].make(data_dir).examples)} texts"
-        except HeedfulError as error:
-            states[name] = str(error)
-    return states
+    return {name: _corpus(name, data_dir) for name in CORPORA if name not in _FILES}
+
+
+def _corpus(name: str, data_dir: Path | None) -> str:
+    from heedful.corpora import CORPORA
+
+    try:
+        return f"ready, {len(CORPORA[name].make(data_dir).examples)} texts"
+    except HeedfulError as error:
+        return str(error)
 
 
 def _store(place: str) -> dict[str, Any]:
-    """Whether it is there, or why nobody can say."""
+    """Whether it is there and its records can be read, or why nobody can say. Its files are left
+    to `heedful store verify`, which may take long."""
     try:
-        return {"exists": existing_store(place) is not None, "problem": None}
+        found = existing_store(place)
+        damaged = [] if found is None else _damaged(found)
+        runs = 0 if found is None else len(found.keys())
+        exists, problem = found is not None, None
     except HeedfulError as error:
-        return {"exists": False, "problem": str(error)}
+        exists, runs, damaged, problem = False, 0, [], str(error)
+    return {"exists": exists, "runs": runs, "damaged": damaged, "problem": problem}
 
 
-def _print(facts: dict[str, Any], data_dir: Path | None) -> None:
-    show(f"heedful {facts['heedful']}, device {facts['device']}")
-    for package in facts["packages"]:
-        state = package["version"] or f"missing: {package['bring']}"
-        show(f"  {package['extra']:<7} {package['name']:<18} {state}")
-    where = data_dir or "no data directory: give --data-dir or set HEEDFUL_DATA"
-    show(f"corpora ({where})")
-    for name, state in facts["corpora"].items():
-        show(f"  {name:<10} {state}")
-    exists = "exists" if facts["store"]["exists"] else "is made by the first run"
-    show(facts["store"]["problem"] or f"store {facts['store']['path']} {exists}")
+def _damaged(store: Store) -> list[str]:
+    from heedful.store.run import Damaged
+
+    found = []
+    for key in store.keys():
+        try:
+            store.record(key)
+        except Damaged:
+            found.append(key)
+    return found

@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.options import BatchOption, DeviceOption, ThreadsOption
 from heedful.cli.terminal import duration, say
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
     from heedful.runner.engines.board import Failure
+    from heedful.runner.grid import Grid
     from heedful.runner.jobs import Job
     from heedful.runner.machine import Machine
     from heedful.runner.sweep import Engine
     from heedful.store import Store
 
-EngineOption = Annotated[
+_Engine = Annotated[
     str | None, typer.Option("--engine", help="local (processes) or ray; else in this process.")
 ]
-WorkersOption = Annotated[
+_Workers = Annotated[
     int | None, typer.Option("--workers", help="Jobs at a time; else as cores and memory allow.")
 ]
-AddressOption = Annotated[
+_Address = Annotated[
     str | None, typer.Option("--address", help="host:port of a running Ray cluster, or auto.")
 ]
-GpuFractionOption = Annotated[
+_GpuFraction = Annotated[
     float | None,
     typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes; else a quarter."),
 ]
-ShardOption = Annotated[
+_Shard = Annotated[
     str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
 ]
 _QUARTER = 0.25
@@ -39,20 +41,24 @@ _QUARTER = 0.25
 
 @dataclass(frozen=True)
 class Where:
-    """What was said about engine, workers and machine."""
+    """What was said about engine, workers and machine, as it was typed."""
 
-    engine: str | None
-    workers: int | None
-    address: str | None
-    gpu_fraction: float | None
-    device: str
-    threads: int | None
-    batch_size: int
+    engine: _Engine = None
+    workers: _Workers = None
+    address: _Address = None
+    gpu_fraction: _GpuFraction = None
+    shard: _Shard = None
+    device: DeviceOption = "auto"
+    threads: ThreadsOption = None
+    batch_size: BatchOption = 1024
 
     def check(self) -> None:
         """Before anything is done."""
-        if self.engine not in (None, "local", "ray"):
-            raise HeedfulError(f"unknown engine {self.engine!r}: choose local or ray.")
+        from heedful.runner.sweep import ENGINES, HERE
+
+        known = [name for name in ENGINES if name != HERE]
+        if self.engine is not None and self.engine not in known:
+            raise unknown_name("engine", self.engine, known)
         if self.address is not None and self.engine != "ray":
             raise HeedfulError("--address is of a Ray cluster: add --engine ray.")
         if self.workers is not None and self.engine is None:
@@ -91,26 +97,39 @@ class Where:
         found = machine("auto" if remote else self.device, threads, self.batch_size)
         return replace(found, device="cuda") if remote else found
 
+    def part(self, plan: Grid) -> Grid:
+        """Its cells of this shard, or all."""
+        from heedful.runner.shard import shard
+
+        return shard(self.shard).cut(plan) if self.shard is not None else plan
+
     def hire(self, device: str = "cpu") -> Engine:
         """To be called when jobs are known: a worker's memory is guessed from what they took."""
         from heedful.runner.engines.crew import crew
-        from heedful.runner.sweep import Engine
+        from heedful.runner.sweep import HERE, Engine
 
         fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
         found = crew(self.workers, self.threads, device, fraction, self.address)
-        return Engine(self.engine or "here", found)
+        return Engine(self.engine or HERE, found)
+
+
+@dataclass(frozen=True)
+class WhereSwept(Where):
+    """The same of a sweep, which is for many processes."""
+
+    engine: _Engine = "local"
 
 
 def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
     """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
     from heedful.cli.live import live
-    from heedful.runner.sweep import run_jobs
+    from heedful.runner.sweep import HERE, run_jobs
 
     still = [job for job in jobs if not job.done]
     if not still:
         say(f"all {len(jobs)} jobs are done already")
         return []
-    if engine.name != "here":
+    if engine.name != HERE:
         many = f"at most {engine.crew.workers} workers, {engine.crew.threads} threads each"
         say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.crew.reason})")
     with live(still) as (watch, seconds):

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import set_threads
-from heedful.cli.options import JsonOption
+from heedful.cli.options import JsonOption, set_threads
 from heedful.cli.spread import spread
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
@@ -39,6 +38,8 @@ def explain(
 
     if not text.strip():
         raise HeedfulError("the text is empty: give at least one word.")
+    if text_b is not None and not text_b.strip():
+        raise HeedfulError("the second text is empty: give at least one word, or leave it out.")
     set_threads(asked.threads)
     found = run(model, text, text_b, explanations, target, of, pairs, **asked.given())
     if as_json:

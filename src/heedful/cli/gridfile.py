@@ -10,6 +10,9 @@ from typing import Any
 from heedful.cli.options import LARGEST_SEED, MOST_SEEDS
 from heedful.cli.yaml_lines import Check, Lines, constructed, line_of, unknown
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import check_version
+
+SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def read(path: Path) -> GridFile:
 def _entry(reader: Lines, node: Any) -> Entry:
     nodes = reader.mapping(node, ENTRY, "key")
     if "study" not in nodes:
-        raise reader.wrong(node, "no `study` is named.")
+        raise reader.wrong(node, "no `study` is named: name one.")
     params = nodes.get("params", node)
     return Entry(line_of(node), reader.values(nodes, ENTRY), line_of(params))
 
@@ -77,7 +80,7 @@ def _names(check: Check, what: str) -> Check:
         for each in nodes:
             name = check(reader, each)
             if name in found:
-                raise reader.wrong(each, f"{name!r} is there twice.")
+                raise reader.wrong(each, f"{name!r} is there twice: write it once.")
             found.append(name)
         return found
 
@@ -125,7 +128,7 @@ def _seeds(reader: Lines, node: Any) -> list[int]:
     for each in reader.items(node, "seeds"):
         seed = _whole(0, LARGEST_SEED)(reader, each)
         if seed in found:
-            raise reader.wrong(each, f"the seed {seed} is there twice.")
+            raise reader.wrong(each, f"the seed {seed} is there twice: write it once.")
         found.append(seed)
     return found
 
@@ -140,6 +143,16 @@ def _params(reader: Lines, node: Any) -> list[str]:
             raise reader.wrong(value, f"give one value for the parameter {key.value!r}.")
         given = constructed(value)
         found.append(f"{key.value}={'none' if given is None else given}")
+    return found
+
+
+def _version(reader: Lines, node: Any) -> int:
+    """May be left out: then it is that of this Heedful."""
+    found = int(reader.scalar(node, int, "a whole number"))
+    try:
+        check_version("this file", found, SCHEMA_VERSION, "see `heedful schema grid`")
+    except HeedfulError as error:
+        raise reader.wrong(node, str(error)) from error
     return found
 
 
@@ -176,6 +189,7 @@ ENTRY: dict[str, Check] = {
     "params": _params,
 }
 SETTINGS: dict[str, Check] = {
+    "schema_version": _version,
     "store": _text,
     "data_dir": _text,
     "precision": _name("precision", lambda: ("float32", "float64")),

@@ -2,42 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from heedful.catalogue import Catalogue, Piece
+from heedful.cli.list_facts import facts, measured, reading
 from heedful.cli.options import JsonOption
 from heedful.cli.terminal import show, show_json
-from heedful.errors import unknown_name
+from heedful.errors import HeedfulError, unknown_name
 
 
 def list_pieces(
-    kind: Annotated[str | None, typer.Argument(help="Only pieces of this kind.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="Only pieces of this kind; or the name of a piece.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="All that is known of this piece of the kind.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Name every piece: corpora, families of models and their parts, edits, probes, studies …"""
-    catalogues = _catalogues()
-    if kind is not None and kind not in catalogues:
-        raise unknown_name("kind of piece", kind, list(catalogues))
-    chosen = {name: c for name, c in catalogues.items() if kind in (None, name)}
-    if as_json:
-        pieces = [_facts(name, c[key]) for name, c in chosen.items() for key in c]
-        show_json("list", {"pieces": pieces})
+    """Name every piece: corpora, families of models and their parts, edits, probes, studies …
+
+    `heedful list metric tvd`, or `heedful list tvd`, tells all about one: its formula, its range,
+    what a higher value means, what it costs and what it does not say.
+    """
+    known = catalogues()
+    if name is not None or kind not in (None, *known):
+        _show_named(_named(known, kind, name), as_json)
         return
-    for name, catalogue in chosen.items():
+    chosen = {each: c for each, c in known.items() if kind in (None, each)}
+    found = {name: _pieces(catalogue) for name, catalogue in chosen.items()}
+    if as_json:
+        pieces = [facts(name, piece) for name, (there, _) in found.items() for piece in there]
+        left_out = [why for _, missing in found.values() for why in missing]
+        show_json("list", {"pieces": pieces, "left_out": left_out})
+        return
+    for name, (there, missing) in found.items():
         show(f"{name}:")
-        for key in catalogue:
-            piece = catalogue[key]
-            source = f" [{piece.paper}]" if piece.paper else ""
-            show(f"  {key:<16} {piece.description}{source}")
-            if piece.licence:
-                show(f"  {'':<16} licence: {piece.licence}")
-            if piece.licence and piece.citation:
-                show(f"  {'':<16} cite: {piece.citation}")
+        for piece in there:
+            _show(piece)
+        for why in missing:
+            show(f"  left out: {why}")
 
 
-def _catalogues() -> dict[str, Catalogue]:
+def _named(
+    known: dict[str, Catalogue], kind: str | None, name: str | None
+) -> list[tuple[str, Piece]]:
+    """The piece of a kind; or, by its name alone, those of any kind."""
+    if name is not None and kind in known:
+        return [(kind, known[kind][name])]
+    found = [(each, c[str(kind)]) for each, c in known.items() if kind in c]
+    if name is not None or not found:
+        raise unknown_name("kind of piece", str(kind), list(known))
+    return found
+
+
+def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
+    if as_json:
+        show_json("list", {"pieces": [facts(kind, piece) for kind, piece in found], "left_out": []})
+        return
+    for kind, piece in found:
+        show(f"{kind} {piece.name}: {piece.description}")
+        for heading, words in reading(kind, piece).items():
+            show(f"  {heading + ':':<14} {words}")
+        for name, measure in piece.measures.items():
+            ways = measured(measure)
+            show(f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}")
+
+
+def _pieces(catalogue: Catalogue) -> tuple[list[Piece], list[str]]:
+    """Those that can be loaded, and why others of installed packages cannot."""
+    there, missing = [], []
+    for name in catalogue:
+        try:
+            there.append(catalogue[name])
+        except HeedfulError as error:
+            missing.append(str(error))
+    return there, missing
+
+
+def _show(piece: Piece) -> None:
+    source = f" [{piece.paper}]" if piece.paper else ""
+    origin = f" (from {piece.origin})" if piece.origin else ""
+    show(f"  {piece.name:<16} {piece.description}{source}{origin}")
+    if piece.licence:
+        show(f"  {'':<16} licence: {piece.licence}")
+    if piece.licence and piece.citation:
+        show(f"  {'':<16} cite: {piece.citation}")
+
+
+def catalogues() -> dict[str, Catalogue]:
+    """Every kind of piece, in the order of a table of contents."""
     from heedful.corpora import CORPORA
     from heedful.edits import EDITS
     from heedful.metrics import METRICS
@@ -54,28 +110,3 @@ def _catalogues() -> dict[str, Catalogue]:
     trained = (TERMS, STATE_TERMS)
     every = (*models, *trained, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
     return {catalogue.kind: catalogue for catalogue in every}
-
-
-def _facts(kind: str, piece: Piece) -> dict[str, Any]:
-    measures = {
-        name: {
-            "description": m.description,
-            "higher_is_better": m.higher_is_better,
-            "signed": m.signed,
-        }
-        for name, m in piece.measures.items()
-    }
-    return {
-        "kind": kind,
-        "name": piece.name,
-        "description": piece.description,
-        "version": piece.version,
-        "paper": piece.paper or None,
-        "needs": list(piece.needs),
-        "sites": piece.sites,
-        "signed": piece.signed,
-        "higher_is_better": piece.higher_is_better,
-        "measures": measures,
-        "licence": piece.licence or None,
-        "citation": piece.citation or None,
-    }

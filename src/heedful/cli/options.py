@@ -58,15 +58,32 @@ def existing_store(place: str) -> Store | None:
     from heedful.store.places import url_of
 
     if url_of(place) is None:
-        return open_store(place) if Path(place).is_dir() else None
+        return _checked(open_store(place)) if Path(place).is_dir() else None
     store = open_store(place)
     return store if store.keys() else None
 
 
+def _checked(store: Store) -> Store:
+    """A folder of something else is no store without runs."""
+    there = {path.name for path in store.root.iterdir()}
+    if there and not there & {"runs", "scratch"}:
+        raise HeedfulError(f"{store.root} is no store: give its folder with --store.")
+    return store
+
+
 def check_data_dir(path: Path | None) -> Path | None:
     if path is not None and not path.is_dir():
-        raise HeedfulError(f"the data directory {path} does not exist: mend --data-dir.")
+        raise HeedfulError(
+            f"the data directory {path} is no folder: mend --data-dir (or HEEDFUL_DATA)."
+        )
     return path
+
+
+def set_threads(threads: int | None) -> None:
+    """And full precision: almost equal outputs are to be told apart."""
+    from heedful.runner.machine import machine
+
+    machine("auto", threads)
 
 
 def names(text: str, option: str) -> list[str]:
@@ -75,7 +92,7 @@ def names(text: str, option: str) -> list[str]:
     if not all(chosen):
         raise HeedfulError(f"{option} has an empty name in {text!r}: separate names by one comma.")
     if len(set(chosen)) < len(chosen):
-        raise HeedfulError(f"{option} names something twice in {text!r}.")
+        raise HeedfulError(f"{option} names something twice in {text!r}: name each once.")
     return chosen
 
 
@@ -96,7 +113,7 @@ def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
 def seeds(text: str) -> list[int]:
     """`3` is three seeds (0, 1, 2); `4,7` are the seeds 4 and 7."""
     try:
-        numbers = [int(part) for part in names(text, "--seeds")]
+        numbers = [int(part) for part in names(text, "--seeds")] if text.strip() else [int("")]
     except ValueError as error:
         raise HeedfulError(f"--seeds is {text!r}: give a count (3) or a list (0,7).") from error
     if "," not in text and 1 <= numbers[0] <= MOST_SEEDS:
@@ -105,4 +122,6 @@ def seeds(text: str) -> list[int]:
         raise HeedfulError(f"--seeds is {text!r}: give a count from 1 to {MOST_SEEDS}.")
     if not all(0 <= number <= LARGEST_SEED for number in numbers):
         raise HeedfulError(f"--seeds is {text!r}: seeds go from 0 to {LARGEST_SEED}.")
+    if len(set(numbers)) < len(numbers):
+        raise HeedfulError(f"--seeds names one twice in {text!r}: name each once.")
     return numbers

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.cli.terminal import say
+from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.runner.study import Grid
+    from heedful.runner.grid import Grid
     from heedful.studies.study import Study
 
 
@@ -28,6 +29,27 @@ class Options:
     param: list[str] | None
 
 
+ALL = "all"
+
+
+def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]:
+    """One study, or with `all` every one that has one of the corpora."""
+    from heedful.studies import STUDIES
+
+    if name != ALL:
+        return [plan_study(name, corpora, *rest)]
+    plans = []
+    for each in STUDIES:
+        own = STUDIES[each].make().corpora
+        asked = None if corpora is None else [corpus for corpus in corpora if corpus in own]
+        if asked is None or asked:
+            plans.append(plan_study(each, asked, *rest))
+    if not plans:
+        wanted = ", ".join(corpora or ())
+        raise HeedfulError(f"no paper has {wanted}: name the study that is to be run on it.")
+    return plans
+
+
 def plan_study(
     name: str,
     corpora: list[str] | None,
@@ -39,7 +61,7 @@ def plan_study(
 ) -> Grid:
     from heedful.cli.corpus import corpus_spec
     from heedful.runner.choice import Choice
-    from heedful.runner.study import grid
+    from heedful.runner.grid import grid
     from heedful.studies import STUDIES
 
     study = STUDIES[name].make()
@@ -57,6 +79,23 @@ def plan_study(
     ]
     plan = grid(study, specs, choice, seeds, data_dir, options.precision)
     return replace(plan, lenient=corpora is None)
+
+
+def plan_values(values: Mapping[str, Any], data_dir: Path | None, precision: str) -> Grid:
+    """The same from the values of a file: those of one entry of a sweep."""
+    given = values.get
+    options = Options(
+        given("layers"),
+        given("sizes"),
+        given("size", "full"),
+        given("epochs"),
+        given("limit"),
+        precision,
+        given("probes"),
+        given("params"),
+    )
+    chosen = (given("corpora"), given("encoders"), given("attention"), given("seeds"))
+    return plan_study(values["study"], *chosen, data_dir, options)
 
 
 def _given(**options: Any) -> tuple[tuple[str, Any], ...]:

@@ -6,15 +6,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.corpus import (
-    DevFile,
-    LabelColumn,
-    Limit,
-    Params,
-    SplitColumn,
-    TestFile,
-    TextColumn,
-)
+from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -23,28 +15,24 @@ from heedful.cli.options import (
     check_data_dir,
     open_store,
 )
+from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, show, show_json
 
 
+@spread
 def prepare(
     corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "label",
-    split_column: SplitColumn = None,
-    dev: DevFile = None,
-    test: TestFile = None,
+    columns: FileColumns = FileColumns(),
     param: Params = None,
     limit: Limit = None,
     as_json: JsonOption = False,
 ) -> None:
     """Split, tokenise, filter, look up word vectors, and store the result."""
-    from heedful.cli.corpus import FileColumns, corpus_spec
     from heedful.corpora.prepare import prepare as prepare_corpus
     from heedful.corpora.prepared import Prepared
 
-    columns = FileColumns(text_column, label_column, split_column, dev, test)
     spec = corpus_spec(corpus, param, limit, columns)
     with progress_bar() as progress:
         run = prepare_corpus(spec, open_store(store), check_data_dir(data_dir), progress)

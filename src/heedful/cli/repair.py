@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.audit import check_writable
-from heedful.cli.corpus import LabelColumn, Limit, Params, SplitColumn, TextColumn
+from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -23,6 +22,8 @@ from heedful.cli.options import (
     open_store,
     seeds,
 )
+from heedful.cli.place import check_writable
+from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from heedful.store import Store
 
 
+@spread
 def repair(
     corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
     methods: Annotated[
@@ -65,9 +67,7 @@ def repair(
     train_batch: Annotated[int | None, typer.Option(help="Texts in a training batch: 32.")] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "label",
-    split_column: SplitColumn = None,
+    columns: FileColumns = FileColumns(),
     param: Params = None,
     limit: Limit = None,
     device: DeviceOption = "auto",
@@ -77,14 +77,13 @@ def repair(
 ) -> None:
     """Train a base model and one per method, audit all, and choose. Started again after a
     kill, it goes on where it was."""
-    from heedful.cli.corpus import FileColumns, corpus_spec
     from heedful.repair.result import check_target
     from heedful.runner.machine import machine
 
     if out is not None:
         check_target(out)
         check_writable(folder=out)
-    spec = corpus_spec(corpus, param, limit, FileColumns(text_column, label_column, split_column))
+    spec = corpus_spec(corpus, param, limit, columns)
     place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
     work = _work(
         spec,
@@ -128,7 +127,7 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
 
 
 def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
-    from heedful.runner.study import corpus_kind
+    from heedful.runner.grid import corpus_kind
     from heedful.runner.usual import usual
 
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -137,8 +136,11 @@ def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
 
 def _training(**given: Any) -> TrainSpec:
     from heedful.specs import TrainSpec
+    from heedful.training.loop import check
 
-    return TrainSpec(**{name: value for name, value in given.items() if value is not None})
+    spec = TrainSpec(**{name: value for name, value in given.items() if value is not None})
+    check(spec)  # before the corpus is prepared
+    return spec
 
 
 def _work(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.audit import set_threads
+from heedful.cli.options import set_threads
 from heedful.cli.spread import spread
-from heedful.cli.terminal import say, show
+from heedful.cli.terminal import progress_bar, say, show
 from heedful.errors import HeedfulError
 
 PORT = 8765
@@ -49,11 +50,13 @@ def serve(
     rules, limits = rules_for(host, token), Limits(words=words, waiting=waiting, seconds=seconds)
     with ExitStack() as stack:
         here = stack.enter_context(bound(host, port))
-        say("Opening the model …")
         names = [model] if other is None else [model, other]
-        opened = [stack.enter_context(open_asked(name, **asked.given())) for name in names]
+        with progress_bar() as progress:  # gone when it is open, or when it cannot be
+            progress("opening the model", 0, len(names))
+            opened = [stack.enter_context(open_asked(name, **asked.given())) for name in names]
         app = live_app([Opened(each, limits) for each in opened], rules, limits)
         show(f"{' and '.join(each.name for each in opened)}: {address(here, rules)}")
+        sys.stdout.flush()  # whoever waits for the address in a pipe waits for this line
         say("Ctrl-C ends it.")
         run(app, here)
     say("stopped: the page is no longer served.")

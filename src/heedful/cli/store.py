@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -16,12 +16,14 @@ from heedful.cli.options import (
     existing_store,
     open_store,
 )
+from heedful.cli.place import check_writable
 from heedful.cli.terminal import show, show_json
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
     from heedful.store import Store
 
+KINDS = ("corpus", "model", "probe", "study", "audit")
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
 
 
@@ -32,7 +34,11 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List the runs."""
-    records, damaged = _look(_existing(path), kind)
+    place = _existing(path)
+    known = {*KINDS, *(key.partition("-")[0] for key in place.keys())}
+    if kind is not None and kind not in known:
+        raise unknown_name("kind of run", kind, sorted(known))
+    records, damaged = _look(place, kind)
     if as_json:
         found = [
             {"key": key, "kind": record["kind"], "facts": record["facts"]}
@@ -95,7 +101,7 @@ def pack(
     from heedful.store.pack import pack as write_pack
 
     if what not in ("rows", "all"):
-        raise HeedfulError(f"--what is {what!r}: choose rows or all.")
+        raise unknown_name("--what", what, ["all", "rows"])
     place = _existing(path)
     named = [place.resolve(key).key for key in runs] if runs else place.keys()
     wanted = [key for key in named if what == "all" or key.partition("-")[0] in ROW_KINDS]
@@ -131,18 +137,22 @@ def export(
     path: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write one table of a run as CSV, JSON lines or Parquet."""
+    from heedful.store.files import whole_file
+
+    check_writable(files=(out,))
     found = _existing(path).resolve(run)
     frame = found.table(table)
-    writers = {
-        ".csv": lambda: frame.to_csv(out, index=False),
-        ".jsonl": lambda: frame.to_json(out, orient="records", lines=True),
-        ".parquet": lambda: frame.to_parquet(out, index=False),
+    writers: dict[str, Callable[[BinaryIO], object]] = {
+        ".csv": lambda stream: frame.to_csv(stream, index=False),
+        ".jsonl": lambda stream: frame.to_json(stream, orient="records", lines=True),
+        ".parquet": lambda stream: frame.to_parquet(stream, index=False),
     }
     if out.suffix not in writers:
         raise HeedfulError(
             f"cannot write {out.name}: give a name ending in .csv, .jsonl, .parquet."
         )
-    writers[out.suffix]()
+    with whole_file(out) as stream:
+        writers[out.suffix](stream)
     show(f"wrote {len(frame)} rows to {out}")
 
 

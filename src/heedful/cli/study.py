@@ -8,40 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.corpus import Limit, Params
-from heedful.cli.engine import (
-    AddressOption,
-    EngineOption,
-    GpuFractionOption,
-    ShardOption,
-    Where,
-    WorkersOption,
-    perform,
-)
+from heedful.cli.engine import Where, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
-    BatchOption,
     DataDirOption,
-    DeviceOption,
     DryRunOption,
     JsonOption,
     StoreOption,
-    ThreadsOption,
     check_data_dir,
+    existing_store,
     names,
     open_store,
     seeds,
 )
-from heedful.cli.plan import Options, plan_study
+from heedful.cli.plan import ALL, Options, plan_studies
+from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
+    from heedful.runner.grid import Grid
     from heedful.runner.machine import Machine
-    from heedful.runner.study import Grid
     from heedful.store import Run, Store
 
 
+@spread
 def study(
-    name: Annotated[str, typer.Argument(help="A study by name, such as jain2019.")],
+    name: Annotated[str, typer.Argument(help="A study by name, such as jain2019, or all.")],
     corpora: Annotated[str | None, typer.Option(help="Corpora, comma-separated.")] = None,
     encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
     attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
@@ -63,56 +56,77 @@ def study(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report.")] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
-    batch_size: BatchOption = 1024,
     precision: Annotated[
         str, typer.Option(help="float32, or float64: results then never depend on the batch.")
     ] = "float32",
-    engine: EngineOption = None,
-    workers: WorkersOption = None,
-    address: AddressOption = None,
-    gpu_fraction: GpuFractionOption = None,
-    shard: ShardOption = None,
+    asked: Where = Where(),
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report", help="Of all: write docs/reproduction.md from kept rows and the store."
+        ),
+    ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train and probe a paper's grid. Started again, it goes on where it was stopped."""
-    asked = Where(engine, workers, address, gpu_fraction, device, threads, batch_size)
+    if report:
+        _reproduction(name, store)
+        return
     asked.check()
+    _check_alone(name, out, as_json)
     place = open_store(store)
     if out is not None:
-        from heedful.report.build import check_target
+        from heedful.report.extra import check_packages
+        from heedful.report.target import check_target
 
+        check_packages()
         check_target(out)
-    plan = plan_study(
+    chosen = Options(
+        layers,
+        sizes,
+        size,
+        epochs,
+        limit,
+        precision,
+        names(probes, "--probes") if probes is not None else None,
+        param,
+    )
+    plans = plan_studies(
         name,
         names(corpora, "--corpora") if corpora is not None else None,
         names(encoders, "--encoders") if encoders is not None else None,
         names(attention, "--attention") if attention is not None else None,
         seeds(seeds_) if seeds_ is not None else None,
         check_data_dir(data_dir),
-        Options(
-            layers,
-            sizes,
-            size,
-            epochs,
-            limit,
-            precision,
-            names(probes, "--probes") if probes is not None else None,
-            param,
-        ),
+        chosen,
     )
-    plan, where = _part(plan, shard), asked.machine()
     if dry_run:
-        _dry_run(plan, place, where, as_json)
+        for plan in plans:
+            _dry_run(asked.part(plan), place, asked.machine(), as_json)
         return
-    if engine or shard:
+    done = [_done(asked.part(plan), place, asked, out, as_json) for plan in plans]
+    if not all(done):
+        raise typer.Exit(1)
+
+
+def _check_alone(name: str, out: Path | None, as_json: bool) -> None:
+    if name == ALL and (out is not None or as_json):
+        raise HeedfulError(
+            "-o and --json are of one study: name it, or put the runs of all of them into one "
+            "page by `heedful report`."
+        )
+
+
+def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: bool) -> bool:
+    """Train and probe what is missing, and show it; False where something failed."""
+    where = asked.machine()
+    if asked.engine or asked.shard:
         plan = _elsewhere(plan, place, where, asked)
-    if shard:
-        say(f"shard {shard} is done: the same command without --shard lists all cells.")
-    if shard or (plan.failed and plan.hopeless):
-        raise typer.Exit(1 if plan.failed else 0)
+    if asked.shard:
+        say(f"shard {asked.shard} is done: the same command without --shard lists all cells.")
+    if asked.shard or (plan.failed and plan.hopeless):
+        return not plan.failed
     with progress_bar() as progress:
         from heedful.runner.study import run_study
 
@@ -122,14 +136,20 @@ def study(
         from heedful.report.build import build_report
 
         say(f"report: {build_report(place, [run], out).page}")
-    if plan.failed:
-        raise typer.Exit(1)
+    return not plan.failed
 
 
-def _part(plan: Grid, text: str | None) -> Grid:
-    from heedful.runner.shard import shard
+def _reproduction(name: str, store: str) -> None:
+    """The document of all studies, in the folder that holds their kept rows."""
+    from heedful.reproduction.document import REASONS, ROWS, write_document
 
-    return shard(text).cut(plan) if text else plan
+    if name != ALL:
+        raise HeedfulError("--report is of all studies: `heedful study all --report`.")
+    if not (ROWS.is_file() and REASONS.is_file()):
+        raise HeedfulError(
+            f"{ROWS} or {REASONS} is not here: run this in the checkout that keeps them."
+        )
+    say(f"document: {write_document(existing_store(store))}")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:

@@ -124,5 +124,7 @@ def pairs(text: str | None, option: str) -> dict[str, str] | None:
         name, sign, value = part.partition("=")
         if not sign or not name.strip() or not value:
             raise HeedfulError(f"{option} is {text!r}: write name=value,name=value.")
+        if name.strip() in found:
+            raise HeedfulError(f"{option} names {name.strip()!r} twice: name it once.")
         found[name.strip()] = value
     return found

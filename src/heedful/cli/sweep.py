@@ -8,51 +8,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.engine import (
-    AddressOption,
-    EngineOption,
-    GpuFractionOption,
-    ShardOption,
-    Where,
-    perform,
-)
-from heedful.cli.engine import WorkersOption as Workers
+from heedful.cli.engine import WhereSwept, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
-    BatchOption,
     DataDirOption,
-    DeviceOption,
     DryRunOption,
     JsonOption,
     MaybeStoreOption,
-    ThreadsOption,
     check_data_dir,
     open_store,
 )
+from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, say, show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.cli.gridfile import Entry, GridFile
+    from heedful.cli.gridfile import GridFile
     from heedful.runner.engines.board import Failure
     from heedful.runner.engines.crew import Crew
+    from heedful.runner.grid import Grid
     from heedful.runner.jobs import Job
-    from heedful.runner.study import Grid
     from heedful.store import Run
 
 
+@spread
 def sweep(
     grid: Annotated[Path, typer.Argument(help="A YAML file with studies and choices.")],
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: AddressOption = None,
-    gpu_fraction: GpuFractionOption = None,
-    shard: ShardOption = None,
+    asked: WhereSwept = WhereSwept(),
     store: MaybeStoreOption = None,
     data_dir: DataDirOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
-    batch_size: BatchOption = 1024,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,11 +45,10 @@ def sweep(
     from heedful.runner.jobs import jobs as jobs_of
     from heedful.runner.sweep import list_studies
 
-    asked = Where(engine, workers, address, gpu_fraction, device, threads, batch_size)
     asked.check()
     file = read(grid)
     place = open_store(store or file.settings.get("store", DEFAULT_STORE))
-    plans = _shards(_plans(file, data_dir), shard)
+    plans = [asked.part(plan) for plan in _plans(file, data_dir)]
     here = asked.machine()
     jobs = jobs_of(plans, place, here, announce=say)
     hired = asked.hire(here.device)
@@ -76,22 +59,25 @@ def sweep(
             show_json("sweep", _told(jobs, hired.crew) | {"dry_run": True})
         return
     failures = perform(jobs, place, here, hired)
-    runs = [] if shard else list_studies(plans, failures, place, here, say)
+    runs = [] if asked.shard else list_studies(plans, failures, place, here, say)
     _show_end(jobs, failures, runs, as_json)
-    if shard:
-        say(f"shard {shard} is done: `heedful sweep {grid}` without --shard lists all of them.")
+    if asked.shard:
+        rest = f"`heedful sweep {grid}` without --shard lists all of them"
+        say(f"shard {asked.shard} is done: {rest}.")
     if failures:
         raise typer.Exit(1)
 
 
 def _plans(file: GridFile, data_dir: Path | None) -> list[Grid]:
     """A grid for each entry; what a study refuses is said with the entry's line."""
+    from heedful.cli.plan import plan_values
+
     named = file.settings.get("data_dir")
     folder = check_data_dir(data_dir or (Path(named) if named else None))
     found = []
     for entry in file.entries:
         try:
-            plan = _plan(entry, folder, file.settings.get("precision", "float32"))
+            plan = plan_values(entry.values, folder, file.settings.get("precision", "float32"))
         except HeedfulError as error:
             raise file.wrong(entry.line, str(error)) from error
         try:
@@ -109,30 +95,6 @@ def _check_params(plan: Grid) -> None:
 
     for cell in plan.cells:
         corpus_params(CORPORA[cell.corpus.name], cell.corpus.params)
-
-
-def _plan(entry: Entry, data_dir: Path | None, precision: str) -> Grid:
-    from heedful.cli.plan import Options, plan_study
-
-    given = entry.values.get
-    options = Options(
-        given("layers"),
-        given("sizes"),
-        given("size", "full"),
-        given("epochs"),
-        given("limit"),
-        precision,
-        given("probes"),
-        given("params"),
-    )
-    chosen = (given("corpora"), given("encoders"), given("attention"), given("seeds"))
-    return plan_study(entry.values["study"], *chosen, data_dir, options)
-
-
-def _shards(plans: list[Grid], text: str | None) -> list[Grid]:
-    from heedful.runner.shard import shard
-
-    return [shard(text).cut(plan) for plan in plans] if text else plans
 
 
 def _show_plan(jobs: list[Job], crew: Crew) -> None:

@@ -31,13 +31,24 @@ def show(line: str) -> None:
 
 def harmless(line: str) -> str:
     """Names from data and models may hold control characters, which a terminal would obey."""
-    return "".join(c if c in "\n\t" or c.isprintable() or ord(c) > 0x9F else "\ufffd" for c in line)
+    return "".join(c if c in "\n\t" or _plain(c) else "\ufffd" for c in line)
+
+
+def _plain(c: str) -> bool:
+    """Half of a character is none: a terminal could not even be sent it."""
+    return c.isprintable() or (ord(c) > 0x9F and not "\ud800" <= c <= "\udfff")
 
 
 def show_json(verb: str, value: dict[str, Any]) -> None:
     """One JSON object with the schema's version; what is not a number is null."""
-    document = {"schema_version": SCHEMA_VERSION, "verb": verb, **value}
-    sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False) + "\n")
+    found = document(verb, value)
+    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+def document(verb: str, value: dict[str, Any]) -> dict[str, Any]:
+    """What `--json` prints; `heedful schema` has its schema."""
+    found: dict[str, Any] = _finite({"schema_version": SCHEMA_VERSION, "verb": verb, **value})
+    return found
 
 
 @contextmanager

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import (
-    DevFile,
-    LabelColumn,
-    Limit,
-    Params,
-    SplitColumn,
-    TestFile,
-    TextColumn,
-)
+from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -30,17 +21,20 @@ from heedful.cli.options import (
     open_store,
     seeds,
 )
-from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.cli.spread import spread
+from heedful.cli.terminal import progress_bar, say
 from heedful.cli.terms import TermParams, Terms, terms
+from heedful.cli.trained import result_of, show_costs, show_results
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.runner.finetune import Task
+    from heedful.runner.grid import Grid
     from heedful.runner.machine import Machine
-    from heedful.runner.study import Grid
-    from heedful.store import Run, Store
+    from heedful.store import Store
 
 
+@spread
 def train(
     corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
     pretrained: Annotated[
@@ -95,11 +89,7 @@ def train(
     term_param: TermParams = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "label",
-    split_column: SplitColumn = None,
-    dev: DevFile = None,
-    test: TestFile = None,
+    columns: FileColumns = FileColumns(),
     param: Params = None,
     limit: Limit = None,
     seed: SeedOption = 0,
@@ -112,10 +102,8 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model, or several that differ by seed, and store it with its test scores."""
-    from heedful.cli.corpus import FileColumns, corpus_spec
     from heedful.runner.machine import machine
 
-    columns = FileColumns(text_column, label_column, split_column, dev, test)
     spec = corpus_spec(corpus, param, limit, columns)
     chosen = _given(
         epochs=epochs,
@@ -172,13 +160,15 @@ def _plan(
 ) -> Grid:
     from dataclasses import replace
 
-    from heedful.runner.study import corpus_kind, grid
+    from heedful.runner.grid import corpus_kind, grid
     from heedful.runner.usual import WRITING, usual
     from heedful.specs import ProbeSpec, TrainSpec
     from heedful.studies.study import Setting, Study
 
     kind = corpus_kind(spec)
     writes = kind == "generation"
+    if training.get("select") == "likelihood" and not writes:
+        raise HeedfulError("--select likelihood is of texts that are written: choose another.")
     scores = (ProbeSpec("translation" if writes else "score"),)
     training_of = WRITING if writes else TrainSpec()
     models = (replace(usual(kind, model.get("family")), **model),)
@@ -192,27 +182,29 @@ def _train(plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: boo
         from heedful.runner.cost import estimate
 
         costs = [vars(estimate(plan, cell, store, where)) for cell in plan.cells]
-        _show_costs(costs, as_json)
+        show_costs(costs, as_json)
         return
     with progress_bar() as progress:
         from heedful.runner.study import run_study
 
         cells = run_study(plan, store, where, progress, say).table("cells")
     runs = [
-        _result(store.open(model), store.open(scored))
+        result_of(store.open(model), store.open(scored))
         for model, scored in zip(cells["model_run"], cells["run"], strict=True)
     ]
-    _show(runs, as_json)
+    show_results(runs, as_json)
 
 
 def _finetune(
     work: Task, numbers: list[int], store: Store, where: Machine, dry_run: bool, as_json: bool
 ) -> None:
     from heedful.runner.finetune import FOLDER, finetuned, seconds
+    from heedful.training.finetune_spec import check
 
+    check(work.spec, where.device)
     if dry_run:
         cost = {"train_seconds": seconds(work, where), "probe_seconds": 0.0}
-        _show_costs(
+        show_costs(
             [{"title": f"{work.title} seed {number}", **cost} for number in numbers], as_json
         )
         return
@@ -221,41 +213,5 @@ def _finetune(
         say(f"[{place}/{len(numbers)}] {work.title} seed {number}")
         with progress_bar() as progress:
             run = finetuned(store, work, number, where, progress)
-        runs.append({**_result(run, run), "folder": str(run.folder(FOLDER))})
-    _show(runs, as_json)
-
-
-def _result(trained: Run, scored: Run) -> dict[str, Any]:
-    summary = scored.table("summary")
-    notes = scored.json("notes") if scored.has("notes.json") else {}
-    return {
-        "notes": notes,
-        "run": trained.key,
-        "scores": summary[["measure", "mean", "low", "high"]].to_dict("records"),
-        "history": trained.table("history").to_dict("records"),
-    }
-
-
-def _show(runs: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
-        return
-    for run in runs:
-        show(f"{run['run']}: {len(run['history'])} epochs")
-        for score in run["scores"]:
-            name, mean, low, high = (score[key] for key in ("measure", "mean", "low", "high"))
-            interval = "" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"
-            show(f"  {name:<9} {mean:.3f}{interval}")
-        for name, note in run["notes"].items():
-            show(f"  {name}: {note}")
-        if "folder" in run:
-            show(f"  {run['folder']}")
-
-
-def _show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        document = costs[0] if len(costs) == 1 else {"runs": costs}
-        show_json("train", {"dry_run": True, **document})
-        return
-    for cost in costs:
-        show(f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}")
+        runs.append({**result_of(run, run), "folder": str(run.folder(FOLDER))})
+    show_results(runs, as_json)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 
 LARGEST = 1 << 20
 """Bytes: what is read here is written by hand."""
@@ -26,9 +25,13 @@ class Lines:
 
     def root(self) -> Any:
         yaml = _yaml()
+        if not self.path.is_file():
+            raise HeedfulError(f"there is no file {self.path}: check the path, and give a file.")
         try:
-            if self.path.is_file() and self.path.stat().st_size > LARGEST:
-                raise HeedfulError(f"{self.path.name} is larger than {LARGEST:,} bytes: no grid.")
+            if self.path.stat().st_size > LARGEST:
+                raise HeedfulError(
+                    f"{self.path.name} is larger than {LARGEST:,} bytes: give a smaller grid."
+                )
             node = yaml.compose(self.path.read_text(encoding="utf8"), yaml.SafeLoader)
         except UnicodeDecodeError as error:
             raise HeedfulError(f"{self.path.name} is not UTF-8 text: save it as such.") from error
@@ -36,10 +39,14 @@ class Lines:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise HeedfulError(
-                f"{self.path.name}, line {line}: this is not YAML ({error.problem})."
+                f"{self.path.name}, line {line}: this is not YAML ({error.problem}): mend it."
             ) from error
         except yaml.YAMLError as error:
-            raise HeedfulError(f"{self.path.name} is not YAML: {_first_line(error)}.") from error
+            raise HeedfulError(
+                f"{self.path.name} is not YAML ({_first_line(error)}): mend or remove that."
+            ) from error
+        except RecursionError as error:
+            raise HeedfulError(f"{self.path.name} is nested too deep: mend it.") from error
         if node is None:
             raise HeedfulError(f"{self.path.name}, line 1: the file is empty: name `studies`.")
         return node
@@ -57,7 +64,7 @@ class Lines:
             if name not in known:
                 raise self.wrong(key, unknown(kind, name, known))
             if name in found:
-                raise self.wrong(key, f"`{name}` is there twice.")
+                raise self.wrong(key, f"`{name}` is there twice: write it once.")
             found[name] = value
         return found
 
@@ -77,11 +84,7 @@ class Lines:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, 1)
-    if close:
-        return f"unknown {kind} {name!r}, did you mean {close[0]!r}?"
-    return f"unknown {kind} {name!r}: choose one of {', '.join(names)}."
+    return str(unknown_name(kind, name, list(known)))
 
 
 def line_of(node: Any) -> int:
@@ -91,7 +94,10 @@ def line_of(node: Any) -> int:
 def constructed(node: Any) -> Any:
     """A scalar's value as YAML types it: `3` is a number and `"3"` a text."""
     yaml = _yaml()
-    return yaml.SafeLoader("").construct_object(node)
+    try:
+        return yaml.SafeLoader("").construct_object(node)
+    except ValueError:  # what looks like a date and is none
+        return str(node.value)
 
 
 def _first_line(error: Exception) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.options import JsonOption, SeedOption, ThreadsOption, names
+from heedful.cli.options import JsonOption, SeedOption, ThreadsOption, names, set_threads
+from heedful.cli.place import check_writable
 from heedful.cli.terminal import progress_bar, say, show, show_json
-from heedful.errors import HeedfulError
 
 PerKind = Annotated[int, typer.Option("--per-kind", help="Models of each kind in each family.")]
 Families = Annotated[
@@ -34,20 +34,19 @@ def zoo(
     """Audit planted models whose truth is known. Exit code 1 where the verdict breaks a
     promise: under 95% right, a verdict that is the opposite of the truth, or a score that does
     not rise with the truth."""
-    from heedful.cli.audit import set_threads
+    from heedful.store.files import write_text
     from heedful.zoo.gallery import FAMILIES, KINDS
     from heedful.zoo.run import run_zoo
     from heedful.zoo.show import to_markdown, to_text
 
-    if out is not None and out.is_dir():
-        raise HeedfulError(f"{out} is a folder: give a file for the Markdown with -o.")
+    check_writable(files=(out,))
     chosen = names(families, "--families") if families is not None else list(FAMILIES)
     wanted = names(kinds, "--kinds") if kinds is not None else list(KINDS)
     set_threads(threads)
     with progress_bar() as progress:
         result = run_zoo(wanted, chosen, per_kind, progress=progress, seed=seed)
     if out is not None:
-        out.write_text(to_markdown(result), encoding="utf8")
+        write_text(out, to_markdown(result))
         say(f"tables: {out}")
     if as_json:
         show_json("zoo", result.to_dict())

@@ -1,8 +1,8 @@
 """Corpora: data with splits, read from files or generated, and prepared once for models."""
 
-from heedful.catalogue import Catalogue
+from heedful.open_catalogue import OpenCatalogue
 
-CORPORA = Catalogue(
+CORPORA = OpenCatalogue(
     "corpus",
     {
         "planted": "heedful.corpora.planted",

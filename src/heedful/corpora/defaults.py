@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from heedful.corpora import CORPORA
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
 from heedful.specs import CorpusSpec, PrepareSpec
 
 
@@ -69,9 +69,9 @@ def _check_ranges(spec: PrepareSpec) -> None:
 
 
 def default_prepare(name: str) -> PrepareSpec:
-    if name not in CORPORA:
-        raise unknown_name("corpus", name, list(CORPORA))
-    defaults = import_module(CORPORA.modules[name]).DEFAULTS
+    piece = CORPORA[name]
+    own = CORPORA.modules.get(name)
+    defaults = import_module(own).DEFAULTS if own else piece.prepare or PrepareSpec("words")
     if not isinstance(defaults, PrepareSpec):
         raise HeedfulError(f"the corpus {name!r} states no DEFAULTS.")
     return defaults

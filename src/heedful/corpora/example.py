@@ -9,7 +9,6 @@ GivenTokens = list[tuple[str, int, int]]
 Spans = list[tuple[int, int]]
 Links = list[tuple[tuple[int, int], tuple[int, int]]]
 """Pairs of a span of side a and a span of side b that translate each other."""
-TASKS = ("classification", "generation")
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _files(given: dict[str, str | None]) -> dict[str, Path]:
     files = {role: Path(name).expanduser() for role, name in given.items() if name is not None}
     for file in files.values():
         if not file.exists():
-            raise MissingData(f"there is no file {file}.")
+            raise MissingData(f"there is no file {file}: check the path.")
     return files
 
 
@@ -125,7 +125,10 @@ def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]
     sides = {"a": columns.text} | ({"b": columns.text_b} if columns.text_b else {})
     for column in sides.values():
         if not isinstance(row[column], str):
-            raise HeedfulError(f"row {number} of {file} has no text in column {column!r}.")
+            raise HeedfulError(
+                f"row {number} of {file} has no text in column {column!r}: fill it in, leave the "
+                f"row out, or name the column that holds the text."
+            )
     return {side: row[column] for side, column in sides.items()}
 
 

@@ -18,7 +18,8 @@ def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
     if len(names) < 2:
         only = ", ".join(sorted(names)) or "none"
         raise HeedfulError(
-            f"{where} has fewer than two classes ({only}): there is nothing to learn."
+            f"{where} has fewer than two classes ({only}), so there is nothing to learn: give "
+            f"texts of at least two."
         )
     if all(_is_whole(name) for name in names):
         return tuple(sorted(names, key=int))
@@ -33,16 +34,19 @@ def label_name(value: Any, where: str, row: int) -> str:
         return str(int(value))
     missing = value is None or (isinstance(value, float) and math.isnan(value))
     if missing or not str(value).strip() or str(value).strip().lower() == "nan":
-        raise HeedfulError(f"row {row} of {where} has no label.")
+        raise HeedfulError(f"row {row} of {where} has no label: fill it in or leave the row out.")
     if not isinstance(value, (str, int, float)):
-        raise HeedfulError(f"row {row} of {where} has a {type(value).__name__} for a label.")
+        raise HeedfulError(
+            f"row {row} of {where} has a {type(value).__name__} for a label: give a text or a "
+            f"number."
+        )
     return str(value).strip()
 
 
 def index_of(name: str, names: Sequence[str], where: str, row: int) -> int:
     if name not in names:
         listed = ", ".join(names)
-        raise HeedfulError(f"row {row} of {where} has label {name!r}, the classes are {listed}.")
+        raise HeedfulError(f"row {row} of {where} has label {name!r}: choose one of {listed}.")
     return names.index(name)
 
 

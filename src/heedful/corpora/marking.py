@@ -42,7 +42,9 @@ def _pattern(how: str) -> re.Pattern[str]:
         try:
             return re.compile(how[1:-1])
         except re.error as error:
-            raise HeedfulError(f"the impermissible pattern {how} is none: {error}.") from error
+            raise HeedfulError(
+                f"the impermissible pattern {how} is none ({error}): mend it."
+            ) from error
     words = [word for word in how.split(",") if word.strip()]
     if not words:
         raise HeedfulError(f"the impermissible tokens {how!r} name no word.")

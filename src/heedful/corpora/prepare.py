@@ -49,6 +49,7 @@ def prepare(
     facts = corpus_facts(piece, params, spec.prepare)
     try:
         raw: RawCorpus = piece.make(data_dir, **params)
+        check_raw(raw)
         vectors = vectors_file(spec.prepare.vectors, data_dir)
     except MissingData as missing:
         return _stored(store, facts, missing)
@@ -85,7 +86,6 @@ def _items(
     raw: RawCorpus, spec: PrepareSpec, progress: Progress | None
 ) -> tuple[list[Tokenised], list[Count]]:
     """The examples that stay, tokenised, and what each filter let through."""
-    check_raw(raw)
     everything = cut_splits(raw.examples, spec)
     examples = mark(limit_splits(everything, spec), spec.impermissible)
     counts = _limit_counts(everything, examples) if spec.limit else []
@@ -98,7 +98,7 @@ def _items(
         keep &= stay
         counts += by_length
     if "train" not in splits:
-        raise HeedfulError("no example is in the split train: the split column has none.")
+        raise HeedfulError("no example is in the split train: name some rows so in its column.")
     kept = [item for item, stays in zip(items, keep, strict=True) if stays]
     if not any(item.example.split == "train" for item in kept):
         raise HeedfulError(
@@ -108,6 +108,10 @@ def _items(
 
 
 def check_raw(raw: RawCorpus) -> None:
+    if not isinstance(raw, RawCorpus):
+        raise HeedfulError(
+            f"the corpus's reader gave a {type(raw).__name__}: let it return a RawCorpus."
+        )
     if not raw.examples:
         raise HeedfulError("the corpus has no examples.")
     repeated = [name for name, n in Counter(e.id for e in raw.examples).items() if n > 1]
@@ -116,6 +120,12 @@ def check_raw(raw: RawCorpus) -> None:
             f"{len(repeated)} example ids occur twice, the first is {repeated[0]!r}: "
             f"ids must be unique over all splits."
         )
+    for each in raw.examples:
+        if raw.labels and not 0 <= each.label < len(raw.labels):
+            raise HeedfulError(
+                f"the example {each.id!r} has the label {each.label}: its corpus has the classes "
+                f"0 to {len(raw.labels) - 1}."
+            )
 
 
 def _limit_counts(before: list[Example], after: list[Example]) -> list[Count]:
@@ -149,7 +159,8 @@ def corpus_facts(piece: Piece, params: Mapping[str, Any], spec: PrepareSpec) -> 
         for name, value in params.items()
     }
     treatment = {**asdict(spec), "vectors": Path(spec.vectors).name}
-    return {"piece": piece.name, "version": piece.version, "params": own, "prepare": treatment}
+    named = {"piece": piece.name, "version": piece.version, **piece.stranger}
+    return {**named, "params": own, "prepare": treatment}
 
 
 def _stored(store: Store, facts: Mapping[str, Any], missing: MissingData) -> Run:

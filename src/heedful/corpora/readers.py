@@ -24,6 +24,8 @@ from heedful.errors import HeedfulError
 Row = dict[str, Any]
 AT_ONCE = 1000  # rows of a Parquet file that are in memory together
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
+_ONE_OBJECT = "write one JSON object per line"
+_QUOTED = 'give every row as many fields, and put "quotes" around text with commas or line breaks'
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
@@ -36,12 +38,18 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
 
 def iterate_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
     """The same one by one, for files that need not fit in memory; there may be none."""
-    if not path.is_file():
-        raise HeedfulError(f"there is no file {path}.")
+    check_there(path)
     kind = _extension(path)
     with readable(path):
         found = _parquet(path, columns) if kind == ".parquet" else _text_rows(path, kind, columns)
         yield from found
+
+
+def check_there(path: Path) -> None:
+    if path.is_dir():
+        raise HeedfulError(f"{path} is a folder: give a file.")
+    if not path.is_file():
+        raise HeedfulError(f"there is no file {path}: check the path.")
 
 
 def _extension(path: Path) -> str:
@@ -64,11 +72,13 @@ def readable(path: Path) -> Iterator[None]:
     except UnicodeError as error:
         raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise HeedfulError(f"{path} is no whole gzip file: {error}.") from error
+        raise HeedfulError(f"{path} is no whole gzip file: compress it again.") from error
     except pa.ArrowException as error:
-        raise HeedfulError(f"{path} cannot be read as Parquet: {_first_line(error)}.") from error
-    except (OSError, ValueError, OverflowError) as error:
-        raise HeedfulError(f"{path} cannot be read: {_first_line(error)}.") from error
+        raise HeedfulError(
+            f"{path} cannot be read as Parquet ({_first_line(error)}): write it again."
+        ) from error
+    except (OSError, ValueError, OverflowError, RecursionError, KeyError) as error:
+        raise HeedfulError(f"{path} cannot be read ({_first_line(error)}): mend it.") from error
 
 
 def _text_rows(path: Path, kind: str, columns: Sequence[str]) -> Iterator[Row]:
@@ -89,9 +99,9 @@ def _jsonl(path: Path, lines: Iterable[str], columns: Sequence[str]) -> Iterator
             if "\\u" in line:  # half a surrogate pair is valid JSON but no text
                 json.dumps(row, ensure_ascii=False).encode("utf8")
         except (ValueError, RecursionError) as error:
-            raise _malformed(path, number, _first_line(error)) from error
+            raise _malformed(path, number, _first_line(error), _ONE_OBJECT) from error
         if not isinstance(row, dict):
-            raise _malformed(path, number, "it is no JSON object")
+            raise _malformed(path, number, "it is no JSON object", _ONE_OBJECT)
         _check_columns(path, row, columns, f" in line {number}")
         yield row
 
@@ -106,17 +116,20 @@ def _delimited(
         if names is None:
             return
         if len(set(names)) != len(names):
-            raise HeedfulError(f"{path} names a column twice in its first line.")
+            twice = next(name for name in names if names.count(name) > 1)
+            raise HeedfulError(f"{path} names a column twice ({twice!r}): rename one of them.")
+        if any("\0" in name for name in names):  # UTF-16 without its mark
+            raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.")
         _check_columns(path, names, columns, "")
         for fields in reader:
             if not fields:
                 continue
             if len(fields) != len(names):
                 found = f"it has {len(fields)} fields, the first line {len(names)}"
-                raise _malformed(path, reader.line_num, found)
+                raise _malformed(path, reader.line_num, found, _QUOTED)
             yield dict(zip(names, fields, strict=True))
     except csv.Error as error:
-        raise _malformed(path, reader.line_num, _first_line(error)) from error
+        raise _malformed(path, reader.line_num, _first_line(error), _QUOTED) from error
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
@@ -134,9 +147,11 @@ def _check_columns(path: Path, there: Iterable[str], wanted: Sequence[str], wher
             raise HeedfulError(f"{path} has no column {column!r}{where}: its columns are {listed}.")
 
 
-def _malformed(path: Path, number: int, why: str) -> HeedfulError:
-    return HeedfulError(f"line {number} of {path} is malformed: {why}.")
+def _malformed(path: Path, number: int, why: str, fix: str) -> HeedfulError:
+    return HeedfulError(f"line {number} of {path} is malformed ({why}): {fix}.")
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """And of it the first sentence."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return line.partition(". ")[0].rstrip(".")[:200]

@@ -21,9 +21,10 @@ def rationale_spans(value: Any, text: str, file: str, number: int) -> Spans | No
     try:
         pairs = json.loads(value) if isinstance(value, str) else value
         spans = [(int(start), int(end)) for start, end in pairs]
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise HeedfulError(
-            f"row {number} of {file} has a rationale that is no list of [start, end) pairs."
+            f"row {number} of {file} has a rationale that is no list of [start, end) pairs: write "
+            f"such as [[0, 4]]."
         ) from error
     return _inside(spans, text, f"row {number} of {file} has the rationale span")
 
@@ -39,10 +40,10 @@ def impermissible_spans(value: Any, text: str, file: str, number: int) -> Spans:
         return _of_words(items, text, where)
     try:
         spans = [(int(start), int(end)) for start, end in items]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise HeedfulError(
             f"{where} has an impermissible cell that is neither words nor a list of "
-            f"[start, end) pairs."
+            f"[start, end) pairs: write one of them."
         ) from error
     return _inside(spans, text, f"{where} has the impermissible span")
 
@@ -63,7 +64,10 @@ def _of_words(words: list[str], text: str, where: str) -> Spans:
     for word in words:
         found = found_in(text, words_pattern([word])) if word.strip() else []
         if not found:
-            raise HeedfulError(f"{where} names the impermissible word {word!r}, not in its text.")
+            raise HeedfulError(
+                f"{where} names the impermissible word {word!r}, which is not in its text: take it "
+                f"out."
+            )
         spans += found
     return sorted(set(spans))
 
@@ -71,5 +75,8 @@ def _of_words(words: list[str], text: str, where: str) -> Spans:
 def _inside(spans: Spans, text: str, what: str) -> Spans:
     for start, end in spans:
         if not 0 <= start < end <= len(text):
-            raise HeedfulError(f"{what} [{start}, {end}), its text has {len(text)} characters.")
+            raise HeedfulError(
+                f"{what} [{start}, {end}), its text has {len(text)} characters: count characters "
+                f"from 0 up to the end."
+            )
     return spans

@@ -23,9 +23,9 @@ def read_text_vectors(path: Path, wanted: set[str]) -> Found:
         with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf8", newline="\n") as lines:
             return _read(path, lines, wanted)
     except UnicodeDecodeError as error:
-        raise HeedfulError(f"{path} is not UTF-8 text: {error.reason}.") from error
+        raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise HeedfulError(f"{path} cannot be read: {error}.") from error
+        raise HeedfulError(f"{path} cannot be read ({error}): give another file.") from error
 
 
 def _read(path: Path, lines: Iterable[str], wanted: set[str]) -> Found:
@@ -40,10 +40,12 @@ def _read(path: Path, lines: Iterable[str], wanted: set[str]) -> Found:
         if dimension < 1 or len(parts) <= dimension:
             raise _malformed(path, number, dimension)
         word = " ".join(parts[:-dimension])  # some GloVe words have spaces inside
+        if number == 1:  # a file of something else is noticed whatever words are wanted
+            _numbers(path, number, parts[-dimension:])
         if word in wanted and word not in found:
             found[word] = _numbers(path, number, parts[-dimension:])
     if not dimension:
-        raise HeedfulError(f"{path} holds no word vectors.")
+        raise HeedfulError(f"{path} holds no word vectors: give a GloVe or fastText file.")
     return found, dimension
 
 
@@ -64,5 +66,5 @@ def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:
 
 def _malformed(path: Path, number: int, dimension: int) -> HeedfulError:
     return HeedfulError(
-        f"line {number} of {path} is malformed: expected a word and {max(1, dimension)} numbers."
+        f"line {number} of {path} is malformed: give a word and {max(1, dimension)} numbers."
     )

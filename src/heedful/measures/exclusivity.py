@@ -47,7 +47,8 @@ class ExclusivityParams:
 ORDERS_LINEAR, ORDERS = 32, 8
 """Orders of the weights that are tried first: each is a pass of the model, or a product."""
 
-ENTROPY_MATCHED = ExclusivityParams(entropy_within=0.1)
+ENTROPY_WITHIN = 0.1
+"""For a map that is as spread out as the original."""
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,6 @@ def head_statistics(model: Model, batches: Iterable[Batch]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def mean_heads(statistics: pd.DataFrame) -> pd.DataFrame:
-    """The mean over examples, with how many had no value."""
-    by = ["layer", "head", "site", "statistic"]
-    grouped = statistics.groupby(by, sort=True)["value"]
-    found = grouped.agg(mean="mean", n="count", size="size").reset_index()
-    return found.assign(undefined=found["size"] - found["n"]).drop(columns="size")
-
-
 def _statistics(
     trace: Trace, site: SiteSpec, text: Text, within: bool
 ) -> dict[str, Float[Tensor, "b h"]]:

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Measure
 from heedful.errors import HeedfulError
 from heedful.measures.shifted import Shifted
 from heedful.models.output import probability
@@ -22,11 +21,6 @@ from heedful.removal.answers import answers
 from heedful.removal.operator import Operator
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
-
-MEASURES = {
-    "infidelity": Measure("mean squared gap between summed scores and the fall of p", False),
-    "max_sensitivity": Measure("largest relative change of the map under small noise", False),
-}
 
 
 def infidelity(

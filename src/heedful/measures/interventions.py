@@ -7,10 +7,8 @@ later sites are `recomputed`, or `held` at their original weights. Neither is su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -23,7 +21,7 @@ from heedful.measures.replaced import base_trace
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import main_site, text_sites
+from heedful.saliency.attention import main_site
 from heedful.types import Batch, Edit, Edits, Model, Trace
 
 EDITS = ("uniform", "permute")
@@ -61,32 +59,6 @@ def effect(
     return Effect(tvd(after, probabilities(trace.logits)), after.argmax(-1))
 
 
-def effects(
-    model: Model, batches: Iterable[Batch], interventions: Iterable[Intervention]
-) -> pd.DataFrame:
-    """One row per example and intervention."""
-    planned = tuple(interventions)
-    parts = []
-    for batch in batches:
-        trace = base_trace(model, batch)
-        parts += [_frame(batch, each, effect(model, batch, each, trace)) for each in planned]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(COLUMNS))
-
-
-COLUMNS = ("example", "edit", "place", "mode", "draw", "tvd", "predicted")
-
-
-def plan(
-    model: Model, modes: Iterable[str] = MODES, draws: int = 5, seed: int = 0
-) -> Iterator[Intervention]:
-    """Both edits at the main site, at each layer, and at all sites together."""
-    places = ["main", *(site.name for site in text_sites(model)), "all"]
-    for mode in modes:
-        for place in places:
-            yield Intervention("uniform", place, mode, 0, seed)
-            yield from (Intervention("permute", place, mode, draw, seed) for draw in range(draws))
-
-
 def edits_of(model: Model, trace: Trace, intervention: Intervention) -> Edits:
     """The edits that make an intervention."""
     if intervention.mode not in MODES:
@@ -119,16 +91,3 @@ def _edit(intervention: Intervention) -> Edit:
     if intervention.edit == "permute":
         return permute(stable_hash(intervention.seed, "intervention", intervention.draw))
     raise unknown_name("edit", intervention.edit, list(EDITS))
-
-
-def _frame(batch: Batch, done: Intervention, found: Effect) -> pd.DataFrame:
-    columns = {
-        "example": list(batch.ids),
-        "edit": done.edit,
-        "place": done.place,
-        "mode": done.mode,
-        "draw": done.draw,
-        "tvd": found.tvd.cpu().numpy(),
-        "predicted": found.predicted.cpu().numpy(),
-    }
-    return pd.DataFrame(columns, columns=list(COLUMNS))

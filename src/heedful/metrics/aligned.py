@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 
 
 def link_counts(
@@ -57,9 +57,22 @@ PIECE = Piece(
     make=link_counts,
     paper="och2003",
     measures={
-        "aer": Measure("alignment error rate, all gold links sure", False),
-        "precision": Measure("share of the hard links that are gold", True),
-        "recall": Measure("share of the gold links that are hard links", True),
-        "mass": Measure("attention on the gold links, mean over linked target tokens", True),
+        "aer": Measure("alignment error rate, all gold links sure", False, range=SHARE),
+        "precision": Measure("share of the hard links that are gold", True, range=SHARE),
+        "recall": Measure("share of the gold links that are hard links", True, range=SHARE),
+        "mass": Measure(
+            "attention on the gold links, mean over linked target tokens", True, range=SHARE
+        ),
     },
+    formula=(
+        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
+        "source token, gold links S"
+    ),
+    range=SHARE,
+    higher="of `aer`: fewer links are right; of the others: more are",
+    cost="source tokens × target tokens",
+    limits=(
+        "All gold links count as sure, and a target token has one link. Attention may serve a "
+        "translation and not align."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Num
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 
 
 def auprc(
@@ -45,4 +45,15 @@ PIECE = Piece(
     make=auprc,
     paper="deyoung2020",
     higher_is_better=True,
+    formula=(
+        "Σ_i (R_i − R_{i−1}) P_i over the distinct scores from the highest on: recall R and "
+        "precision P"
+    ),
+    range=SHARE,
+    higher="marked words stand nearer to the top",
+    cost="sorting the words of each text",
+    limits=(
+        "Chance gets about the rationale's share of the words, so long rationales score higher. "
+        "It says what people find plausible, nothing about the model."
+    ),
 )

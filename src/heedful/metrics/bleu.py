@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from heedful.catalogue import Piece
+from heedful.catalogue import PERCENT, Piece
 from heedful.errors import HeedfulError
 
 ORDERS = 4
@@ -79,4 +79,14 @@ PIECE = Piece(
     higher_is_better=True,
     signed=False,
     citation="Papineni et al. 2002; Post 2018",
+    formula=(
+        "100 · exp(min(0, 1 − r/c)) · (p₁ p₂ p₃ p₄)^¼: n-gram precisions p, reference length r, "
+        "written length c"
+    ),
+    range=PERCENT,
+    higher="more of what was written is in the reference",
+    cost="the length of the texts",
+    limits=(
+        "It counts words in common, not meaning, and can only be compared under the same signature."
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SIGNED, Piece
 
 
 def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> float:
@@ -30,4 +30,12 @@ PIECE = Piece(
     paper="vashishth2019",
     higher_is_better=True,
     signed=True,
+    formula="κ = (p_o − p_e) / (1 − p_e): agreement seen, and expected by chance",
+    range=SIGNED,
+    higher="the two agree more often than chance would have it: 0 is chance",
+    cost="the number of items",
+    limits=(
+        "Where one answer is rare it is low however well people agree. It does not say who is "
+        "right."
+    ),
 )

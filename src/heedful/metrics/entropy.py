@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 
 
 def entropy(p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
@@ -25,4 +25,13 @@ PIECE = Piece(
     paper="",
     higher_is_better=None,
     signed=False,
+    citation="Shannon 1948, A Mathematical Theory of Communication",
+    formula="H(p) = −Σ_t p_t ln p_t",
+    range=NOT_NEGATIVE,
+    higher="attention is spread over more tokens: ln n where n tokens share it evenly",
+    cost="the number of tokens",
+    limits=(
+        "It grows with the length of a text: compare it with ln n. Concentrated attention need "
+        "not be right."
+    ),
 )

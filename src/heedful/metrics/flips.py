@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import bdtr
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 
 
 class Survival(NamedTuple):
@@ -109,7 +109,20 @@ PIECE = Piece(
     paper="serrano2019",
     higher_is_better=False,
     measures={
-        "mean": Measure("area under the Kaplan-Meier curve up to 1", False),
-        "error": Measure("its standard error (Greenwood)"),
+        "mean": Measure("area under the Kaplan-Meier curve up to 1", False, range=SHARE),
+        "error": Measure("its standard error (Greenwood)", range=SHARE),
     },
+    formula=(
+        "∫₀¹ S(u) du with S(u) = Π_{u_i ≤ u} (1 − d_i / n_i): at the share u_i, d_i of the n_i "
+        "texts that are left flip"
+    ),
+    range=SHARE,
+    higher=(
+        "more words must go before the decision flips, so the order found the decisive words later"
+    ),
+    cost="sorting the examples",
+    limits=(
+        "It is about when decisions flip, under one way of taking words away; what is left of a "
+        "text then is no longer language."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 
 
 def iou_f1(
@@ -68,4 +68,11 @@ PIECE = Piece(
     make=iou_f1,
     paper="deyoung2020",
     higher_is_better=True,
+    formula=(
+        "2 M / (S + R): of S spans of top words and R of the rationale, M pairs have |∩| / |∪| ≥ ½"
+    ),
+    range=SHARE,
+    higher="more spans are found nearly whole",
+    cost="the number of words",
+    limits="A span counts whole or not at all: single words inside a long rationale get nothing.",
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import LN2, Piece
 
 
 def jsd(p: Float[Tensor, "*#b k"], q: Float[Tensor, "*#b k"]) -> Float[Tensor, "*#b"]:
@@ -40,4 +40,12 @@ PIECE = Piece(
     paper="jain2019",
     higher_is_better=None,
     signed=False,
+    formula="JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m), m = (p + q) / 2",
+    range=LN2,
+    higher="the two attentions have less weight in common: ln 2 where no token has weight in both",
+    cost="the number of tokens",
+    limits=(
+        "It knows nothing of words: weight that moves to a synonym counts like weight that "
+        "moves to any other word."
+    ),
 )

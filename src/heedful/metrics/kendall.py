@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SIGNED, Piece
 from heedful.metrics.kendall_counts import pair_counts
 from heedful.metrics.kendall_p import p_value
 
@@ -73,4 +73,16 @@ PIECE = Piece(
     paper="jain2019",
     higher_is_better=True,
     signed=True,
+    formula=(
+        "τ_b = (C − D) / √((N − T_x)(N − T_y)): of N pairs C are in the same order, D in the "
+        "opposite one, T_x and T_y tied in x and in y"
+    ),
+    range=SIGNED,
+    higher="the two orders agree more: 0 unrelated, −1 reversed",
+    cost="k log² k for a text of k tokens; no table of pairs is made",
+    limits=(
+        "All pairs count alike, so on long texts the many near-equal small weights decide "
+        "(`top_k` leaves them out). It is undefined where one side is constant. Two orders can "
+        "agree and both be wrong."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 
 
 def kl(
@@ -35,4 +35,9 @@ PIECE = Piece(
     paper="wiegreffe2019",
     higher_is_better=None,
     signed=False,
+    formula="KL(p ‖ q) = Σ_t p_t ln(p_t / q_t)",
+    range=NOT_NEGATIVE,
+    higher="the first has weight where the second has little: infinite where it has none",
+    cost="the number of tokens",
+    limits="It is not symmetric and has no upper bound, so a few texts can decide a mean.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SIGNED, Piece
 
 
 def krippendorff(answers: Float[np.ndarray, "annotators items"]) -> float:
@@ -37,4 +37,13 @@ PIECE = Piece(
     make=krippendorff,
     higher_is_better=True,
     signed=True,
+    citation="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
+    formula="α = 1 − D_o / D_e: disagreement seen, and expected by chance",
+    range=SIGNED,
+    higher="annotators agree more than chance would have it: 0 is chance",
+    cost="annotators × items × distinct answers",
+    limits=(
+        "Answers are names without an order here. Where one answer is rare it is low however "
+        "well people agree."
+    ),
 )

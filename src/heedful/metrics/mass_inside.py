@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 
 
 def mass_inside(
@@ -24,4 +24,12 @@ PIECE = Piece(
     make=mass_inside,
     paper="mohankumar2020",
     higher_is_better=True,
+    formula="Σ_{t in rationale} |s_t| / Σ_t |s_t|",
+    range=SHARE,
+    higher="more of the explanation lies on marked words",
+    cost="the number of words",
+    limits=(
+        "Even scores have the rationale's share of the words. It depends on how sharp a map is, "
+        "not on its order alone."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 
 
 def token_f1(
@@ -26,4 +26,12 @@ PIECE = Piece(
     make=token_f1,
     paper="deyoung2020",
     higher_is_better=True,
+    formula="2 |chosen ∩ rationale| / (|chosen| + |rationale|)",
+    range=SHARE,
+    higher="more of the top words are marked",
+    cost="the number of words",
+    limits=(
+        "It depends on how many words are chosen; here as many as the rationale has, which a "
+        "real explanation would not know."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Num
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, SIGNED, Measure, Piece
 from heedful.metrics.kendall import KendallResult, kendall_tau_b
 
 
@@ -46,7 +46,15 @@ PIECE = Piece(
     higher_is_better=True,
     signed=True,
     measures={
-        "tau": Measure("τ-b over the union of both top-k sets", True, signed=True),
-        "overlap": Measure("share of the top k that both scores name", True),
+        "tau": Measure("τ-b over the union of both top-k sets", True, signed=True, range=SIGNED),
+        "overlap": Measure("share of the top k that both scores name", True, range=SHARE),
     },
+    formula="τ_b over top_k(x) ∪ top_k(y); overlap = |top_k(x) ∩ top_k(y)| / k",
+    range=SIGNED,
+    higher="the tokens at the top are ordered more alike, or more of them are the same",
+    cost="sorting the tokens of each text",
+    limits=(
+        "Of unrelated scores τ is below 0 here, since each token in the union is high on one "
+        "side; the overlap they have by chance is about k/n. k is a choice."
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 
 
 def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
@@ -25,4 +25,12 @@ PIECE = Piece(
     paper="jain2019",
     higher_is_better=None,
     signed=False,
+    formula="TVD(p, q) = ½ Σ_c |p_c − q_c|",
+    range=SHARE,
+    higher="the two outputs differ more: 0 the same, 1 nothing in common",
+    cost="the number of classes",
+    limits=(
+        "It says how far an output moved: not towards which class, nor whether the decision "
+        "changed."
+    ),
 )

@@ -1,8 +1,8 @@
 """Probes: experiments on a trained model. Each sees attention through `heedful.types.rows`."""
 
-from heedful.catalogue import Catalogue
+from heedful.open_catalogue import OpenCatalogue
 
-PROBES = Catalogue(
+PROBES = OpenCatalogue(
     "probe",
     {
         "score": "heedful.probes.score",
@@ -24,7 +24,7 @@ PROBES = Catalogue(
         "mutual_information": "heedful.probes.mutual_information",
         "token_probability": "heedful.probes.token_probability",
         "conicity": "heedful.probes.conicity",
-        "seeds": "heedful.probes.seed_variance",
+        "seeds": "heedful.probes.seeds",
         "guides": "heedful.probes.guides",
         "frontier": "heedful.probes.frontier",
         "parts_of_speech": "heedful.probes.parts_of_speech",

@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.metrics.entropy import entropy
 from heedful.metrics.jsd import jsd
@@ -184,17 +184,34 @@ PIECE = Piece(
     paper="jain2019",
     needs=("normalised",),
     measures={
-        "jsd_exact": Measure("ε-max JSD, the global optimum (linear binary decoder)"),
-        "jsd_exact_ratio": Measure("jsd_exact over its unconstrained maximum"),
-        "jsd_unconstrained": Measure("largest JSD any attention has, whatever the output"),
-        "jsd_adversary": Measure("JSD of the exact (else searched) adversary, model re-run"),
-        "jsd_search": Measure("JSD found by jain2019's search: a lower bound"),
-        "jsd_entropy_matched": Measure("JSD found at about the same entropy: a lower bound"),
-        "tvd_adversary": Measure("output change of the adversary, model re-run"),
-        "tvd_search": Measure("output change of the searched adversary, model re-run"),
-        "tvd_entropy_matched": Measure("output change of the matched adversary, model re-run"),
-        "entropy_adversary": Measure("entropy of the adversary"),
-        "entropy_search": Measure("entropy of the searched adversary"),
-        "entropy_entropy_matched": Measure("entropy of the matched adversary"),
+        "jsd_exact": Measure("ε-max JSD, the global optimum (linear binary decoder)", range=LN2),
+        "jsd_exact_ratio": Measure("jsd_exact over its unconstrained maximum", range=SHARE),
+        "jsd_unconstrained": Measure(
+            "largest JSD any attention has, whatever the output", range=LN2
+        ),
+        "jsd_adversary": Measure(
+            "JSD of the exact (else searched) adversary, model re-run", range=LN2
+        ),
+        "jsd_search": Measure("JSD found by jain2019's search: a lower bound", range=LN2),
+        "jsd_entropy_matched": Measure(
+            "JSD found at about the same entropy: a lower bound", range=LN2
+        ),
+        "tvd_adversary": Measure("output change of the adversary, model re-run", range=SHARE),
+        "tvd_search": Measure("output change of the searched adversary, model re-run", range=SHARE),
+        "tvd_entropy_matched": Measure(
+            "output change of the matched adversary, model re-run", range=SHARE
+        ),
+        "entropy_adversary": Measure("entropy of the adversary", range=NOT_NEGATIVE),
+        "entropy_search": Measure("entropy of the searched adversary", range=NOT_NEGATIVE),
+        "jsd_diverse_*": Measure("mean JSD of k diverse adversaries (`k` > 1)", range=LN2),
+        "entropy_entropy_matched": Measure("entropy of the matched adversary", range=NOT_NEGATIVE),
     },
+    formula="max_a JSD(a, α) subject to TVD(p(a), p(α)) ≤ ε, ε = 0.01",
+    higher="an attention further away has the same output",
+    cost="exact: the square of a text's length; searched: 500 steps of what follows attention",
+    limits=(
+        "That another attention exists does not refute this one. Searched values are lower "
+        "bounds, and the exact one nears its maximum with length alone: read the ratio and the "
+        "entropy-matched one."
+    ),
 )

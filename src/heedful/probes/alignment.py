@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.corpora.split import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.aligned import SCORES, link_counts
@@ -116,7 +116,7 @@ PIECE = Piece(
     paper="och2003",
     needs=("generation", "alignment"),
     measures={
-        f"{name}{where}": Measure(f"{meaning}{what}", better)
+        f"{name}{where}": Measure(f"{meaning}{what}", better, range=SHARE)
         for where, what in (("", ", mean over heads"), ("_head", ", of a head"))
         for name, meaning, better in (
             ("aer", "alignment error rate, all gold links sure", False),
@@ -125,4 +125,14 @@ PIECE = Piece(
             ("mass", "attention on the gold links, mean over linked target tokens", True),
         )
     },
+    formula=(
+        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
+        "source token, gold links S"
+    ),
+    higher="of `aer`: fewer links are right; of the others: more are",
+    cost="one pass over the texts that have gold links",
+    limits=(
+        "A model may look one step early or late (`query=reading`) and translate well. All gold "
+        "links count as sure."
+    ),
 )

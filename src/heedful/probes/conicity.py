@@ -5,7 +5,7 @@ Where they all point one way, moving attention among them changes little.
 
 from __future__ import annotations
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.metrics.conicity import conicity as conicity_of
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings
@@ -31,5 +31,14 @@ PIECE = Piece(
     by_text=True,
     paper="mohankumar2020",
     needs=("classes",),
-    measures={"conicity": Measure("mean |cos| of a text's states with their mean", False)},
+    measures={
+        "conicity": Measure("mean |cos| of a text's states with their mean", False, range=SHARE)
+    },
+    formula="(1/n) Σ_t |cos(h_t, (1/n) Σ_s h_s)|",
+    higher="states point more in one direction, so that moving attention changes less",
+    cost="one pass over the texts",
+    limits=(
+        "It is about directions alone: a decoder may still read small differences, and the "
+        "length of a state is not seen."
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import NOT_NEGATIVE, SHARE, SIGNED, Measure, Piece
 from heedful.errors import unknown_name
 from heedful.metrics.kendall import kendall_tau_b
 from heedful.metrics.ties import TOLERANCE, tied_ranks
@@ -102,11 +102,17 @@ _OF = {
 def _described(short: str) -> dict[str, Measure]:
     """The measures of one kind of importance."""
     return {
-        f"tau_{short}": Measure(f"τ-b of attention and {_OF[short]}", True, signed=True),
-        f"tau_{short}_significant": Measure("1 where p ≤ 0.05; mostly a measure of length"),
-        f"ties_{short}": Measure(f"share of tied pairs of {_OF[short]} scores"),
-        f"tau_{short}_top5": Measure("τ-b over the union of both top-5 sets", True, signed=True),
-        f"overlap_{short}_top5": Measure("share of the top 5 in common", True),
+        f"tau_{short}": Measure(
+            f"τ-b of attention and {_OF[short]}", True, signed=True, range=SIGNED
+        ),
+        f"tau_{short}_significant": Measure(
+            "1 where p ≤ 0.05; mostly a measure of length", range=SHARE
+        ),
+        f"ties_{short}": Measure(f"share of tied pairs of {_OF[short]} scores", range=SHARE),
+        f"tau_{short}_top5": Measure(
+            "τ-b over the union of both top-5 sets", True, signed=True, range=SIGNED
+        ),
+        f"overlap_{short}_top5": Measure("share of the top 5 in common", True, range=SHARE),
     }
 
 
@@ -122,9 +128,29 @@ PIECE = Piece(
     measures={
         **_described("gradient"),
         **_described("loo"),
-        "tau_gradient_loo": Measure("τ-b of the two importance measures", signed=True),
-        "ties_attention": Measure("share of tied pairs of attention weights"),
+        "tau_gradient_loo": Measure(
+            "τ-b of the two importance measures", signed=True, range=SIGNED
+        ),
+        "ties_attention": Measure("share of tied pairs of attention weights", range=SHARE),
         **_described("integrated"),
-        "gap_integrated": Measure("what integrated gradients lack to completeness", False),
+        "gap_integrated": Measure(
+            "what integrated gradients lack to completeness", False, range=NOT_NEGATIVE
+        ),
     },
+    formula=(
+        "τ_b(α, |Σ_d ∂p/∂e_td · e_td|), α held constant in the derivative; τ_b(α, TVD(p(x), p(x "
+        "without t)))"
+    ),
+    higher=(
+        "attention orders tokens as importance does; `tau_gradient_loo` is how well the two "
+        "importances agree with each other"
+    ),
+    cost=(
+        "a gradient and a deletion of every token: at most the square of a text's length, less "
+        "where an encoder has a shortcut"
+    ),
+    limits=(
+        "Gradients and deletions measure importance, neither is the truth. All pairs of tokens "
+        "count alike, and what is significant is mostly what is long."
+    ),
 )

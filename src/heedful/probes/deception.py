@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece, Role
+from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
 from heedful.corpora.blinded import blinded
 from heedful.metrics.mass_inside import mass_inside
 from heedful.probes.collect import Collector
@@ -92,12 +92,31 @@ PIECE = Piece(
     needs=("tokens", "normalised", "impermissible"),
     roles=_roles,
     measures={
-        "mass": Measure("share of attention on impermissible tokens"),
-        "share": Measure("share of the tokens that are impermissible: what even attention has"),
-        "accuracy": Measure("1 where the decision (or a target's next word) is right", True),
-        "accuracy:zeroed": Measure("the same, attention on impermissible tokens set to 0", True),
-        "accuracy:control": Measure("the same, of a model that never saw them", True),
-        "delta:zeroed": Measure("its change when their attention is set to 0", signed=True),
-        "delta:control": Measure("the control's less this model's", signed=True),
+        "mass": Measure("share of attention on impermissible tokens", range=SHARE),
+        "share": Measure(
+            "share of the tokens that are impermissible: what even attention has", range=SHARE
+        ),
+        "accuracy": Measure(
+            "1 where the decision (or a target's next word) is right", True, range=SHARE
+        ),
+        "accuracy:zeroed": Measure(
+            "the same, attention on impermissible tokens set to 0", True, range=SHARE
+        ),
+        "accuracy:control": Measure("the same, of a model that never saw them", True, range=SHARE),
+        "delta:zeroed": Measure(
+            "its change when their attention is set to 0", signed=True, range=SIGNED
+        ),
+        "delta:control": Measure("the control's less this model's", signed=True, range=SIGNED),
     },
+    formula=(
+        "mass = Σ_{t impermissible} α_t / Σ_t α_t; delta:zeroed = accuracy with their α at 0, "
+        "the rest renormalised, − accuracy; delta:control = accuracy of a model that never saw "
+        "them − accuracy"
+    ),
+    higher="of `mass`: more attention on them; of `delta…`: the task loses less without them",
+    cost="two passes over the texts, and the training of the control",
+    limits=(
+        "An encoder copies what impermissible tokens say into other states: zeroed attention "
+        "does not take it away there."
+    ),
 )

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, SIGNED, Measure, Piece
 from heedful.metrics.kendall import kendall_tau_b
 from heedful.metrics.mass_inside import mass_inside
 from heedful.metrics.summary import summarise
@@ -108,19 +108,38 @@ PIECE = Piece(
     paper="pruthi2020",
     needs=("tokens", "normalised", "impermissible"),
     measures={
-        "flagged": Measure("1 where attention hides what the model relies on", False),
-        "attention": Measure("share of attention on impermissible tokens"),
-        "excess": Measure("that less their share of the tokens", signed=True),
+        "flagged": Measure("1 where attention hides what the model relies on", False, range=SHARE),
+        "attention": Measure("share of attention on impermissible tokens", range=SHARE),
+        "excess": Measure("that less their share of the tokens", signed=True, range=SIGNED),
         **{
-            f"importance:{name}": Measure(f"share of importance ({name}) on impermissible tokens")
+            f"importance:{name}": Measure(
+                f"share of importance ({name}) on impermissible tokens", range=SHARE
+            )
             for name in METHODS
         },
         **{
-            f"hidden:{name}": Measure(f"importance ({name}) less attention there", signed=True)
+            f"hidden:{name}": Measure(
+                f"importance ({name}) less attention there", signed=True, range=SIGNED
+            )
             for name in METHODS
         },
-        "tau_loo": Measure("τ-b of attention and leave-one-out", True, signed=True),
-        "overlooked": Measure("1 where the most important token has less than even attention"),
-        "delta:uniform": Measure("change of accuracy with uniform attention", signed=True),
+        "tau_loo": Measure("τ-b of attention and leave-one-out", True, signed=True, range=SIGNED),
+        "overlooked": Measure(
+            "1 where the most important token has less than even attention", range=SHARE
+        ),
+        "delta:uniform": Measure(
+            "change of accuracy with uniform attention", signed=True, range=SIGNED
+        ),
     },
+    formula=(
+        "hidden = share of importance on impermissible tokens − share of attention there; "
+        "flagged where attention is surely below even and the lower bound of hidden is above "
+        "0.1 for two of three methods"
+    ),
+    higher="of `hidden…`: they matter more than attention shows",
+    cost="leave-one-out, a gradient and up to 17 more of integrated gradients for each text",
+    limits=(
+        "The tokens must be known. Not flagged does not mean honest: it means that two methods "
+        "of three did not show it."
+    ),
 )

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import LN2, SHARE, Measure, Piece
 from heedful.measures.sensitivity import other_item
 from heedful.metrics.jsd import jsd
 from heedful.metrics.ties import TOLERANCE, tied_ranks
@@ -120,11 +120,27 @@ PIECE = Piece(
     paper="serrano2019",
     needs=("normalised",),
     measures={
-        "js_top": Measure("JS divergence of the output without the heaviest item", True),
-        "js_random": Measure("JS divergence of the output without a random other item"),
-        "js_difference": Measure("js_top − js_random", True, signed=True),
-        "weight_difference": Measure("weight of the heaviest item less that of the random one"),
-        "negative": Measure("1 where the random item matters more than the heaviest", False),
-        "js_best": Measure("largest JS divergence that erasing one item makes (linear sites)"),
+        "js_top": Measure("JS divergence of the output without the heaviest item", True, range=LN2),
+        "js_random": Measure("JS divergence of the output without a random other item", range=LN2),
+        "js_difference": Measure("js_top − js_random", True, signed=True, range=(-LN2[1], LN2[1])),
+        "weight_difference": Measure(
+            "weight of the heaviest item less that of the random one", range=SHARE
+        ),
+        "negative": Measure(
+            "1 where the random item matters more than the heaviest", False, range=SHARE
+        ),
+        "js_best": Measure(
+            "largest JS divergence that erasing one item makes (linear sites)", range=LN2
+        ),
     },
+    formula=(
+        "js_difference = JSD(p, p without the heaviest item) − JSD(p, p without a random other "
+        "one), the rest renormalised"
+    ),
+    higher="the heaviest item matters more than another one",
+    cost="two runs of what follows attention; after a linear site all single erasures at once",
+    limits=(
+        "One item at a time: what two do together is not seen. States stay, so what an erased "
+        "token left in its neighbours is still read."
+    ),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.probes.collect import Collector
 from heedful.probes.erasure import Erased, erased
 from heedful.probes.evidence import Evidence, Findings
@@ -45,9 +45,23 @@ PIECE = Piece(
     paper="serrano2019",
     needs=("normalised",),
     measures={
-        "flip_both": Measure("1 where either erasure flips the decision"),
-        "flip_top_only": Measure("1 where only erasing the heaviest item flips it", True),
-        "flip_random_only": Measure("1 where only erasing the random item flips it", False),
-        "flip_neither": Measure("1 where neither does"),
+        "flip_both": Measure("1 where either erasure flips the decision", range=SHARE),
+        "flip_top_only": Measure(
+            "1 where only erasing the heaviest item flips it", True, range=SHARE
+        ),
+        "flip_random_only": Measure(
+            "1 where only erasing the random item flips it", False, range=SHARE
+        ),
+        "flip_neither": Measure("1 where neither does", range=SHARE),
     },
+    formula=(
+        "[the decision flips without the heaviest item] × [it flips without a random other "
+        "one]: four cells that sum to 1"
+    ),
+    higher=(
+        "of `flip_top_only`: decisions hang on the heaviest item; of `flip_random_only`: on "
+        "another one"
+    ),
+    cost="two runs of what follows attention",
+    limits="Most decisions do not hang on one item, and those say nothing about attention.",
 )

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece, Role
+from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
 from heedful.errors import HeedfulError
 from heedful.metrics.mass_inside import mass_inside
 from heedful.probes.adversaries import Schooling, adversary, check_weight
@@ -109,8 +109,20 @@ PIECE = Piece(
     needs=("normalised",),
     roles=roles,
     measures={
-        f"{kind}:{point}": Measure(f"{words}, λ = {point}")
+        f"{kind}:{point}": Measure(f"{words}, λ = {point}", range=LN2 if kind == "jsd" else SHARE)
         for point in POINTS
         for kind, words in KINDS.items()
     },
+    formula=(
+        "for each λ a model trained on mean TVD(p_θ, p) − λ · mean KL(α_θ ‖ α), or on the labels "
+        "in place of TVD; then TVD and JSD from the base"
+    ),
+    higher=(
+        "of `jsd:…`: training led attention further away; of `tvd:…`: at the price of other outputs"
+    ),
+    cost="the training of an adversary for each λ (9)",
+    limits=(
+        "A large distance at equal outputs can be an alternative explanation or none: only "
+        "rationales tell. What training did not find may still be there."
+    ),
 )

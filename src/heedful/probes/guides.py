@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heedful.catalogue import Measure, Piece, Role
+from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
 from heedful.errors import HeedfulError
 from heedful.probes.adversaries import Schooling, adversary, check_weight
 from heedful.probes.evidence import Evidence, Findings
@@ -83,17 +83,29 @@ PIECE = Piece(
     needs=("classes", "tokens", "normalised"),
     roles=roles,
     measures={
-        "score:model": Measure("the base model's own score", True),
+        "score:model": Measure("the base model's own score", True, range=SHARE),
         **{
-            f"score:{name}": Measure(f"score of the MLP, attention: {name}", True)
+            f"score:{name}": Measure(f"score of the MLP, attention: {name}", True, range=SHARE)
             for name in GUIDES
         },
         **{
-            f"delta:{name}:{other}": Measure(f"{name} less {other}, paired", signed=True)
+            f"delta:{name}:{other}": Measure(
+                f"{name} less {other}, paired", signed=True, range=SIGNED
+            )
             for name in GUIDES
             for other in AGAINST
             if name != other
         },
-        **{f"correct:{name}": Measure(f"1 where right, attention: {name}") for name in GUIDES},
+        **{
+            f"correct:{name}": Measure(f"1 where right, attention: {name}", range=SHARE)
+            for name in GUIDES
+        },
     },
+    formula=(
+        "score of a decoder on Σ_t α_t tanh(W e_t + b), α fixed: its own, 1/n, the base's, an "
+        "adversary's; delta paired by example"
+    ),
+    higher="of `delta:base:…`: the base's weights say more about single tokens than the others",
+    cost="the training of four small models and one adversary",
+    limits="That weights serve a model without context does not show that the base uses them so.",
 )

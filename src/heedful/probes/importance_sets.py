@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -104,29 +104,52 @@ PIECE = Piece(
     paper="serrano2019",
     needs=("normalised",),
     measures={
-        "tried": Measure("share of the items up to which steps were tried; 1 for all of them"),
+        "tried": Measure(
+            "share of the items up to which steps were tried; 1 for all of them", range=SHARE
+        ),
         **{
-            f"{SOONER}{n}": Measure(f"the same where no weight was left sooner, {m}")
+            f"{SOONER}{n}": Measure(f"the same where no weight was left sooner, {m}", range=SHARE)
             for n, m in RANKINGS.items()
         },
-        "reachable": Measure("1 where some attention changes the decision (linear sites)"),
-        **{f"count_{n}": Measure(f"items removed at the flip, {m}") for n, m in RANKINGS.items()},
+        "reachable": Measure(
+            "1 where some attention changes the decision (linear sites)", range=SHARE
+        ),
         **{
-            f"fraction_{n}": Measure(f"share of items removed at the flip, {m}", False)
+            f"count_{n}": Measure(f"items removed at the flip, {m}", range=NOT_NEGATIVE)
             for n, m in RANKINGS.items()
         },
         **{
-            f"mass_{n}": Measure(f"attention removed at the flip, {m}") for n, m in RANKINGS.items()
+            f"fraction_{n}": Measure(f"share of items removed at the flip, {m}", False, range=SHARE)
+            for n, m in RANKINGS.items()
         },
         **{
-            f"never_{n}": Measure(f"1 where no proper subset flips the decision, {m}", False)
+            f"mass_{n}": Measure(f"attention removed at the flip, {m}", range=SHARE)
+            for n, m in RANKINGS.items()
+        },
+        **{
+            f"never_{n}": Measure(
+                f"1 where no proper subset flips the decision, {m}", False, range=SHARE
+            )
             for n, m in RANKINGS.items()
         },
         **{
             f"restricted_fraction_{n}": Measure(
-                f"share of items until the flip (Kaplan-Meier up to 1), {m}", False
+                f"share of items until the flip (Kaplan-Meier up to 1), {m}", False, range=SHARE
             )
             for n, m in RANKINGS.items()
         },
     },
+    formula=(
+        "min k: the decision flips when the first k of n items in an order are erased and the "
+        "rest renormalised; fraction = k / n"
+    ),
+    higher="more must go before the decision flips: that order finds the decisive items later",
+    cost=(
+        "linear sites: sorting, for each of 6 orders; elsewhere up to 64 runs of what follows "
+        "attention for each"
+    ),
+    limits=(
+        "The smallest set in an order is not the smallest there is. Rows that never flip are "
+        "censored, not dropped. States stay as they are."
+    ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pandas as pd
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import PERCENT, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.measures.interventions import Intervention, edits_at
 from heedful.measures.layers import cumulative, stacks
@@ -81,7 +81,28 @@ PIECE = Piece(
     paper="vashishth2019",
     needs=("several sites",),
     measures={
-        "score": Measure("accuracy (a share) or BLEU", True),
-        "correct": Measure("1 where the decision (or a target's next word) is right", True),
+        "score": Measure("accuracy (a share) or BLEU", True, range=PERCENT),
+        "correct": Measure(
+            "1 where the decision (or a target's next word) is right", True, range=SHARE
+        ),
+        "tvd:*": Measure("change of the output, so many layers of a kind edited", range=SHARE),
+        "correct:*": Measure("1 where right, so many layers of a kind edited", range=SHARE),
+        "score:*": Measure("the score, so many layers of a kind edited", range=PERCENT),
     },
+    formula=(
+        "TVD(p, p with the attention of the first or last l layers of a kind permuted), and the "
+        "score then"
+    ),
+    higher=(
+        "of `tvd:…`: the attention of these layers matters more; of `score…`: the task is done "
+        "better"
+    ),
+    cost=(
+        "2L − 1 runs for L layers of a kind, each from the first changed layer on; written "
+        "targets once more for each"
+    ),
+    limits=(
+        "No way is surgical: recomputed later layers read states they never met in training, "
+        "held ones have weights made for other states."
+    ),
 )

@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, Measure, Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.mutual_information import (
     Contingency,
@@ -160,12 +160,28 @@ PIECE = Piece(
         name: measure
         for how, words in zip(HOW, ("the most frequent words", "words by frequency^¾"), strict=True)
         for name, measure in {
-            f"mutual_information:{how}": Measure(f"nats that states tell about {words}", True),
-            f"chance:{how}": Measure("the same with the clusters shuffled"),
-            f"entropy:{how}": Measure("the most there is to tell about these words, in nats"),
-            f"vectors:{how}": Measure("tokens that were looked at"),
-            f"clusters:{how}": Measure("clusters their states were cut into"),
-            f"pointwise:{how}": Measure("an example's mean of what is averaged", signed=True),
+            f"mutual_information:{how}": Measure(
+                f"nats that states tell about {words}", True, range=NOT_NEGATIVE
+            ),
+            f"chance:{how}": Measure("the same with the clusters shuffled", range=NOT_NEGATIVE),
+            f"entropy:{how}": Measure(
+                "the most there is to tell about these words, in nats", range=NOT_NEGATIVE
+            ),
+            f"vectors:{how}": Measure("tokens that were looked at", range=NOT_NEGATIVE),
+            f"clusters:{how}": Measure("clusters their states were cut into", range=NOT_NEGATIVE),
+            f"pointwise:{how}": Measure(
+                "an example's mean of what is averaged", signed=True, range=ANY
+            ),
         }.items()
     },
+    formula=(
+        "I(W; K) = Σ p(w, k) ln [p(w, k) / (p(w) p(k))]: W the word of a token, K the cluster "
+        "of its state"
+    ),
+    higher="states tell more about the words below them",
+    cost="one pass, and clustering: vectors × clusters",
+    limits=(
+        "It depends on how many vectors and clusters there are: read it between `chance` and "
+        "`entropy`. A state may keep its word and attention still not explain."
+    ),
 )

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.corpora.function_words import KINDS
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -80,14 +80,30 @@ PIECE = Piece(
     needs=("tokens",),
     depends=_depends,
     measures={
-        **{f"mass:{kind}": Measure(f"share of attention on {kind} words") for kind in KINDS},
         **{
-            f"share:{kind}": Measure(f"share of {kind} words among the tokens: even attention")
+            f"mass:{kind}": Measure(f"share of attention on {kind} words", range=SHARE)
             for kind in KINDS
         },
-        **{f"mass:{tag}": Measure(f"share of attention on {tag}, by a tagger") for tag in TAGS},
         **{
-            f"share:{tag}": Measure(f"share of {tag} among the tokens, by a tagger") for tag in TAGS
+            f"share:{kind}": Measure(
+                f"share of {kind} words among the tokens: even attention", range=SHARE
+            )
+            for kind in KINDS
+        },
+        **{
+            f"mass:{tag}": Measure(f"share of attention on {tag}, by a tagger", range=SHARE)
+            for tag in TAGS
+        },
+        **{
+            f"share:{tag}": Measure(f"share of {tag} among the tokens, by a tagger", range=SHARE)
+            for tag in TAGS
         },
     },
+    formula="mass:kind = Σ_{t of kind} α_t / Σ_t α_t; share:kind = |kind| / n",
+    higher="more attention on this kind of word; even attention has `share`",
+    cost="one pass over the texts; a tagger's time where one is named",
+    limits=(
+        "The built-in lexicon knows English function words alone. That punctuation is attended "
+        "to does not show that it is not used."
+    ),
 )

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.metrics.tvd import tvd
 from heedful.probes.collect import Collector
@@ -115,10 +115,23 @@ PIECE = Piece(
     version=2,
     paper="jain2019",
     measures={
-        "tvd_median": Measure("median TVD over the permutations", higher_is_better=True),
-        "tvd_mean": Measure("mean TVD over the permutations", higher_is_better=True),
-        "flips": Measure("share of permutations that change the decision"),
-        "logit_mean_exact": Measure("mean logit over all permutations, closed form", signed=True),
-        "logit_sd_exact": Measure("sd of the logit over all permutations, closed form"),
+        "tvd_median": Measure(
+            "median TVD over the permutations", higher_is_better=True, range=SHARE
+        ),
+        "tvd_mean": Measure("mean TVD over the permutations", higher_is_better=True, range=SHARE),
+        "flips": Measure("share of permutations that change the decision", range=SHARE),
+        "logit_mean_exact": Measure(
+            "mean logit over all permutations, closed form", signed=True, range=ANY
+        ),
+        "logit_sd_exact": Measure(
+            "sd of the logit over all permutations, closed form", range=NOT_NEGATIVE
+        ),
     },
+    formula="median over random orders π of TVD(p(α), p(π α)), over real tokens",
+    higher="it matters more to the output which token has which weight",
+    cost="100 permutations of what follows attention; a product after a linear site",
+    limits=(
+        "Nearly even weights hardly change by permuting. States are held fixed, so the model "
+        "meets mixtures that training never made."
+    ),
 )

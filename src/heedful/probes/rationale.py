@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.metrics.auprc import auprc
 from heedful.metrics.mass_inside import mass_inside
 from heedful.probes.collect import Collector
@@ -56,8 +56,16 @@ PIECE = Piece(
     version=2,
     needs=("tokens", "rationales"),
     measures={
-        "mass_inside": Measure("share of attention on the rationale", True),
-        "share_inside": Measure("share of the tokens in the rationale: what even attention has"),
-        "auprc": Measure("area under the precision-recall curve of the rationale", True),
+        "mass_inside": Measure("share of attention on the rationale", True, range=SHARE),
+        "share_inside": Measure(
+            "share of the tokens in the rationale: what even attention has", range=SHARE
+        ),
+        "auprc": Measure(
+            "area under the precision-recall curve of the rationale", True, range=SHARE
+        ),
     },
+    formula="mass_inside = Σ_{t in rationale} α_t / Σ_t α_t; AUPRC of α against the rationale",
+    higher="attention lies more on what was marked; even attention has `share_inside`",
+    cost="one pass over the texts",
+    limits="Plausible is not faithful: what people marked need not be what the model used.",
 )

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.models.output import class_logits, probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -58,8 +58,21 @@ PIECE = Piece(
     needs=("linear", "normalised"),
     sites="linear",
     measures={
-        "fixed": Measure("1 where no attention changes the decision"),
-        "lowest": Measure("lowest probability of class 1 that some attention gives"),
-        "highest": Measure("highest probability of class 1 that some attention gives"),
+        "fixed": Measure("1 where no attention changes the decision", range=SHARE),
+        "lowest": Measure("lowest probability of class 1 that some attention gives", range=SHARE),
+        "highest": Measure("highest probability of class 1 that some attention gives", range=SHARE),
     },
+    formula=(
+        "fixed = [every token's own logits z_t + b make the model's decision]; lowest and "
+        "highest: min and max over t of σ(z_t + b)"
+    ),
+    higher=(
+        "of `fixed`: more decisions that no attention could change; of `lowest` and `highest`: "
+        "that end of what it can reach is higher"
+    ),
+    cost="one pass over the texts",
+    limits=(
+        "Only where logits are a weighted mean of the tokens' own. Within what can be reached "
+        "it does not say where attention should be."
+    ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.metrics import METRICS
 from heedful.metrics.bootstrap import bootstrap_statistic
 from heedful.metrics.summary import COLUMNS
@@ -63,11 +63,19 @@ PIECE = Piece(
     paper="jain2019",
     needs=("classes",),
     measures={
-        "f1": Measure("F1 of class 1 (macro for several classes)", higher_is_better=True),
-        "accuracy": Measure("share of right predictions", higher_is_better=True),
-        "roc_auc": Measure("area under the ROC curve", higher_is_better=True),
-        "majority": Measure("share of the largest class: what guessing gives"),
-        "correct": Measure("1 where the prediction is right", higher_is_better=True),
-        "probability": Measure("probability of class 1, or of the predicted one of several"),
+        "f1": Measure(
+            "F1 of class 1 (macro for several classes)", higher_is_better=True, range=SHARE
+        ),
+        "accuracy": Measure("share of right predictions", higher_is_better=True, range=SHARE),
+        "roc_auc": Measure("area under the ROC curve", higher_is_better=True, range=SHARE),
+        "majority": Measure("share of the largest class: what guessing gives", range=SHARE),
+        "correct": Measure("1 where the prediction is right", higher_is_better=True, range=SHARE),
+        "probability": Measure(
+            "probability of class 1, or of the predicted one of several", range=SHARE
+        ),
     },
+    formula="F1, accuracy and ROC-AUC of p against the labels; majority = max_c N_c / N",
+    higher="the model does its task better; the majority's share is what guessing gives",
+    cost="one pass over the texts, and 500 draws of the scores",
+    limits="A good score does not say that attention has a part in it.",
 )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.catalogue import Measure, Piece, Role
+from heedful.catalogue import PERCENT, SHARE, SIGNED, Measure, Piece, Role
 from heedful.edits.build import build_edit
 from heedful.edits.edited import SEEDED
 from heedful.metrics.summary import summarise
@@ -98,17 +98,34 @@ PIECE = Piece(
     paper="vashishth2019",
     roles=roles,
     measures={
-        "score": Measure("the task's score: accuracy or F1 (shares), or BLEU", True),
-        "correct": Measure("1 where the decision (or a target's next word) is right", True),
-        **{f"score:{name}": Measure(f"the score, attention {name}", True) for name in CONDITIONS},
+        "score": Measure("the task's score: accuracy or F1 (shares), or BLEU", True, range=PERCENT),
+        "correct": Measure(
+            "1 where the decision (or a target's next word) is right", True, range=SHARE
+        ),
         **{
-            f"delta:{name}": Measure(f"its change, attention {name}", signed=True)
+            f"score:{name}": Measure(f"the score, attention {name}", True, range=PERCENT)
             for name in CONDITIONS
         },
-        **{f"correct:{name}": Measure(f"1 where right, attention {name}") for name in CONDITIONS},
         **{
-            f"changed:{name}": Measure(f"correct:{name} less correct", signed=True)
+            f"delta:{name}": Measure(
+                f"its change, attention {name}", signed=True, range=(-100.0, 100.0)
+            )
+            for name in CONDITIONS
+        },
+        **{
+            f"correct:{name}": Measure(f"1 where right, attention {name}", range=SHARE)
+            for name in CONDITIONS
+        },
+        **{
+            f"changed:{name}": Measure(f"correct:{name} less correct", signed=True, range=SIGNED)
             for name in CONDITIONS
         },
     },
+    formula="delta = score with attention replaced (even, U(0, 1) normalised, permuted) − score",
+    higher="of `delta…`: the task loses less without attention's own weights (0: nothing)",
+    cost="a pass for each replacement, and a training for each `train+infer`",
+    limits=(
+        "At inference a model meets weights it never saw: a loss says that they are used, not "
+        "that they explain. A model trained with the replacement is another model."
+    ),
 )

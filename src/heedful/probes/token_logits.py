@@ -10,7 +10,7 @@ from __future__ import annotations
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.models.output import class_logits
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -72,7 +72,21 @@ PIECE = Piece(
     needs=("linear", "normalised"),
     sites="linear",
     measures={
-        "mass_agreeing": Measure("attention on tokens that alone would decide as the model does"),
-        "tokens_agreeing": Measure("share of tokens that alone would decide as the model does"),
+        "mass_agreeing": Measure(
+            "attention on tokens that alone would decide as the model does", range=SHARE
+        ),
+        "tokens_agreeing": Measure(
+            "share of tokens that alone would decide as the model does", range=SHARE
+        ),
     },
+    formula=(
+        "logits = Σ_t α_t (z_t + b); mass_agreeing = Σ_t α_t [argmax (z_t + b) is the decision] "
+        "/ Σ_t α_t"
+    ),
+    higher="more tokens decide by themselves as the model does, so attention matters less",
+    cost="one pass over the texts; maps of up to 20 logits are kept",
+    limits=(
+        "A token's state holds its neighbours too where an encoder mixes them: what it says is "
+        "not what the word says."
+    ),
 )

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import SHARE, Measure, Piece
 from heedful.models.output import probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
@@ -60,7 +60,16 @@ PIECE = Piece(
     paper="tutek2020",
     needs=("linear", "tokens"),
     measures={
-        "token_probability": Measure("its mean over a text's tokens, where the text is read right"),
-        "token_range": Measure("the largest less the smallest of a text's tokens"),
+        "token_probability": Measure(
+            "its mean over a text's tokens, where the text is read right", range=SHARE
+        ),
+        "token_range": Measure("the largest less the smallest of a text's tokens", range=SHARE),
     },
+    formula="mean over tokens t of p_c(z_t + b), c the predicted class",
+    higher="nearly every token alone says what the text does, so attention may be anywhere",
+    cost="one pass over the texts",
+    limits=(
+        "Only where logits are a weighted mean of the tokens' own. A text's tokens count alike, "
+        "however little attention they have."
+    ),
 )

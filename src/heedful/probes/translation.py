@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.catalogue import Measure, Piece
+from heedful.catalogue import PERCENT, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.metrics.bleu import bleu_signature
 from heedful.metrics.bootstrap import bootstrap_statistic
@@ -68,9 +70,28 @@ PIECE = Piece(
     paper="vashishth2019",
     needs=("generation",),
     measures={
-        "bleu": Measure("corpus BLEU of the written targets, 0 to 100", True),
-        "token_accuracy": Measure("share of right tokens, the true ones before each given", True),
-        "perplexity": Measure("of a target's token, the true ones before it given", False),
-        "log_likelihood": Measure("mean log-likelihood of the target's tokens", True, signed=True),
+        "bleu": Measure("corpus BLEU of the written targets, 0 to 100", True, range=PERCENT),
+        "token_accuracy": Measure(
+            "share of right tokens, the true ones before each given", True, range=SHARE
+        ),
+        "perplexity": Measure(
+            "of a target's token, the true ones before it given", False, range=(1.0, math.inf)
+        ),
+        "log_likelihood": Measure(
+            "mean log-likelihood of the target's tokens", True, signed=True, range=(-math.inf, 0.0)
+        ),
     },
+    formula=(
+        "BLEU of what beam search writes; perplexity = exp(−(1/N) Σ ln p(token | the true ones "
+        "before it))"
+    ),
+    higher=(
+        "of `bleu` and `token_accuracy`: better translations; of `perplexity`: targets are less "
+        "expected"
+    ),
+    cost="writing every target: its length × the beam (5)",
+    limits=(
+        "BLEU counts words in common. Given the true tokens, a model never has to live with its "
+        "own mistakes."
+    ),
 )

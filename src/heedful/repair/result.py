@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.repair.choice import Choice
 from heedful.report.extra import need
 from heedful.store import Run, Store, store_of
+from heedful.store.files import refusals, whole_folder
 
 COLUMNS = [
     "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
@@ -73,15 +73,9 @@ class Repair:
         """`repair.html`, `repair.csv`, `repair.svg` and the chosen model; whole or not at all."""
         out = Path(folder)
         check_target(out)
-        building = out.parent / f".{out.name}.{uuid.uuid4().hex[:12]}.writing"
-        building.mkdir(parents=True)
-        try:
+        refused = refusals(f"write the repair to {out}", "make room or give another folder with -o")
+        with refused, whole_folder(out) as building:
             self._write(building, out)
-            if out.exists():
-                out.rmdir()
-            building.rename(out)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
         return out
 
     def _write(self, folder: Path, out: Path) -> None:

@@ -12,7 +12,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress, silent
 from heedful.repair.entrants import entrants
 from heedful.repair.methods import check_methods, unfit
-from heedful.runner.study import Grid, corpus_kind, grid
+from heedful.runner.grid import Grid, corpus_kind, grid
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
 from heedful.studies.study import Setting, Study

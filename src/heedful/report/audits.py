@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ import pyarrow as pa
 from heedful.errors import HeedfulError
 from heedful.report.audit_evidence import COLUMNS, AuditEvidence, evidence_of
 from heedful.store import Frames, Run
+from heedful.verdict.saved import check_tables, read_facts, read_verdict
+from heedful.verdict.verdict import check_schema
 
 PLAIN = ("verdict", "facts")
 LATER = ("shown",)
@@ -34,6 +35,7 @@ def audit_of_run(run: Run) -> AuditEvidence:
     """Of very many texts the first block of them: a random sample."""
     tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
     plain = {name: run.json(name) for name in PLAIN}
+    check_schema(plain["verdict"], f"the verdict of {run.key}", "audit anew with another --store")
     if not _whole(plain):
         raise HeedfulError(f"{run.key} is no whole audit: remove it and run `heedful audit` again.")
     return evidence_of({**tables, **plain})
@@ -42,15 +44,12 @@ def audit_of_run(run: Run) -> AuditEvidence:
 def audit_of_folder(folder: Path) -> AuditEvidence:
     """A folder that is not whole is refused by name."""
     try:
-        plain = {
-            name: json.loads((folder / f"{name}.json").read_text(encoding="utf8")) for name in PLAIN
-        }
-        tables = {
-            name: Frames.at(folder / f"{name}.parquet").first
-            for name in COLUMNS
-            if name not in LATER or (folder / f"{name}.parquet").is_file()
-        }
-    except (OSError, ValueError, pa.ArrowException) as error:
+        plain = {"verdict": read_verdict(folder), "facts": read_facts(folder)}
+        files = {name: folder / f"{name}.parquet" for name in COLUMNS}
+        there = {name: file for name, file in files.items() if name not in LATER or file.is_file()}
+        check_tables(there.values())
+        tables = {name: Frames.at(file).first for name, file in there.items()}
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise _broken(folder) from error
     if not _whole(plain) or not all(NEEDED[name] <= set(tables[name]) for name in NEEDED):
         raise _broken(folder)

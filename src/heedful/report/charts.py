@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from heedful.report.display import visible
 from heedful.report.extra import need
 from heedful.report.figures.fields import fields
 from heedful.report.figures.figure import Panel, Spec
+from heedful.report.holder import ScriptHolder
 from heedful.report.svg import inline
 
 DIGITS = 6
@@ -22,14 +23,6 @@ NOTICE = (
     "/* Vega, Vega-Lite, Vega-Embed: University of Washington Interactive Data Lab, "
     "BSD-3-Clause. D3: Mike Bostock, ISC. */\n"
 )
-
-
-class Holder(Protocol):
-    """Where a page's data go."""
-
-    def put(self, name: str, value: Any) -> None: ...
-
-    def allow(self, script: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class Charts:
         markup = need("markupsafe").Markup
         return Drawn(panel.title, name, markup(inline(spec, name, panel.says)))
 
-    def finish(self, sheet: Holder) -> None:
+    def finish(self, sheet: ScriptHolder) -> None:
         """Give the page what its script needs; nothing where nothing was drawn."""
         if self._specs:
             script = vega()

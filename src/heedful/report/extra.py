@@ -7,6 +7,14 @@ from typing import Any
 
 from heedful.errors import HeedfulError
 
+_PACKAGES = ("altair", "vl_convert", "jinja2")
+
+
+def check_packages() -> None:
+    """Before long work that ends with a report: better now than after it."""
+    for package in _PACKAGES:
+        need(package)
+
 
 def need(module: str) -> Any:
     """Import a package of the extra `report`, or say how to get it."""

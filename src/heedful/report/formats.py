@@ -81,7 +81,9 @@ def latex_escape(text: str) -> str:
 
 
 def _latex_row(line: list[str]) -> str:
-    return " & ".join(map(latex_escape, line)) + r" \\"
+    """After the `\\\\` of the row before, a bracket or a star would be an option of it."""
+    guard = "{}" if line and line[0].startswith(("[", "*")) else ""
+    return guard + " & ".join(map(latex_escape, line)) + r" \\"
 
 
 def _line(tag: str, texts: list[str], numeric: list[bool]) -> str:

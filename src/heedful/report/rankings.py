@@ -27,7 +27,6 @@ RANKINGS = {
 }
 """The orders of removal, as a report names them."""
 
-KINDS = ("fraction", "mass")
 _PLACE = ["example", "site", "seed"]
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from heedful.corpora.prepared import Prepared
 from heedful.probes.evidence import Evidence
+from heedful.runner.grid import Cell, Grid
 from heedful.runner.machine import Machine
 from heedful.runner.pace import SAMPLE, probe_seconds, train_seconds
 from heedful.runner.probe import Reading, compared, has_probe
 from heedful.runner.recipe import Recipe
-from heedful.runner.study import Cell, Grid
 from heedful.runner.train import model_key
 from heedful.runner.untrained import untrained
 from heedful.specs import ProbeSpec

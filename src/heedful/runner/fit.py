@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from heedful.corpora.forbidden import has_forbidden
+from heedful.errors import unknown_name
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
 from heedful.specs import ProbeSpec
@@ -25,6 +26,8 @@ def fitting_roles(probe: ProbeSpec, evidence: Evidence) -> list[str]:
 
 def _lacking(needs: tuple[str, ...], evidence: Evidence) -> str | None:
     for need in needs:
+        if need not in NEEDS:
+            raise unknown_name("need of a probe", need, list(NEEDS))
         fulfilled, reason = NEEDS[need]
         if not fulfilled(evidence):
             return reason

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from heedful.corpora.sources import MissingData
 from heedful.probes.evidence import Evidence
 from heedful.runner.fit import unfit
+from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine
 from heedful.runner.pace import Paces
 from heedful.runner.probe import Reading, compared, has_probe
 from heedful.runner.recipe import Recipe
-from heedful.runner.study import Cell, Grid, check_terms
 from heedful.runner.train import model_key
 from heedful.runner.untrained import untrained
 from heedful.store import Run, Store, canonical, run_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Machine:
 def machine(device: str = "auto", threads: int | None = None, batch_size: int = 1024) -> Machine:
     """Choose and set up the device; an impossible one is refused."""
     if device not in ("auto", "cpu", "cuda"):
-        raise HeedfulError(f"unknown device {device!r}: choose auto, cpu or cuda.")
+        raise unknown_name("device", device, ["auto", "cpu", "cuda"])
     if device == "cuda" and not torch.cuda.is_available():
         raise HeedfulError("no CUDA device was found: use --device cpu.")
     most = 4 * (os.cpu_count() or 1)

@@ -15,10 +15,10 @@ from heedful.models.build import build
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence
 from heedful.runner.fit import unfit
+from heedful.runner.grid import Cell
 from heedful.runner.machine import Machine
 from heedful.runner.probe import compared
 from heedful.runner.recipe import Recipe
-from heedful.runner.study import Cell
 from heedful.runner.untrained import typical, untrained
 from heedful.specs import ProbeSpec
 from heedful.store import Run, canonical

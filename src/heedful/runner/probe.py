@@ -54,9 +54,11 @@ RunOf = Callable[[Recipe], Run]
 def probe_facts(
     model: Run, probe: ProbeSpec, reading: Reading, others: Mapping[str, Run]
 ) -> dict[str, Any]:
+    piece = PROBES[probe.name]
     return {
         "piece": probe.name,
-        "version": PROBES[probe.name].version,
+        "version": piece.version,
+        **piece.stranger,
         "params": dict(probe.params),
         **_depends(probe),
         **asdict(reading),

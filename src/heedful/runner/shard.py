@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from heedful.errors import HeedfulError
-from heedful.runner.study import Cell, Grid
+from heedful.runner.grid import Cell, Grid
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Shard:
 def shard(text: str) -> Shard:
     """From `2/8`."""
     number, _, of = text.partition("/")
-    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+    plain = all(part.isdecimal() and len(part) < 10 for part in (number, of))
+    if not plain or not 1 <= int(number) <= int(of):
         raise HeedfulError(f"--shard is {text!r}: write i/n with i from 1 to n, such as 2/8.")
     return Shard(int(number), int(of))

@@ -18,7 +18,7 @@ from heedful.catalogue import Piece
 from heedful.probes.evidence import Evidence, Findings
 from heedful.store import Frames
 from heedful.store.files import refusals, whole_file
-from heedful.store.frames import PartGone, read_part
+from heedful.store.frames import PartGone, read_part, write_part
 
 AT_ONCE = 1 << 14
 _LAST = "rows"  # written last: a part is there when they are
@@ -61,7 +61,7 @@ def _write(folder: Path, number: int, found: Findings) -> None:
         for kind, table in tables.items():
             if table is not None:
                 with whole_file(_file(folder, number, kind)) as stream:
-                    table.to_parquet(stream, index=False, write_page_checksum=True)
+                    write_part(stream, table)
 
 
 def _is_there(folder: Path, number: int) -> bool:

@@ -9,12 +9,14 @@ from importlib import import_module
 from heedful.errors import unknown_name
 from heedful.runner.engines.board import Failure, Watch, unwatched
 from heedful.runner.engines.crew import Crew
+from heedful.runner.grid import Grid
 from heedful.runner.jobs import Job, probes_name
 from heedful.runner.machine import Machine
-from heedful.runner.study import Grid, run_study
+from heedful.runner.study import run_study
 from heedful.store import Run, Store
 
-ENGINES = ("here", "local", "ray")
+HERE = "here"
+ENGINES = (HERE, "local", "ray")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def run_jobs(
     """Whatever is not in the store yet, done; what could not be, with the reason."""
     module = import_module(f"heedful.runner.engines.{engine.name}")
     there = replace(machine, threads=engine.crew.threads)
-    where = machine if engine.name == "here" else there
+    where = machine if engine.name == HERE else there
     place = store.place if isinstance(store.place, str) else store.place.absolute()
     failures: list[Failure] = module.run(jobs, place, where, watch, engine.crew)
     return failures

@@ -1,8 +1,8 @@
 """Saliency: from a model and a batch to one score per token or word. Attention is one of them."""
 
-from heedful.catalogue import Catalogue
+from heedful.open_catalogue import OpenCatalogue
 
-SALIENCIES = Catalogue(
+SALIENCIES = OpenCatalogue(
     "saliency",
     {
         "attention": "heedful.saliency.attention",

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -96,4 +96,12 @@ PIECE = Piece(
     description="the attention weights the prediction is read through, mean over heads",
     make=attention,
     paper="jain2019",
+    formula="(1/H) Σ_h Σ_q r_q α_hqt: r_q is how much of the prediction is read from query q",
+    range=SHARE,
+    higher="the token has more of the weight the prediction is read through",
+    cost="one forward pass",
+    limits=(
+        "A weight says how much of a state is mixed in: not what the state holds, nor whether "
+        "the rest of the model reads it."
+    ),
 )

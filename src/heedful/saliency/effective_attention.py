@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
 from heedful.saliency.attention import main_site, on_text, one_map, read, reader
 from heedful.types import Batch, Keep, Model, Target
@@ -71,4 +71,15 @@ PIECE = Piece(
     make=effective_attention,
     paper="Brunner et al. 2020",
     signed=True,
+    citation="Brunner et al. 2020, On Identifiability in Transformers, ICLR",
+    formula=(
+        "(1/H) Σ_h α_h V_h V_h⁺: what of the weights does not vanish in the product with the values"
+    ),
+    range=ANY,
+    higher="more of the weight on the token reaches the output",
+    cost="one forward pass, and a singular value decomposition for each head",
+    limits=(
+        "The same as attention for texts that have no more tokens than a head has dimensions; "
+        "it may be negative."
+    ),
 )

@@ -76,8 +76,22 @@ def _words(
     # leave-one-out compares whole outputs: it has no class and no quantity to explain
     wanted = {name: value for name, value in explained.items() if name in known}
     with torch.enable_grad():
-        scores: Tensor = piece.make(model, batch, **wanted, **params).detach()
-    return scores.double() if piece.level == "words" else to_words(scores, batch.texts["a"])
+        scores = piece.make(model, batch, **wanted, **params)
+    text = batch.texts["a"]
+    there = word_mask(text) if piece.level == "words" else text.mask
+    if not isinstance(scores, Tensor) or scores.shape != there.shape:
+        raise _misshapen(piece, scores, there)
+    scores = scores.detach()
+    return scores.double() if piece.level == "words" else to_words(scores, text)
+
+
+def _misshapen(piece: Piece, scores: Any, there: Tensor) -> HeedfulError:
+    is_tensor = isinstance(scores, Tensor)
+    shape = f"scores of shape {tuple(scores.shape)}" if is_tensor else f"a {type(scores).__name__}"
+    return HeedfulError(
+        f"the explanation {piece.name!r} gave {shape}: give a tensor of {tuple(there.shape)}, a "
+        f"score for each of a text's {piece.level} (level={piece.level!r})."
+    )
 
 
 def _finite(scores: Tensor, batch: Batch, name: str) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
 from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
@@ -33,4 +33,12 @@ PIECE = Piece(
     description="norm of the gradient at each token's embedding; attention is not detached",
     make=gradient,
     paper="bastings2020",
+    formula="‖∂f/∂e_t‖₂",
+    range=NOT_NEGATIVE,
+    higher="a small change of the token's embedding changes the explained number more",
+    cost="one forward and one backward pass",
+    limits=(
+        "It tells how sensitive the model is, not what the token contributes, and of small "
+        "changes only."
+    ),
 )

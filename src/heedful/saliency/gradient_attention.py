@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.edits.custom import custom
 from heedful.models.output import probability
 from heedful.saliency.attention import main_site, on_text, reader
@@ -53,4 +53,11 @@ PIECE = Piece(
     make=gradient_attention,
     paper="serrano2019",
     signed=True,
+    formula="Σ_h Σ_q α_hqt · ∂f/∂α_hqt over the queries the prediction is read from",
+    range=ANY,
+    higher="more weight there would raise the explained number more",
+    cost="one forward and one backward pass of what follows attention",
+    limits=(
+        "Weights are taken as free numbers that need not sum to 1. A slope speaks of small changes."
+    ),
 )

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
 from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
 from heedful.types import Batch, Model, Target, Trace
@@ -39,4 +39,12 @@ PIECE = Piece(
     version=2,
     paper="bastings2020",
     signed=True,
+    formula="Σ_d ∂f/∂e_td · e_td",
+    range=ANY,
+    higher="the token speaks more for the class, to first order; below 0 against it",
+    cost="one forward and one backward pass",
+    limits=(
+        "A first-order guess from the token down to a zero vector: where the model saturates it "
+        "is near 0 for what matters most."
+    ),
 )

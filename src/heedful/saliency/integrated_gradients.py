@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.output import probability
 from heedful.removal.chunks import chunked
@@ -158,4 +158,16 @@ PIECE = Piece(
     make=integrated_gradients,
     paper="bastings2020",
     signed=True,
+    citation="Sundararajan et al. 2017, Axiomatic Attribution for Deep Networks, ICML",
+    formula=(
+        "Σ_d (e_td − b_td) ∫₀¹ ∂f/∂e_td at b + u (e − b) du; the scores of a text sum to f(x) − "
+        "f(b)"
+    ),
+    range=ANY,
+    higher="the token speaks more for the class than the baseline does; below 0 against it",
+    cost="9 to 257 gradients for a text, until they sum to f(x) − f(b) within 1%",
+    limits=(
+        "It depends on the baseline b, and the path leads through embeddings that belong to no "
+        "word."
+    ),
 )

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
 from heedful.saliency.shap_subsets import Coalitions, coalitions
 from heedful.saliency.word_subsets import checked_samples, subset_values
@@ -78,5 +78,19 @@ PIECE = Piece(
     signed=True,
     paper="Lundberg & Lee 2017",
     level="words",
-    citation="Lundberg & Lee 2017",
+    citation=("Lundberg & Lee 2017, A Unified Approach to Interpreting Model Predictions, NeurIPS"),
+    formula=(
+        "φ_i = Σ_{S without i} |S|! (n − |S| − 1)! / n! · (f(S + i) − f(S)); the scores of a "
+        "text sum to f(all) − f(none)"
+    ),
+    range=ANY,
+    higher=(
+        "the word raises the explained number more, on average over all orders of adding words; "
+        "below 0 it lowers it"
+    ),
+    cost="up to 1,000 runs for a text; exact where all subsets fit",
+    limits=(
+        "Most subsets are no language. What words do together is shared out among them and no "
+        "longer seen."
+    ),
 )

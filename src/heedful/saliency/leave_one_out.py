@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.types import Batch, Model, Trace
@@ -25,4 +25,12 @@ PIECE = Piece(
     description="change of the output (TVD) when a token is deleted; the text gets shorter",
     make=leave_one_out,
     paper="jain2019",
+    formula="TVD(p(x), p(x without t))",
+    range=SHARE,
+    higher="the output moves further without the token",
+    cost="a run for each token, less where an encoder has a shortcut",
+    limits=(
+        "Words that say the same thing twice both get little; the text without a word is out of "
+        "the training distribution."
+    ),
 )

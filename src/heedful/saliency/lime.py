@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
@@ -99,5 +99,19 @@ PIECE = Piece(
     signed=True,
     paper="Ribeiro et al. 2016",
     level="words",
-    citation="Ribeiro et al. 2016",
+    citation=(
+        'Ribeiro et al. 2016, "Why Should I Trust You?": Explaining the Predictions of Any '
+        "Classifier, KDD"
+    ),
+    formula=(
+        "argmin_w Σ_S π(S) (f(x_S) − w₀ − Σ_{i in S} w_i)² + ‖w‖²: x_S has only the words S, "
+        "π(S) is large near the whole text"
+    ),
+    range=ANY,
+    higher="the word raises the explained number more in texts near this one; below 0 it lowers it",
+    cost="1,000 runs for a text",
+    limits=(
+        "A line through something that is none; it depends on the kernel and the draws, and "
+        "shows little of texts of two or three words."
+    ),
 )

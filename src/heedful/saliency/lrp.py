@@ -15,7 +15,7 @@ from torch import Tensor
 # each registers its family's rules
 import heedful.saliency.lrp_hugging_face
 import heedful.saliency.lrp_one_sequence  # noqa: F401
-from heedful.catalogue import Piece
+from heedful.catalogue import ANY, Piece
 from heedful.models.output import logit
 from heedful.saliency.lrp_logits import lrp_logits
 from heedful.types import Batch, Model, Target
@@ -70,4 +70,15 @@ PIECE = Piece(
     paper="bastings2020",
     signed=True,
     citation="Bach et al. 2015; Arras et al. 2017; Ali et al. 2022",
+    formula=(
+        "R_i = Σ_j z_ij / (z_j + ε sign z_j) · R_j from the logit down; gates and attention "
+        "hand all to their signal"
+    ),
+    range=ANY,
+    higher="more of the logit was handed down to the token; below 0: it speaks against it",
+    cost="one forward and one backward pass",
+    limits=(
+        "Rules are a choice, and attention is taken for a constant: that it chose the token "
+        "counts nothing. Biases keep a part for themselves."
+    ),
 )

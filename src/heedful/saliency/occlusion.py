@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SIGNED, Piece
 from heedful.models.output import probability
 from heedful.removal.answers import answers
 from heedful.removal.operator import Operator
@@ -79,4 +79,12 @@ PIECE = Piece(
     paper="bastings2020",
     signed=True,
     level="words",
+    formula="f(x) − f(x without w), f the probability of the explained class",
+    range=SIGNED,
+    higher="the explained number falls further without the word; below 0 it rises",
+    cost="a run for each word, less where an encoder has a shortcut",
+    limits=(
+        "Words that say the same thing twice both get little; it depends on how a word is taken "
+        "out."
+    ),
 )

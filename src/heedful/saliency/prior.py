@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import unknown_name
 from heedful.models.output import probability
 from heedful.types import Batch, Model, Target, Text
@@ -116,4 +116,9 @@ PIECE = Piece(
     description="how rare a word type is, or how early it stands; the model is not looked at",
     make=prior,
     level="words",
+    formula="ln((1 + N) / (1 + N_w)): N_w of N texts have the word; by position (n − i + 1) / n",
+    range=NOT_NEGATIVE,
+    higher="the word is rarer, or stands earlier",
+    cost="counting words once",
+    limits="It never looks at the model: it is what an explanation has to beat.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
@@ -30,4 +30,9 @@ PIECE = Piece(
     description="uniform noise: what an explanation that knows nothing reaches",
     make=random,
     level="words",
+    formula="U(0, 1), drawn by example and word",
+    range=SHARE,
+    higher="nothing",
+    cost="nothing",
+    limits="It knows nothing: it is what an explanation has to beat.",
 )

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.models.output import probability
 from heedful.saliency.attention import on_text, one_map, read, reader, text_sites
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -52,4 +52,13 @@ PIECE = Piece(
     description="attention followed back through all layers, half of each being the residual",
     make=rollout,
     paper="Abnar & Zuidema 2020",
+    citation="Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, ACL",
+    formula="r · Π_l ½ (A_l + I), from the last layer to the first; A_l is the mean over heads",
+    range=SHARE,
+    higher="more paths of attention lead to the token",
+    cost="one forward pass, and a product for each layer",
+    limits=(
+        "The residual is taken for half of everything, and what happens between attentions for "
+        "nothing."
+    ),
 )

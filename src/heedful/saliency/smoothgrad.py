@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_normal
@@ -65,4 +65,11 @@ PIECE = Piece(
     description="norm of the gradient averaged over noisy embeddings; attention is not detached",
     make=smoothgrad,
     paper="smilkov2017",
+    formula="‖(1/m) Σ_i ∂f/∂e_t at e + noise_i‖₂, m = 16",
+    range=NOT_NEGATIVE,
+    higher=(
+        "small changes of the embedding change the explained number more, on average near the text"
+    ),
+    cost="16 gradients",
+    limits="As of the gradient; and how wide the noise is, is a choice.",
 )

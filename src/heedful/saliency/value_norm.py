@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.models.output import probability
 from heedful.saliency.attention import main_site, on_text, read, reader
 from heedful.types import Batch, Keep, Model, Target
@@ -38,4 +38,16 @@ PIECE = Piece(
     description="attention times the norm of the values, without the output projection",
     make=value_norm,
     paper="Kobayashi et al. 2020",
+    citation=(
+        "Kobayashi et al. 2020, Attention is Not Only a Weight: Analyzing Transformers with "
+        "Vector Norms, EMNLP"
+    ),
+    formula="(1/H) Σ_h α_ht ‖v_ht‖",
+    range=NOT_NEGATIVE,
+    higher="the weight brings a longer vector",
+    cost="one forward pass",
+    limits=(
+        "The output projection is left out, so directions it shrinks count too much; long "
+        "vectors may cancel each other."
+    ),
 )

@@ -6,6 +6,7 @@ Nothing here looks at a clock: which of two files is older never decides anythin
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def refusals(doing: str, fix: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise HeedfulError(f"cannot {doing}: {why(error)}; {_AGAIN}.") from error
+        raise HeedfulError(f"cannot {doing}: {why(error)}; {_AGAIN}, or {fix}.") from error
     except (OSError, SafetensorError) as error:
         raise HeedfulError(f"cannot {doing}: {why(error)}; {fix}.") from error
 
@@ -59,6 +60,32 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         building.replace(path)
     finally:
         building.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file for people, whole or not at all. A pipe or a device (`/dev/stdout`) cannot be
+    replaced and is written to; behind a link the file is."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(text.encode("utf8"))
+        return
+    with whole_file(path.resolve()) as stream:
+        stream.write(text.encode("utf8"))
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder that appears, or takes an older one's place, when the block ends. What was killed
+    while it wrote the same folder is in nobody's store: the next one cleans it."""
+    _clean(path)
+    building = unfinished(path.parent / f".{path.name or 'here'}")
+    try:
+        building.mkdir(parents=True)
+        yield building
+        sync_tree(building)
+        _take_place(building, path)
+        sync(path.parent)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
 
 
 def discard(path: Path) -> None:
@@ -99,3 +126,26 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _clean(path: Path) -> None:
+    begun = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{12}}{re.escape(UNFINISHED)})+")
+    for left in path.parent.glob(f".*{UNFINISHED}"):
+        if begun.fullmatch(left.name):
+            discard(left)
+
+
+def _take_place(building: Path, path: Path) -> None:
+    """An empty folder is replaced at once. A full one steps aside, under a name that nothing
+    cleans: killed between the two renames, what was there is still there."""
+    if not path.is_dir() or not any(path.iterdir()):
+        building.rename(path)
+        return
+    aside = building.with_suffix(".old")
+    path.rename(aside)
+    try:
+        building.rename(path)
+    except OSError:
+        aside.rename(path)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from heedful.errors import HeedfulError
 
 SCHEMA_VERSION = 1
+_VERSION = b"heedful_schema_version"
 Types = Mapping[str, pa.DataType]
 
 
@@ -62,14 +63,32 @@ class PartGone(HeedfulError):
     or damaged."""
 
 
+def write_part(stream: BinaryIO, table: pd.DataFrame) -> None:
+    """A table of unfinished work, so that damage and other versions can be told."""
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    known = {**(arrow.schema.metadata or {}), _VERSION: str(SCHEMA_VERSION)}
+    pq.write_table(arrow.replace_schema_metadata(known), stream, write_page_checksum=True)
+
+
 def read_part(path: Path) -> pd.DataFrame:
-    """A table that unfinished work left, whole."""
+    """A table that unfinished work of this version left, whole."""
     try:
-        return pd.read_parquet(path, page_checksum_verification=True)
+        if table_version(path) == SCHEMA_VERSION:
+            return pd.read_parquet(path, page_checksum_verification=True)
+        raise ValueError("of another version")
     except (OSError, ValueError, pa.ArrowException) as error:
         raise PartGone(
             f"what was measured is no longer in {path.parent}: run the command again."
         ) from error
+
+
+def table_version(path: Path) -> int | str | None:
+    """The schema that a Parquet file says it has."""
+    said = (pq.read_metadata(path).metadata or {}).get(_VERSION)
+    if said is None:
+        return None
+    text = said.decode("utf8", "replace")
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def _writer(stream: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
@@ -89,4 +108,4 @@ def _arrow(block: pd.DataFrame, types: Types) -> pa.Table:
     found = pa.Schema.from_pandas(block, preserve_index=False)
     schema = pa.schema([(each.name, known.get(each.name, each.type)) for each in found])
     table = pa.Table.from_pandas(block, schema=schema, preserve_index=False)
-    return table.replace_schema_metadata({"heedful_schema_version": str(SCHEMA_VERSION)})
+    return table.replace_schema_metadata({_VERSION: str(SCHEMA_VERSION)})

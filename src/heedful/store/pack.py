@@ -24,7 +24,10 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
     """Write `heedful-pack.tar.000`, `.001`, … each at most `max_mb` megabytes."""
     keys = sorted(set(keys))
     if not keys:
-        raise HeedfulError(f"there is nothing to pack in {store.place}: `heedful store ls`.")
+        raise HeedfulError(
+            f"there is nothing to pack in {store.place}: see `heedful store ls`, and pack corpora "
+            f"and models with --what all."
+        )
     if not 0.001 <= max_mb <= 1e6:
         raise HeedfulError(f"--max-mb is {max_mb}: give a number from 0.001 to 1000000.")
     with refusals(f"write a pack to {folder}", _ROOM), tempfile.TemporaryFile() as stream:
@@ -46,6 +49,12 @@ def unpack(store: Store, parts: Iterable[Path]) -> tuple[list[str], list[str]]:
     return new, known
 
 
+def _unread(parts: list[Path]) -> HeedfulError:
+    return HeedfulError(
+        f"the pack cannot be read ({parts[0]} …): give all its parts, .000 to the last, unchanged."
+    )
+
+
 def _cut(stream, folder: Path, size: int) -> list[Path]:  # type: ignore[no-untyped-def]
     parts: list[Path] = []
     block = stream.read(min(size, _CHUNK))
@@ -65,13 +74,12 @@ def _cut(stream, folder: Path, size: int) -> list[Path]:  # type: ignore[no-unty
 def _extract(parts: list[Path], folder: Path) -> None:
     missing = [str(part) for part in parts if not part.is_file()]
     if missing or not parts:
-        raise HeedfulError(f"no such pack file: {', '.join(missing) or 'none was given'}.")
+        named = ", ".join(missing) or "none was given"
+        raise HeedfulError(f"there is no such pack file ({named}): check the path.")
     with tempfile.TemporaryFile() as stream:
         for part in parts:
             stream.write(part.read_bytes())
         try:
             read_tar(stream, folder)
         except BROKEN as error:
-            raise HeedfulError(
-                "the pack cannot be read: give all its parts, .000 to the last, unchanged."
-            ) from error
+            raise _unread(parts) from error

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import is_newer, unread
 from heedful.store.files import why
 from heedful.store.frames import SCHEMA_VERSION, Frames
 from heedful.store.keys import canonical, file_digest, run_key
@@ -160,7 +161,7 @@ class Run:
     def _file(self, name: str) -> Path:
         if not self.has(name):
             there = ", ".join(file.partition(".")[0] for file in sorted(self.record["files"]))
-            wanted = name.partition(".")[0]
+            wanted = name.removesuffix(".parquet").removesuffix(".json")
             raise HeedfulError(f"run {self.key} holds no {wanted!r}: it has {there}.")
         return self.path / name
 
@@ -168,11 +169,9 @@ class Run:
 def record_problem(key: str, record: dict[str, Any]) -> Problem | None:
     """Why a record is not that of the run, or None; its files are another question."""
     try:
-        version = record["schema_version"]
-        if isinstance(version, int) and version > SCHEMA_VERSION:
-            return _newer(version)
-        if version != SCHEMA_VERSION:
-            return Problem(f"it has schema {version}, this Heedful reads {SCHEMA_VERSION}")
+        version = record.get("schema_version")
+        if unread(version, SCHEMA_VERSION):
+            return _other_version(version)
         if run_key(record["kind"], record["facts"]) != key:
             return Problem("its folder's name is not the hash of its facts")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -190,9 +189,12 @@ def write_folder(path: Path) -> None:
     write_json(path.with_name(path.name + _LIST), _files(path))
 
 
-def _newer(version: int) -> Problem:
-    reason = f"it has schema {version} of a newer Heedful, this one reads {SCHEMA_VERSION}"
-    return Problem(reason, "update Heedful", lost=False)
+def _other_version(version: object) -> Problem:
+    """What a newer Heedful wrote may be whole."""
+    reason = unread(version, SCHEMA_VERSION)
+    if is_newer(version, SCHEMA_VERSION):
+        return Problem(reason, "update Heedful", lost=False)
+    return Problem(reason)
 
 
 def _unreadable(error: OSError) -> Problem:

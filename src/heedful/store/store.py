@@ -22,7 +22,7 @@ from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, u
 from heedful.store.frames import SCHEMA_VERSION, Frames, Types
 from heedful.store.keys import canonical, file_digest, run_key
 from heedful.store.places import Place, url_of
-from heedful.store.run import Damaged, Problem, Run, write_json
+from heedful.store.run import KEY, Damaged, Problem, Run, write_json
 
 _MARK = ".unfinished"
 """Not there if a folder was cleaned away while it was written and made again by a library."""
@@ -209,6 +209,7 @@ class Store:
         problem = Run(folder).problem()
         if problem:
             fix = "bring it again from where it is whole" if problem.lost else problem.fix
+            fix = fix if KEY.fullmatch(folder.name) else "give a pack of runs"
             raise HeedfulError(
                 f"{folder.name} was not taken into the store because {problem.reason}: {fix}."
             )

@@ -2,6 +2,8 @@
 
 from heedful.catalogue import Catalogue
 
+__all__ = ["STUDIES"]
+
 STUDIES = Catalogue(
     "study",
     {

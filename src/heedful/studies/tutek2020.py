@@ -35,6 +35,12 @@ MODELS = {
     for variant, model in VARIANTS.items()
 }
 """By their names in the paper."""
+DEEPER = {
+    f"bilstm{layers}-additive-{variant}": replace(model, layers=layers)
+    for layers in (2, 3)
+    for variant, model in VARIANTS.items()
+}
+"""Table 6: not of the grid, but known by name when `--layers` asks for them."""
 
 PROBES = (
     ProbeSpec("score"),
@@ -60,7 +66,7 @@ STUDY = Study(
     ),
     seeds=(0, 1, 2, 3, 4),
     published=("1", "2", "3"),
-    names={model.name: name for name, model in MODELS.items()},
+    names={model.name: name for name, model in {**MODELS, **DEEPER}.items()},
     small={
         "sst": Small(),
         "20news": Small(),

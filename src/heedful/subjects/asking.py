@@ -15,7 +15,8 @@ from heedful.store import Run, store_of
 from heedful.subjects.document import Document
 from heedful.subjects.documents import documents_of, find_records
 from heedful.subjects.encode import encode_documents, unseen
-from heedful.subjects.limits import LONGEST, longest
+from heedful.subjects.hf_load import Loaded
+from heedful.subjects.limits import LONGEST, check_tokens, longest
 from heedful.subjects.loading import Loading
 from heedful.subjects.open import FINE_TUNED, reading_and_loading
 from heedful.subjects.reading import Reading
@@ -106,16 +107,17 @@ def _hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Ite
     plain = replace(reading, label_column=None)
     with open_hf(loaded, [{"text": FIRST}], plain, loading) as subject:
         limit = longest(loaded, loading.max_length)
-        read = partial(_read_hf, loaded.tokenizer, limit, loading)
+        read = partial(_read_hf, loaded, limit, loading)
         pairs = NEVER if loaded.kind == CAUSAL else MAYBE
         yield Asked(subject, loaded.name, pairs, read)
 
 
 def _read_hf(
-    tokenizer: Any, limit: int, loading: Loading, texts: dict[str, str], reading: Reading
+    loaded: Loaded, limit: int, loading: Loading, texts: dict[str, str], reading: Reading
 ) -> Read:
     documents = documents_of(find_records([texts], reading), reading)
-    rows, lost = encode_documents(tokenizer, documents.items, limit, loading.prompt)
+    rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
+    check_tokens(loaded, rows)
     return Read(documents[0], rows[0], _cut(lost.words))
 
 

@@ -143,9 +143,10 @@ def _rationales(
         spans = {
             str(side): tuple(_pairs(pairs)) for side, pairs in sides.items() if pairs is not None
         }
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise HeedfulError(
-            f"{where} has a rationale that is no list of [start, end) pairs of characters."
+            f"{where} has a rationale that is no list of [start, end) pairs of characters: write "
+            f"such as [[0, 4]]."
         ) from error
     for side, pairs in spans.items():
         size = len(texts.get(side, ""))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Span = tuple[int, int]
-SIDES = ("a", "b")
 
 
 @dataclass(frozen=True)

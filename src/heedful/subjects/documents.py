@@ -67,7 +67,7 @@ def find_records(data: Any, reading: Reading) -> Records:
         from heedful.subjects.named import named_records
 
         return named_records(data, reading)
-    if isinstance(data, str) and not Path(data).suffix and not Path(data).exists():
+    if isinstance(data, str) and not (data.strip() and (Path(data).suffix or Path(data).exists())):
         raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
     reading.refuse_params("a table")
     return table_records(data, reading)

@@ -16,7 +16,7 @@ from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import encode_documents
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.labels import with_labels
-from heedful.subjects.limits import fillers, longest
+from heedful.subjects.limits import check_tokens, fillers, longest
 from heedful.subjects.loading import Loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.settle import finish, settle
@@ -34,6 +34,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
     documents = documents_of(find_records(data, reading), reading)
     limit = longest(loaded, loading.max_length)
     rows, truncated = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
+    check_tokens(loaded, rows)
     draft = Subject(
         loaded.module,
         documents.items,

@@ -12,6 +12,8 @@ _PATIENCE = 10.0  # seconds for the hub's first answer
 
 def checked(source: str | Path) -> str:
     """The folder, or the id of a model the hub has; everything else is refused."""
+    if not str(source).strip():
+        raise HeedfulError(f"the model is called {str(source)!r}: give its folder or a hub id.")
     path = Path(source).expanduser()
     if path.is_dir():
         _check_folder(path)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from heedful.errors import HeedfulError
 from heedful.subjects.hf_files import checked, not_there
 from heedful.subjects.loading import DTYPES, Loading
@@ -75,7 +73,9 @@ def kind_of(architectures: Any, name: str) -> str:
     saved with would have random weights."""
     from transformers.models.auto import modeling_auto
 
-    for architecture in architectures or ():
+    if not isinstance(architectures, (list, tuple)):
+        architectures = ()
+    for architecture in architectures:
         if architecture.endswith("ForSequenceClassification"):
             return CLASSIFIER
         if architecture in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
@@ -94,6 +94,11 @@ def check_tokenizer(tokenizer: Any, name: str) -> Any:
         raise HeedfulError(
             f"the tokenizer of {name} is not a fast one and cannot say which characters its "
             f"tokens stand for: save it again with a tokenizer.json (AutoTokenizer, use_fast)."
+        )
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise HeedfulError(
+            f"{name} comes without a tokenizer's words: save its tokenizer beside it with "
+            f"save_pretrained."
         )
     return tokenizer
 
@@ -123,10 +128,15 @@ def quiet(library: Any) -> Iterator[None]:
             logging.enable_progress_bar()
 
 
+def _from(name: str) -> dict[str, Any]:
+    """A folder is enough by itself: the hub is asked only for what was named by an id."""
+    return {**FORBIDDEN, "local_files_only": Path(name).is_dir()}
+
+
 def _fetched(auto: Any, name: str) -> Any:
     try:
-        return auto.from_pretrained(name, **FORBIDDEN)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+        return auto.from_pretrained(name, **_from(name))
+    except Exception as error:  # whatever a config makes of transformers
         raise _reason(error, name) from error
 
 
@@ -137,14 +147,14 @@ def _weights(auto: Any, name: str, loading: Loading) -> Any:
             dtype=loading.torch_dtype,
             use_safetensors=True,
             output_loading_info=True,
-            **FORBIDDEN,
+            **_from(name),
         )
     except OSError as error:
         raise HeedfulError(
             f"{name} has no weights in safetensors that can be read, and pickle files are not "
             f"loaded because they can run any code: save it with save_pretrained."
         ) from error
-    except (ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
+    except Exception as error:
         raise _reason(error, name) from error
     missing = sorted(report["missing_keys"])
     if missing:
@@ -163,14 +173,21 @@ def _reason(error: Exception, name: str) -> HeedfulError:
             f"run: give a model that transformers knows by itself."
         )
     if Path(name).is_dir():
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")
-        return HeedfulError(f"{name} cannot be loaded: {first}.")
+        return HeedfulError(
+            f"{name} cannot be loaded: {_first_sentence(error)}; give a whole folder that "
+            f"save_pretrained wrote."
+        )
     return not_there(name)
+
+
+def _first_sentence(error: Exception) -> str:
+    line = (str(error).strip().splitlines() or [""])[0].partition(". ")[0].rstrip(".:!")
+    return line[:200] or type(error).__name__
 
 
 def _needs_code(name: str) -> bool:
     path = Path(name) / "config.json"
     try:
         return path.is_file() and "auto_map" in json.loads(path.read_text(encoding="utf8"))
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.subjects.hf_load import Loaded
+from heedful.subjects.row import Row
 
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 _AFTER_PADDING = (
@@ -22,6 +24,20 @@ def longest(loaded: Loaded, wanted: int | None) -> int:
     if places is not None:
         limits.append(places)
     return int(min(limits))
+
+
+def check_tokens(loaded: Loaded, rows: Sequence[Row]) -> None:
+    """A tokenizer may know more tokens than its model, as long as no text has them."""
+    embedding = loaded.module.get_input_embeddings()
+    size = getattr(embedding, "num_embeddings", None)
+    if size is None or len(loaded.tokenizer) <= size:
+        return
+    for row in rows:
+        if row.tokens.max(initial=0) >= size:
+            raise HeedfulError(
+                f"the tokenizer of {loaded.name} gives token {row.tokens.max()}, and the model "
+                f"knows {size}: give the tokenizer it was trained with."
+            )
 
 
 def fillers(loaded: Loaded) -> dict[str, int]:

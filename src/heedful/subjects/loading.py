@@ -36,7 +36,7 @@ class Loading:
         if kind not in DEVICES:
             raise unknown_name("device", self.device, list(DEVICES))
         if kind == "cuda" and not torch.cuda.is_available():
-            raise HeedfulError("no CUDA device was found: use the device cpu.")
+            raise HeedfulError(f"no CUDA device was found for {self.device!r}: use the device cpu.")
         if self.dtype is not None and self.dtype not in DTYPES:
             raise unknown_name("dtype", self.dtype, list(DTYPES))
         if self.max_length is not None and self.max_length < 3:

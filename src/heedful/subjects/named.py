@@ -11,7 +11,7 @@ import numpy as np
 from heedful.corpora import CORPORA
 from heedful.corpora.defaults import given_spec
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.prepare import corpus_params, prepare
+from heedful.corpora.prepare import check_raw, corpus_params, prepare
 from heedful.corpora.prepared import Prepared
 from heedful.corpora.sources import MissingData
 from heedful.corpora.split import Split
@@ -43,6 +43,7 @@ def named_records(name: str, reading: Reading) -> Records:
         if reading.store is None:
             raise
         return prepared_records(Prepared(prepare(spec, reading.store)), reading.split)
+    check_raw(raw)
     cut = limit_splits(cut_splits(raw.examples, spec.prepare), spec.prepare)
     examples = [example for example in cut if example.split == reading.split]
     if not examples:

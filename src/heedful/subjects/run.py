@@ -45,7 +45,9 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
         return Store(path.resolve().parent.parent).open(path.resolve().name)
     if re.fullmatch(_KEY, str(source)):
         if store is None:
-            raise HeedfulError(f"{source} looks like the key of a run: name the store it is in.")
+            raise HeedfulError(
+                f"{source} looks like the key of a run: name the store it is in (--store)."
+            )
         return store.resolve(str(source))
     return None
 

@@ -17,6 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+SCHEMA_VERSION = "1"
+
 
 @dataclass
 class Progressed:
@@ -39,7 +41,11 @@ def save(
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
     tensors = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    facts = {"history": json.dumps(done.history), "best_score": repr(done.best_score)}
+    facts = {
+        "schema_version": SCHEMA_VERSION,
+        "history": json.dumps(done.history),
+        "best_score": repr(done.best_score),
+    }
     path.parent.mkdir(parents=True, exist_ok=True)  # gone if another process finished the model
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     save_file(tensors, temporary, metadata=facts)
@@ -47,12 +53,15 @@ def save(
 
 
 def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Progressed | None:
-    """Put model and optimiser back where they were; None where there is nothing to resume."""
+    """Put model and optimiser back where they were; None where there is nothing to resume, or
+    what there is was left by another version: then training begins anew."""
     try:
         with safe_open(path, framework="pt") as stream:
-            facts = stream.metadata()
+            facts = stream.metadata() or {}
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}
     except (FileNotFoundError, SafetensorError):
+        return None
+    if facts.get("schema_version") != SCHEMA_VERSION:
         return None
     model.load_state_dict(_under("model.", tensors))
     optimizer.load_state_dict(_optimizer_state(optimizer, _under("optimizer.", tensors)))

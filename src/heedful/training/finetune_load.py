@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
@@ -125,7 +124,8 @@ def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
     most = min(positions, tokenizer.model_max_length)
     if max_length > most:
         raise HeedfulError(
-            f"--max-length is {max_length}, the model in {folder} reads at most {most} tokens."
+            f"--max-length is {max_length}, and the model in {folder} reads at most {most} tokens: "
+            f"give no more."
         )
 
 
@@ -139,12 +139,14 @@ def _readable(folder: Path) -> Iterator[None]:
             f"{folder} cannot be opened because a package is missing ({_first_line(error)}): "
             f"pip install 'heedful[hf]'."
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except Exception as error:
         raise HeedfulError(
             f"{folder} is no text classifier with a tokenizer that transformers can open "
-            f"without code of its own: {_first_line(error)}."
+            f"without code of its own ({_first_line(error)}): give a whole folder that "
+            f"save_pretrained wrote."
         ) from error
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return line.partition(". ")[0].rstrip(".:!")[:200]

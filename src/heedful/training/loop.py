@@ -181,13 +181,14 @@ def _stopped(done: Progressed, spec: TrainSpec) -> bool:
 def check(spec: TrainSpec) -> None:
     """Refuse impossible settings, before any work is done."""
     if spec.epochs < 1 or spec.batch_size < 1:
-        raise HeedfulError("epochs and batch size must be at least 1.")
+        given = f"epochs are {spec.epochs} and the train batch is {spec.batch_size}"
+        raise HeedfulError(f"{given}: both must be at least 1.")
     if not 0 < spec.learning_rate < 1e3:
         raise HeedfulError(
             f"the learning rate is {spec.learning_rate}: it must be above 0, and small."
         )
     if spec.clip is not None and not 0 < spec.clip < math.inf:
-        raise HeedfulError(f"the gradient's largest norm is {spec.clip}: it must be above 0.")
+        raise HeedfulError(f"the largest norm (clip) is {spec.clip}: it must be above 0.")
     if spec.patience is not None and spec.patience < 1:
         raise HeedfulError(f"the patience is {spec.patience}: it must be at least 1.")
     if spec.select not in SELECT:

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from heedful.verdict.cell import Cell
 from heedful.verdict.decide import Decision
-from heedful.verdict.formulas import Formula, position
-from heedful.verdict.health import drop_reason, gap_reason
-from heedful.verdict.resample import Clusters, sample
+from heedful.verdict.formulas import position
+from heedful.verdict.question import Cells, Question
+from heedful.verdict.resample import sample
 from heedful.verdict.sequential import level_at
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN, Part, Statement, not_measured
 from heedful.verdict.strata import strata
 from heedful.verdict.table import Table
-from heedful.verdict.weigh import Weighed, estimate_of, weigh
-
-Cells = tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of the cells. `sides` names what must agree before there is a decision
-    (an operator, a measure), `least` how many of those there must be. `drops` are the two
-    columns whose distance must shrink when weights are randomised; with `drops_if_high` only
-    a value that reaches the threshold has to show that it does. `gap` is how far apart floor
-    and ceiling must clearly be."""
-
-    property: str
-    unit: str
-    formula: Formula
-    threshold: float
-    sides: Callable[[Cell], str]
-    what: str
-    least: int = 1
-    drops: tuple[int, int] = (0, 1)
-    drops_if_high: bool = True
-    gap: float = 0.0
+from heedful.verdict.usable import everywhere, key_of, part_of, value_of
+from heedful.verdict.weigh import Weighed, weigh
 
 
 def assess(
@@ -50,16 +29,17 @@ def assess(
     whether floor and ceiling are apart on each of them, since each is divided by its own gap;
     and all checkpoints are put together on the cells that passed."""
     by_model = {name: cells_of(name) for name in (*table.checkpoints, "randomised")}
-    random = {_key(cell): cell for cell in by_model.pop("randomised")}
+    random = {key_of(cell): cell for cell in by_model.pop("randomised")}
     measured = [cells for cells in by_model.values() if cells]
     if not measured:
-        return not_measured(question.property, question.unit, "not measured.")
+        return not_measured(question.property, question.unit, question.missing)
     cluster_of = table.cluster_of
     parts = tuple(
-        _part(question, cell, random.get(_key(cell)), cluster_of, chosen) for cell in measured[0]
+        part_of(question, cell, random.get(key_of(cell)), cluster_of, chosen)
+        for cell in measured[0]
     )
-    parts = tuple(_everywhere(question, part, measured[1:], cluster_of, chosen) for part in parts)
-    usable = [_key(cell) for cell, part in zip(measured[0], parts, strict=True) if part.usable]
+    parts = tuple(everywhere(question, part, measured[1:], cluster_of, chosen) for part in parts)
+    usable = [key_of(cell) for cell, part in zip(measured[0], parts, strict=True) if part.usable]
     if not usable:
         return _unusable(question, parts)
     return _statement(question, table, _common(measured, usable), parts, chosen)
@@ -120,77 +100,6 @@ def _numbers(question: Question, weighed: Weighed) -> Statement:
     )
 
 
-def _part(
-    question: Question,
-    cell: Cell,
-    random: Cell | None,
-    cluster_of: Clusters,
-    chosen: Settings,
-) -> Part:
-    value = _of(cell, question.formula)
-    reason = _reason(question, cell, random, cluster_of, chosen)
-    means = [float(mean) for mean in cell.values.mean(0)] if cell.examples else []
-    value_mean, floor, ceiling = (*means, NAN, NAN, NAN)[:3]
-    floor_name = cell.names[1] if len(cell.names) > 1 else ""
-    return Part(
-        cell.measure,
-        cell.operator,
-        value,
-        value_mean,
-        floor,
-        ceiling,
-        floor_name,
-        len(cell.examples),
-        cell.undefined,
-        not reason,
-        reason,
-    )
-
-
-def _everywhere(
-    question: Question,
-    part: Part,
-    others: Sequence[Cells],
-    cluster_of: Clusters,
-    chosen: Settings,
-) -> Part:
-    """A ratio is usable only where the gap it divides by is there at every checkpoint."""
-    if not part.usable or question.formula is not position:
-        return part
-    same = [
-        cell
-        for cells in others
-        for cell in cells
-        if _key(cell) == (part.measure, part.operator)
-        and len({cluster_of[name] for name in cell.examples}) >= chosen.fewest
-    ]
-    for cell in same:
-        if close := gap_reason(cell, question.gap, cluster_of, chosen.alpha):
-            return replace(part, usable=False, reason=f"{close} at every checkpoint")
-    return part
-
-
-def _reason(
-    question: Question,
-    cell: Cell,
-    random: Cell | None,
-    cluster_of: Clusters,
-    chosen: Settings,
-) -> str:
-    """Why a cell is unusable. From a handful of examples nothing can be told, nor is it held
-    against the measure: the statement will be inconclusive for that."""
-    if not cell.examples:
-        return "no example has it defined"
-    if len({cluster_of[name] for name in cell.examples}) < chosen.fewest:
-        return ""
-    ratio = question.formula is position
-    if ratio and (close := gap_reason(cell, question.gap, cluster_of, chosen.alpha)):
-        return close
-    if question.drops_if_high and not _of(cell, question.formula) >= question.threshold:
-        return ""
-    return drop_reason(cell, random, question.drops, cluster_of, chosen.alpha)
-
-
 def _unusable(question: Question, parts: tuple[Part, ...]) -> Statement:
     reasons = sorted({part.reason for part in parts})
     return Statement(
@@ -223,7 +132,7 @@ def _sides(question: Question, cells: Sequence[Cells]) -> Mapping[str, float]:
     """The spread: the estimate by operator or measure, averaged over checkpoints."""
     values: dict[str, list[float]] = {}
     for cell in (cell for part in cells for cell in part):
-        values.setdefault(question.sides(cell), []).append(_of(cell, question.formula))
+        values.setdefault(question.sides(cell), []).append(value_of(cell, question.formula))
     return {name: _mean(found) for name, found in sorted(values.items())}
 
 
@@ -260,18 +169,10 @@ def _common(measured: Sequence[Cells], usable: Sequence[tuple[str, str]]) -> lis
     since a mean over other cells is another mean."""
     found = []
     for cells in measured:
-        known = {_key(cell): cell for cell in cells if cell.examples}
+        known = {key_of(cell): cell for cell in cells if cell.examples}
         if all(key in known for key in usable):
             found.append(tuple(known[key] for key in usable))
     return found
-
-
-def _of(cell: Cell, formula: Formula) -> float:
-    return estimate_of(cell.values, formula)
-
-
-def _key(cell: Cell) -> tuple[str, str]:
-    return cell.measure, cell.operator
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -12,6 +12,9 @@ from heedful.verdict.weigh import Weighed
 
 
 class Decision(StrEnum):
+    """What is said of a statement. REPORTED ones are never decided on; UNUSABLE and NOT MEASURED
+    say why there is no decision, INCONCLUSIVE that more texts may bring one."""
+
     SUPPORTED = "SUPPORTED"
     NOT_SUPPORTED = "NOT SUPPORTED"
     INCONCLUSIVE = "INCONCLUSIVE"

@@ -46,6 +46,8 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Recommendation:
+    """What to show instead, or beside attention: `best` is "" where nothing could be ranked."""
+
     best: str
     sentence: str
     ranked: tuple[Ranked, ...] = ()
@@ -63,7 +65,8 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     it."""
     cells = contenders(table, chosen)
     if not cells:
-        return Recommendation("", "no explanation could be ranked: erasure was not measured.")
+        why = "erasure was not measured, or no measure of it can be used here"
+        return Recommendation("", f"no explanation could be ranked: {why}.")
     halves = [half(cells, table, side) for side in (0, 1)]
     cluster_of = table.cluster_of
     if min(_clusters(part, cluster_of) for part in halves) < chosen.fewest:

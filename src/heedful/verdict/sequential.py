@@ -31,20 +31,6 @@ def spent(share: float, alpha: float) -> float:
     return alpha * math.log(1 + (math.e - 1) * share)
 
 
-def bounds(
-    values: Float[np.ndarray, " n"], look: int, looks: int, alpha: float
-) -> tuple[float, float]:
-    """One-sided bounds of a mean at this look: each is wrong at any of the looks with
-    probability alpha at most. `values` are means of clusters; undefined ones take no part."""
-    known = np.asarray(values, dtype=np.float64)
-    known = known[np.isfinite(known)]
-    if len(known) < 2:
-        return -math.inf, math.inf
-    t = float(stats.t.isf(level_at(look, looks, alpha), len(known) - 1))
-    half = t * float(known.std(ddof=1)) / math.sqrt(len(known))
-    return float(known.mean()) - half, float(known.mean()) + half
-
-
 _STEPS = 801
 _LOWEST = -10.0
 

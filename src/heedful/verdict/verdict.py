@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.errors import HeedfulError
+from heedful.schemas.versions import check_version
 from heedful.verdict import encode
 from heedful.verdict.cautions import cautions, known_facts
 from heedful.verdict.decide import Decision
@@ -128,18 +129,22 @@ def _version(name: str) -> str:
 def _read(text: str) -> Verdict:
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise HeedfulError("this is no verdict: give a verdict.json of an audit.") from error
-    found = data.get("schema_version") if isinstance(data, dict) else None
-    if found != SCHEMA_VERSION:
-        raise HeedfulError(
-            f"this verdict has schema {found}, not {SCHEMA_VERSION}: make it again with this "
-            "version of heedful."
-        )
+    check_schema(data, "this verdict")
     try:
         return _verdict(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise HeedfulError("this verdict.json is damaged: make it again by an audit.") from error
+
+
+_AGAIN = "make it again by an audit with this Heedful"
+
+
+def check_schema(data: Any, what: str, again: str = _AGAIN) -> None:
+    """Only verdicts of this schema can be read; `what` names the one that is looked at."""
+    found = data.get("schema_version") if isinstance(data, dict) else None
+    check_version(what, found, SCHEMA_VERSION, again)
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:

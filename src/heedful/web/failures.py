@@ -54,7 +54,7 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
 
 def _place(location: Sequence[Any]) -> str:
     inner = ".".join(str(part)[:40] for part in location[1:])
-    return f"the field {inner!r}" if inner else "the body"
+    return f"the field {inner!r}" if len(location) > 1 else "the body"
 
 
 def _plain(_: Request, error: Exception) -> JSONResponse:

@@ -62,7 +62,8 @@ class Guard:
         if not self._known(headers):
             return self._introduced(scope)
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self.rules.most_bytes:
+        plain = length.isascii() and length.isdigit() and len(length) < 20
+        if not plain or int(length) > self.rules.most_bytes:
             return refused(413, self._too_large)
         return None
 

@@ -28,13 +28,15 @@ def rules_for(host: str, token: str | None) -> Rules:
 
 def bound(host: str, port: int) -> socket.socket:
     """The port, held from now on; 0 is any free one."""
+    if not host.strip():
+        raise HeedfulError("--host is empty: give a name or an address, or leave it out.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     here = socket.socket(family, socket.SOCK_STREAM)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         here.bind((host, port))
         here.listen(1024)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         here.close()
         what = getattr(error, "strerror", None) or str(error)
         raise HeedfulError(

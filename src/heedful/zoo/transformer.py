@@ -19,10 +19,11 @@ from heedful.errors import HeedfulError
 from heedful.models.hf.attach import attach
 from heedful.randomness import stable_hash
 from heedful.subjects.digest import weights_digest
-from heedful.subjects.row import Row, Truncation
+from heedful.subjects.row import Row
 from heedful.subjects.subject import Subject
 from heedful.zoo.plan import Numbers, Plan
-from heedful.zoo.texts import LABELS, Heap, document
+from heedful.zoo.subject import Planted, subject
+from heedful.zoo.texts import LABELS, Heap
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
 FEATURES, HEADS = 16, 2
@@ -40,19 +41,9 @@ CONSTANT = 0.1
 @contextmanager
 def transformer(plan: Plan, name: str) -> Iterator[Subject]:
     module = _compiled(plan)
-    key = {"zoo": name, "weights": weights_digest(module)}
+    weights, rows = weights_digest(module), tuple(_row(heap) for heap in plan.heaps)
     with attach(module, {"unk": UNKNOWN, "mask": MASK}) as model:
-        yield Subject(
-            model,
-            tuple(document(f"{name}-{i:03d}", h, plan.entries) for i, h in enumerate(plan.heaps)),
-            LABELS,
-            tuple(_row(heap) for heap in plan.heaps),
-            Truncation(of_texts=len(plan.heaps)),
-            name,
-            "bert",
-            "cpu",
-            key,
-        )
+        yield subject(plan, name, Planted(model, weights, rows, "bert"))
 
 
 def _row(heap: Heap) -> Row:

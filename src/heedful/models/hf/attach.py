@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from heedful.errors import HeedfulError
+from heedful.models.hf.discover import can_repeat, find_positions, find_sites, form_of
 from heedful.models.hf.heads import Head, default_head
 from heedful.models.hf.inputs import Form
 from heedful.models.hf.interface import register
 from heedful.models.hf.layers import Layers, layers_of
 from heedful.models.hf.model import HuggingFace
-from heedful.models.hf.probe import can_repeat, find_positions, find_sites, form_of
 from heedful.models.hf.restore import borrowed
 
 

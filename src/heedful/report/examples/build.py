@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol
 
 from heedful.report.examples.assembled import Assembled, assembled
 from heedful.report.examples.cell import Cell, Map
@@ -12,19 +11,14 @@ from heedful.report.examples.classes import few_classes
 from heedful.report.examples.corpora import by_corpus, class_names
 from heedful.report.examples.plain import Blob, number, text
 from heedful.report.examples.runs import told_apart
+from heedful.report.holder import Holder
 from heedful.studies.published import dataset_name
 
 MEAN = 6
 """Significant digits of a mean."""
 
 
-class Putting(Protocol):
-    """Where a page's data goes."""
-
-    def put(self, name: str, value: Any) -> None: ...
-
-
-def put_examples(sheet: Putting, cells: Sequence[Cell], most: int = 500) -> bool:
+def put_examples(sheet: Holder, cells: Sequence[Cell], most: int = 500) -> bool:
     """At most so many texts in all, shared out evenly among the corpora; False where there is
     nothing to show. The index is the blob `examples`."""
     groups = by_corpus(told_apart(cells))
@@ -42,7 +36,7 @@ def put_examples(sheet: Putting, cells: Sequence[Cell], most: int = 500) -> bool
     return bool(models)
 
 
-def _corpus(sheet: Putting, key: str, cells: Sequence[Cell], found: Assembled) -> Blob:
+def _corpus(sheet: Holder, key: str, cells: Sequence[Cell], found: Assembled) -> Blob:
     classes = few_classes(class_names(cells), found)
     sheet.put(f"texts-{key}", {"texts": found.texts})
     return {
@@ -53,7 +47,7 @@ def _corpus(sheet: Putting, key: str, cells: Sequence[Cell], found: Assembled) -
     }
 
 
-def _model(sheet: Putting, key: str, corpus: str, cell: Cell, found: Assembled, place: int) -> Blob:
+def _model(sheet: Holder, key: str, corpus: str, cell: Cell, found: Assembled, place: int) -> Blob:
     examples, signed = found.examples[place], found.signed[place]
     sheet.put(f"cell-{key}", {"examples": examples})
     return {

@@ -66,7 +66,6 @@ class Head:
 def _ray(address: str | None) -> Any:
     """Ray reads these when it is imported. Without clusters it binds to this machine alone; told
     the address 127.0.0.1 it would take that of the network card instead."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from heedful.verdict.assess import Question, assess
+from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, best_floor, cell
 from heedful.verdict.formulas import position
+from heedful.verdict.question import Question
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement, not_measured
 from heedful.verdict.table import Table

@@ -30,7 +30,7 @@ def exclusivity(table: Table, chosen: Settings) -> Statement:
     measured = [cells for cells in means_of(table, MEASURES, chosen) if cells]
     cells = [each for each in measured[0] if each.examples] if measured else []
     if not cells:
-        return not_measured("exclusivity", UNIT, "not measured.")
+        return not_measured("exclusivity", UNIT, "not asked for.")
     found = report("exclusivity", UNIT, cells, table, chosen)
     seeds = _seeds(table, chosen)
     floor = seeds.get(SEEDS_RATIO, NAN) if cells[0].measure == RATIO else NAN

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.verdict.assess import Cells, Question, assess
+from heedful.verdict.assess import assess
 from heedful.verdict.cell import cell
 from heedful.verdict.formulas import difference
+from heedful.verdict.question import Cells, Question
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import Table

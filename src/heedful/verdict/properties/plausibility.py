@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from heedful.verdict.assess import Question, assess
+from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, best_floor, cell
 from heedful.verdict.formulas import difference
+from heedful.verdict.question import Question
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import Table
@@ -27,6 +28,7 @@ def plausibility(table: Table, chosen: Settings) -> Statement:
         threshold=chosen.effect("plausibility"),
         sides=lambda cell: cell.measure,
         what="measures",
+        missing="needs rationales: the spans that people marked.",
     )
 
     def cells_of(model: str) -> tuple[Cell, ...]:

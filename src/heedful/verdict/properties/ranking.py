@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heedful.verdict.assess import Question, assess
+from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, best_floor, cell
 from heedful.verdict.flips import compare, horizon_times, never_flipped
 from heedful.verdict.formulas import position
+from heedful.verdict.question import Question
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import Table

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from heedful.verdict.assess import Question, assess
+from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, cell
 from heedful.verdict.formulas import difference
+from heedful.verdict.question import Question
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import Table

@@ -25,6 +25,8 @@ class Limits:
             raise HeedfulError(
                 f"the {name} has {len(text)} characters: at most {self.characters} are read."
             )
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise HeedfulError(f"the {name} holds half of a character: write it again.")
 
     def check_words(self, words: int) -> None:
         if words > self.words:

@@ -79,8 +79,16 @@ def fitting(seen: Seen) -> list[dict[str, Any]]:
     for name in SALIENCIES:
         tried = name not in _SLOW and time.monotonic() < until
         reason = explained(seen, name)["reason"] if tried else None
-        found.append({"name": name, "reason": reason, "about": SALIENCIES[name].description})
+        found.append({"name": name, "reason": reason, "about": _about(name)})
     return found
+
+
+def _about(name: str) -> str:
+    """A package whose piece cannot be loaded costs that piece, not the page."""
+    try:
+        return SALIENCIES[name].description
+    except HeedfulError as error:
+        return str(error)
 
 
 def _site(each: Sight) -> dict[str, Any]:

@@ -45,10 +45,12 @@ def _shuffled(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Ten
 
 def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
     """Found on the token logits, a hair inside of the band; `editing` runs the model with it."""
+    if len(each.units) < 2:
+        raise HeedfulError("one word has all the attention there is: write at least two words.")
     if not has_furthest(seen, each):
         raise HeedfulError(
-            f"{each.site.name!r} has no exact furthest attention: it needs two classes, weights "
-            f"that sum to 1 and a decoder that is linear in them."
+            f"{each.site.name!r} has no exact furthest attention, which needs two classes, weights "
+            f"that sum to 1 and a decoder that is linear in them: try even or shuffled ones."
         )
     z, bias = _one_logit(seen, each)
     attention = (each.rows / each.rows.sum(-1, keepdim=True))[:1]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Measure, Piece, Role
+from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
 from heedful.errors import HeedfulError
 from heedful.probes.beside import Beside, beside
 from heedful.probes.collect import Collector
@@ -65,8 +65,17 @@ PIECE = Piece(
     needs=("normalised",),
     roles=roles,
     measures={
-        "jsd_seeds": Measure("JSD between the base's attention and a seed's, median over seeds"),
-        "jsd_seeds_max": Measure("the same, of the seed that is furthest"),
-        "delta_seeds": Measure("change of the output (|Δp|), median over seeds"),
+        "jsd_seeds": Measure(
+            "JSD between the base's attention and a seed's, median over seeds", range=LN2
+        ),
+        "jsd_seeds_max": Measure("the same, of the seed that is furthest", range=LN2),
+        "delta_seeds": Measure("change of the output (|Δp|), median over seeds", range=SHARE),
     },
+    formula="median over seeds s of JSD(α, α_s), and of TVD(p, p_s)",
+    higher="training again changes attention, or the output, more",
+    cost="the training of 7 models, and a pass with each",
+    limits=(
+        "It is a yardstick, no verdict: different attention of equally good models may still "
+        "explain each of them."
+    ),
 )

@@ -1,0 +1,75 @@
+"""Pieces of one's own, added from a script or a notebook, and what they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from heedful.catalogue import Measure, Piece, Role
+from heedful.corpora import CORPORA
+from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.sources import digests
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models.rerun_without import without_each
+from heedful.probes import PROBES
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Evidence, Findings
+from heedful.saliency import SALIENCIES
+
+__all__ = [
+    "Collector",
+    "Evidence",
+    "Example",
+    "Findings",
+    "Measure",
+    "Piece",
+    "RawCorpus",
+    "Role",
+    "digests",
+    "extend",
+    "without_each",
+]
+
+OPEN = {catalogue.kind: catalogue for catalogue in (CORPORA, PROBES, SALIENCIES)}
+
+
+def extend(kind: str, piece: Piece) -> Piece:
+    """Make a `saliency`, a `probe` or a `corpus` known by its name for as long as this process
+    runs. A name that there is already is refused.
+
+    Results are kept under the piece's name, its version and the source of its `make`, so an
+    edited function is measured anew; raise the version when something it calls has changed.
+    A package does the same for everybody with an entry point: see `docs/howto`.
+    """
+    if kind not in OPEN:
+        raise unknown_name("kind of piece to extend", kind, list(OPEN))
+    if not isinstance(piece, Piece):
+        raise HeedfulError(
+            f"a {kind} is added as a heedful.Piece, not as a {type(piece).__name__}: "
+            f"write Piece(name=…, description=…, make=…)."
+        )
+    known = replace(piece, origin=_origin(piece.make))
+    OPEN[kind].add(known)
+    return known
+
+
+def _origin(make: Any) -> str:
+    """Where the code is, and a digest of it where it can be read."""
+    module = getattr(make, "__module__", None) or type(make).__module__
+    name = getattr(make, "__qualname__", type(make).__qualname__)
+    return f"{module}:{name} sha256 {hashlib.sha256(_code(make).encode()).hexdigest()[:16]}"
+
+
+def _code(make: Any) -> str:
+    """The source; what was typed at a prompt has only what it was compiled to, and an object
+    that is called only its name."""
+    try:
+        return inspect.getsource(make)
+    except (OSError, TypeError):
+        code = getattr(make, "__code__", None)
+    if code is None:
+        return ""
+    values = [each for each in code.co_consts if not inspect.iscode(each)]
+    return repr((code.co_code, code.co_names, values))

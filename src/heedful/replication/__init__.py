@@ -1,0 +1,1 @@
+"""Replication: what a run rests on (citations), and studies that are registered before they run."""

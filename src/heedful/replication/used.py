@@ -1,0 +1,140 @@
+"""What a run used: pieces, data, models and statistics, each with the works it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heedful.catalogue import Catalogue
+from heedful.corpora import CORPORA
+from heedful.edits import EDITS
+from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
+from heedful.probes import PROBES
+from heedful.replication.audited import Audited, audited_uses
+from heedful.replication.bibliography import OURSELVES, bibliography
+from heedful.replication.use import Use, named, piece_use
+from heedful.store import Run, Store
+from heedful.studies import STUDIES
+from heedful.training.finetune_terms import STATE_TERMS
+from heedful.training.terms import TERMS
+
+TOKENIZERS = {"spacy": "honnibal2020", "bpe": "sennrich2016"}
+PROBE_METHODS: Mapping[str, tuple[str, ...]] = {
+    "correlation": ("kendall1945",),
+    "adversarial": ("lin1991",),
+    "seeds": ("lin1991",),
+    "importance_sets": ("kaplan1958",),
+}
+"""Methods inside probes, which name the paper of the experiment."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """Works by key with what used them, and works (or runs) that no entry is known of."""
+
+    reasons: Mapping[str, tuple[str, ...]]
+    unlisted: tuple[str, ...]
+
+
+def cited(uses: Iterable[Use]) -> Cited:
+    """All of it together with Heedful itself."""
+    reasons: dict[str, dict[str, None]] = {OURSELVES: {}}
+    unlisted: dict[str, None] = {}
+    for use in uses:
+        for key in use.keys:
+            if key in bibliography():
+                reasons.setdefault(key, {})[use.what] = None
+            else:
+                unlisted[f"{key} ({use.what})"] = None
+        for missing in use.missing:
+            unlisted[missing] = None
+    return Cited({key: tuple(why) for key, why in reasons.items()}, tuple(unlisted))
+
+
+def uses_of_run(store: Store, run: Run, seen: set[str] | None = None) -> Iterator[Use]:
+    """Of the run and of all it was made from, each once."""
+    seen = set() if seen is None else seen
+    if run.key in seen:
+        return
+    seen.add(run.key)
+    yield from _OF_KIND[run.kind](run.facts) if run.kind in _OF_KIND else ()
+    if run.kind == "study":
+        yield from intervals_of(run)
+    if run.kind == "audit":
+        yield from audited_uses(Audited.of_run(run))
+    for key in _before(run):
+        if store.has(key):
+            yield from uses_of_run(store, store.open(key), seen)
+        else:
+            yield Use(key, missing=(f"{key} is not in this store: what it used is not listed",))
+
+
+def intervals_of(run: Run) -> Iterator[Use]:
+    """How a study's tables are made of its summaries: one seed or several of a cell."""
+    cells = run.table("cells")
+    counts = cells.groupby(["corpus", "model", "probe"])["seed"].nunique()
+    if (counts == 1).any():
+        yield Use("percentile bootstrap over texts", ("efron1993",))
+    if (counts > 1).any():
+        yield Use("Student's t over seeds", ("student1908",))
+
+
+def _before(run: Run) -> list[str]:
+    """An audit names the model it looked at beside its own facts."""
+    found = list(run.upstream.values())
+    if run.kind == "audit" and "run" in run.facts:
+        found.append(str(run.facts["run"]))
+    return list(dict.fromkeys(found))
+
+
+def _corpus(facts: Mapping[str, Any]) -> Iterator[Use]:
+    yield _piece("corpus", CORPORA, str(facts["piece"]))
+    prepare = facts.get("prepare", {})
+    if prepare.get("vectors") == "glove":
+        yield Use("word vectors", ("pennington2014",))
+    if prepare.get("tokenizer") in TOKENIZERS:
+        tokenizer = str(prepare["tokenizer"])
+        yield Use(f"tokenizer {tokenizer}", (TOKENIZERS[tokenizer],))
+
+
+def model_uses(facts: Mapping[str, Any]) -> Iterator[Use]:
+    """Of a model that was trained here, from nothing or from a pretrained one."""
+    if "pretrained" in facts:
+        yield from _corpus(facts["corpus"])
+        yield Use("fine-tuning by AdamW", ("loshchilov2019",))
+        terms = facts["train"].get("terms", ())
+        yield from (_piece("term", STATE_TERMS, str(term["name"])) for term in terms)
+        return
+    model = facts["model"]
+    yield _piece("family", FAMILIES, str(model["family"]))
+    if model["family"] != "transformer":
+        encoder, *wrappers = str(model["encoder"]).split("+")
+        yield _piece("encoder", ENCODERS, encoder)
+        yield from (_piece("wrapper", WRAPPERS, name) for name in wrappers)
+        yield _piece("attention", ATTENTIONS, str(model["attention"]))
+    if model.get("train_edit"):
+        yield _piece("edit", EDITS, str(model["train_edit"]))
+    yield from (_piece("term", TERMS, str(term["name"])) for term in model.get("terms", ()))
+    extra = ("reddi2018",) if facts["train"].get("amsgrad") else ()
+    yield Use("training by Adam", ("kingma2015", *extra))
+
+
+def _probe(facts: Mapping[str, Any]) -> Iterator[Use]:
+    name = str(facts["piece"])
+    yield _piece("probe", PROBES, name)
+    if name in PROBE_METHODS:
+        yield Use(f"probe {name}", PROBE_METHODS[name])
+
+
+def _study(facts: Mapping[str, Any]) -> Iterator[Use]:
+    if facts["piece"] in STUDIES:  # `heedful train` lists its cells as a study of that name
+        yield _piece("study", STUDIES, str(facts["piece"]))
+
+
+def _piece(kind: str, catalogue: Catalogue, name: str) -> Use:
+    """A piece that is no longer here is named and not cited."""
+    return piece_use(kind, catalogue[name]) if name in catalogue else named(kind, name)
+
+
+_OF_KIND = {"corpus": _corpus, "model": model_uses, "probe": _probe, "study": _study}

@@ -1,0 +1,139 @@
+"""Compact rows: what probe runs of a study's own settings say, one line per number and seed.
+
+A run belongs to a study where its corpus, model, training and probe are those of the study's
+grid, in full or `--size small`; a model may have more layers than the study's (tutek2020, Table
+6). Runs of anything else in the store are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from heedful.corpora.defaults import default_spec
+from heedful.errors import HeedfulError
+from heedful.runner.choice import SIZES, Choice
+from heedful.specs import ModelSpec, TrainSpec
+from heedful.store import Run, Store, canonical
+from heedful.store.files import write_text
+from heedful.studies import STUDIES
+from heedful.studies.published import METRICS
+from heedful.studies.study import Setting, Study
+
+KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
+NUMBERS = ["n", "undefined", "mean", "sd", "low", "high"]
+COLUMNS = [*KEYS, *NUMBERS, "run"]
+DIGITS = "%.7g"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A probe run in a study: under which name, and how large the study was."""
+
+    paper: str
+    model: str
+    size: str
+
+
+def collect(store: Store) -> pd.DataFrame:
+    """The compact rows of every probe run in a store that belongs to a study."""
+    parts = [part for run in store.runs("probe") for part in _rows(store, run)]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    return _ordered(table.reindex(columns=COLUMNS))
+
+
+def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """What is measured again takes the place of what was there."""
+    both = pd.concat([old, new], ignore_index=True)
+    return _ordered(both.drop_duplicates(KEYS, keep="last"))
+
+
+def read_rows(path: Path) -> pd.DataFrame:
+    """Rows that `write_rows` wrote."""
+    try:
+        table = pd.read_csv(path, dtype={name: str for name in KEYS if name != "seed"})
+    except (OSError, ValueError) as error:
+        raise HeedfulError(f"{path} cannot be read as compact rows: {error}.") from error
+    if list(table.columns) != COLUMNS:
+        raise HeedfulError(f"{path} has not the columns of compact rows: {', '.join(COLUMNS)}.")
+    return table
+
+
+def write_rows(table: pd.DataFrame, path: Path) -> None:
+    write_text(path, table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+
+
+def _ordered(table: pd.DataFrame) -> pd.DataFrame:
+    return table.sort_values(KEYS, kind="stable", ignore_index=True)
+
+
+def _rows(store: Store, run: Run) -> Iterator[pd.DataFrame]:
+    keys = [run.upstream.get(name, "") for name in ("base", "corpus")]
+    if not all(key and store.has(key) for key in keys) or not run.has("summary.parquet"):
+        return
+    model, corpus = (store.open(key).facts for key in keys)
+    for found in _belongs(run.facts, model, corpus):
+        yield _wanted(run).assign(
+            paper=found.paper,
+            corpus=corpus["piece"],
+            model=found.model,
+            size=found.size,
+            seed=model["seed"],
+            probe=run.facts["piece"],
+            run=run.key,
+        )
+
+
+def _wanted(run: Run) -> pd.DataFrame:
+    """What documents are made of: measures with published numbers, of all texts or a class."""
+    table = run.table("summary")
+    measures = [measure for probe, measure in METRICS.values() if probe == run.facts["piece"]]
+    groups = (table["group"] == "all") | table["group"].str.startswith("class=")
+    return pd.DataFrame(table[table["measure"].isin(measures) & groups])
+
+
+def _belongs(
+    probe: Mapping[str, Any], model: Mapping[str, Any], corpus: Mapping[str, Any]
+) -> Iterator[Found]:
+    if "model" not in model or not _as_published(corpus):
+        return
+    spec, train = ModelSpec(**model["model"]), canonical(model["train"])
+    for name in STUDIES:
+        study = STUDIES[name].make()
+        for setting in study.settings:
+            if corpus["piece"] in setting.corpora and _in(setting, spec):
+                size = _size(study, setting, corpus["piece"], train)
+                if size and _asked(setting, probe):
+                    yield Found(name, _named(study, spec), size)
+
+
+def _as_published(corpus: Mapping[str, Any]) -> bool:
+    """Prepared as the corpus's own defaults say, nothing left out."""
+    return canonical(corpus["prepare"]) == canonical(default_spec(str(corpus["piece"])).prepare)
+
+
+def _in(setting: Setting, spec: ModelSpec) -> bool:
+    return replace(spec, layers=1) in setting.models
+
+
+def _size(study: Study, setting: Setting, corpus: str, train: str) -> str:
+    """full or small, as the model was trained; empty where it was trained otherwise."""
+    for size in SIZES:
+        asked: TrainSpec = Choice(size=size).training(setting.train, study.small.get(corpus))
+        if canonical(asked) == train:
+            return size
+    return ""
+
+
+def _asked(setting: Setting, probe: Mapping[str, Any]) -> bool:
+    own = {each.name: each.params for each in setting.probes}
+    name = str(probe["piece"])
+    return name in own and canonical(own[name]) == canonical(probe["params"])
+
+
+def _named(study: Study, spec: ModelSpec) -> str:
+    return study.names.get(spec.name, spec.name)

@@ -1,0 +1,298 @@
+"""Stores that are damaged, newer, elsewhere or no stores at all; packs."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bad_input.entry import Bad, World, bad, of_file, spoilt
+
+HERE = ("--store", "store")
+GC = "heedful store gc --damaged"
+
+
+def run_of(store: Path, kind: str) -> Path:
+    return min((store / "runs").glob(f"{kind}-*"))
+
+
+def record(kind: str, **changes: Any) -> Callable[[Path], object]:
+    def spoil(store: Path) -> None:
+        path = run_of(store, kind) / "run.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return spoil
+
+
+def filled(kind: str, name: str, content: bytes) -> Callable[[Path], object]:
+    return lambda store: (run_of(store, kind) / name).write_bytes(content)
+
+
+def without(kind: str, name: str) -> Callable[[Path], object]:
+    return lambda store: (run_of(store, kind) / name).unlink()
+
+
+def damaged(spoil: Callable[[Path], object], *typed: object, names: str, fix: str = GC) -> Bad:
+    return spoilt("store", spoil, *typed, *HERE, names=names, fix=fix)
+
+
+def packed(content: bytes | None, names: str, fix: str, member: str = "x", **facts: Any) -> Bad:
+    """A pack with one member."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        info = tarfile.TarInfo(member)
+        for name, value in facts.items():
+            setattr(info, name, value)
+        info.size = len(content or b"")
+        tar.addfile(info, io.BytesIO(content) if content is not None else None)
+    typed = ("store", "unpack", "p.000", *HERE)
+    return of_file("p.000", stream.getvalue(), *typed, names=names, fix=fix)
+
+
+def some_parts(world: World) -> None:
+    folder = world.copy("pack")
+    (folder / "heedful-pack.tar.001").unlink()
+
+
+PACK = "give all its parts"
+MODEL = ("audit", "MODEL_KEY")
+BAD: dict[str, Bad] = {
+    "not there": bad("store", "ls", "--store", "none", names="none", fix="--store"),
+    "a file": bad("store", "ls", "--store", "SHARED/good.csv", names="good.csv", fix="--store"),
+    "a file to verify": bad(
+        "store", "verify", "--store", "SHARED/good.csv", names="good.csv", fix="--store"
+    ),
+    "not there to verify": bad("store", "verify", "--store", "none", names="none", fix="--store"),
+    "not there to clean": bad("store", "gc", "--store", "none", names="none", fix="--store"),
+    "a file to clean": bad(
+        "store", "gc", "--store", "SHARED/good.csv", names="good.csv", fix="--store"
+    ),
+    "no store at all": bad("store", "ls", "--store", "SHARED/bert", names="bert", fix="--store"),
+    "no store at all to verify": bad(
+        "store", "verify", "--store", "SHARED/bert", names="bert", fix="--store"
+    ),
+    "no store at all to clean": bad(
+        "store", "gc", "--store", "SHARED/bert", names="bert", fix="--store"
+    ),
+    "an empty name": bad("store", "ls", "--store", "", names="store", fix="--store"),
+    "an empty name to prepare into": bad(
+        "prepare", "planted", "--store", "", names="store", fix="--store"
+    ),
+    "the current folder": bad("prepare", "planted", "--store", ".", names="store", fix="--store"),
+    "a file to train into": bad(
+        "train",
+        "--corpus",
+        "planted",
+        "--store",
+        "SHARED/good.csv",
+        names="good.csv",
+        fix="--store",
+    ),
+    "below a file": bad(
+        "prepare", "planted", "--store", "SHARED/good.csv/store", names="good.csv", fix="--store"
+    ),
+    "where nothing can be": bad(
+        "prepare", "planted", "--store", "/proc/heedful", names="/proc/heedful", fix="--store"
+    ),
+    "HEEDFUL_STORE that is a file": bad(
+        "report", "study-1", names="good.csv", fix="--store", HEEDFUL_STORE="SHARED/good.csv"
+    ),
+    "a name too long": bad("store", "ls", "--store", "x" * 5000, names="xxx", fix="shorter"),
+    "a run.json that was cut": damaged(
+        filled("model", "run.json", b'{"schema_ver'), *MODEL, names="MODEL_KEY"
+    ),
+    "a run.json of other bytes": damaged(
+        filled("model", "run.json", b"\xff\xfe"), *MODEL, names="MODEL_KEY"
+    ),
+    "a run.json too deep": damaged(
+        filled("model", "run.json", b"[" * 100_000), *MODEL, names="MODEL_KEY"
+    ),
+    "a run.json that is a list": damaged(
+        filled("model", "run.json", b"[]"), *MODEL, names="MODEL_KEY"
+    ),
+    "no run.json": damaged(without("model", "run.json"), *MODEL, names="no run.json"),
+    "a newer schema": damaged(
+        record("model", schema_version=99), *MODEL, names="schema 99", fix="update Heedful"
+    ),
+    "an older schema": damaged(record("model", schema_version=0), *MODEL, names="schema 0"),
+    "a schema in words": damaged(record("model", schema_version="one"), *MODEL, names="schema one"),
+    "facts that were changed": damaged(
+        record("model", facts={}), *MODEL, names="hash of its facts"
+    ),
+    "files that are a list": damaged(record("model", files=["a"]), *MODEL, names="MODEL_KEY"),
+    "files elsewhere": damaged(record("model", files={"../../x": "0"}), *MODEL, names="../../x"),
+    "a digest that is wrong": damaged(
+        filled("model", "weights.safetensors", b"x"),
+        *MODEL,
+        names="weights.safetensors was changed",
+    ),
+    "a file that is missing": damaged(
+        without("model", "weights.safetensors"), *MODEL, names="weights.safetensors is missing"
+    ),
+    "a corpus that is damaged": damaged(
+        filled("corpus", "examples.parquet", b"x"), "audit", "CORPUS_KEY", names="examples.parquet"
+    ),
+    "a damaged study to report": damaged(
+        filled("study", "cells.parquet", b"x"), "report", "STUDY_KEY", names="cells.parquet"
+    ),
+    "a damaged audit to report": damaged(
+        filled("audit", "rows.parquet", b"x"), "report", "AUDIT_KEY", names="rows.parquet"
+    ),
+    "a damaged probe to export": damaged(
+        filled("probe", "rows.parquet", b"x"),
+        "store",
+        "export",
+        "PROBE_KEY",
+        "rows",
+        "-o",
+        "x.csv",
+        names="rows.parquet",
+    ),
+    "a damaged run to pack": damaged(
+        filled("probe", "rows.parquet", b"x"),
+        "store",
+        "pack",
+        "PROBE_KEY",
+        "-o",
+        "out",
+        names="rows.parquet",
+    ),
+    "a run that is not there to pack": bad(
+        "store",
+        "pack",
+        "probe-0",
+        "--store",
+        "SHARED/store",
+        "-o",
+        "out",
+        names="probe-0",
+        fix="store ls",
+    ),
+    "a run of weights to pack": bad(
+        "store",
+        "pack",
+        "MODEL_KEY",
+        "--store",
+        "SHARED/store",
+        "-o",
+        "out",
+        names="nothing to pack",
+        fix="--what all",
+    ),
+    "nothing to pack": of_file(
+        "empty/x", "", "store", "pack", "--store", "empty", names="empty", fix="--store"
+    ),
+    "a run that is not there to export": bad(
+        "store",
+        "export",
+        "probe-0",
+        "rows",
+        "-o",
+        "x.csv",
+        "--store",
+        "SHARED/store",
+        names="probe-0",
+        fix="store ls",
+    ),
+    "a way out to export": bad(
+        "store",
+        "export",
+        "../../etc",
+        "rows",
+        "-o",
+        "x.csv",
+        "--store",
+        "SHARED/store",
+        names="../../etc",
+        fix="store ls",
+    ),
+    "a table that is a way out": bad(
+        "store",
+        "export",
+        "PROBE_KEY",
+        "../run",
+        "-o",
+        "x.csv",
+        "--store",
+        "SHARED/store",
+        names="'../run'",
+        fix="rows",
+    ),
+    "an export of another kind": bad(
+        "store",
+        "export",
+        "PROBE_KEY",
+        "rows",
+        "-o",
+        "x.xlsx",
+        "--store",
+        "SHARED/store",
+        names="x.xlsx",
+        fix="ending in .csv",
+    ),
+    "a pack that is not there": bad(
+        "store", "unpack", "none.000", names="none.000", fix="check the path"
+    ),
+    "a pack that is none": bad("store", "unpack", "SHARED/good.csv", names="good.csv", fix=PACK),
+    "a pack that is a folder": bad(
+        "store", "unpack", "SHARED/pack", names="pack", fix="check the path"
+    ),
+    "a pack that is empty": of_file("p.000", "", "store", "unpack", "p.000", fix=PACK),
+    "a pack without a part": Bad(
+        ("store", "unpack", "pack/heedful-pack.tar.000", "pack/heedful-pack.tar.002", *HERE),
+        "pack",
+        PACK,
+        some_parts,
+    ),
+    "a pack's first part alone": bad(
+        "store", "unpack", "SHARED/pack/heedful-pack.tar.000", *HERE, names="pack", fix=PACK
+    ),
+    "a pack that leads out": packed(b"x", "p.000", PACK, "../../evil"),
+    "a pack from the root": packed(b"x", "p.000", PACK, "/tmp/evil"),
+    "a pack with a link": packed(
+        None, "p.000", PACK, "model-0/x", type=tarfile.SYMTYPE, linkname="/etc"
+    ),
+    "a pack with a device": packed(None, "p.000", PACK, "model-0/x", type=tarfile.CHRTYPE),
+    "a pack of no run": packed(
+        b"{}", "model-0123456789abcdef", "again", "model-0123456789abcdef/run.json"
+    ),
+    "a pack of a folder that is no run": packed(
+        b"{}", "rubbish", "give a pack of runs", "rubbish/run.json"
+    ),
+    "a URL of an unknown kind": bad(
+        "store", "ls", "--store", "zzz://bucket/runs", names="zzz://bucket/runs", fix="mend --store"
+    ),
+    "a URL of nothing": bad("store", "ls", "--store", "://", names="://", fix="--store"),
+    "a URL without a bucket": bad(
+        "store", "ls", "--store", "memory://none", names="memory://none", fix="--store"
+    ),
+    "a URL with a password": bad(
+        "store", "ls", "--store", "ftp://me:secret@host/runs", names="password", fix="leave it out"
+    ),
+    "a URL that nobody answers at": bad(
+        "store",
+        "ls",
+        "--store",
+        "http://127.0.0.1:9/runs",
+        names="http://127.0.0.1:9/runs",
+        fix="--store",
+    ),
+    "a URL to train into that nobody answers at": bad(
+        "prepare",
+        "planted",
+        "--store",
+        "http://127.0.0.1:9/runs",
+        names="127.0.0.1:9",
+        fix="--store",
+    ),
+    "a URL of a file": bad(
+        "store", "ls", "--store", "file:///proc/version", names="/proc/version", fix="--store"
+    ),
+    "a kind of store that needs a package": bad(
+        "store", "verify", "--store", "dask://x/y", names="dask://x/y", fix="package"
+    ),
+    "a verb that is not there": bad("store", names="command", fix="--help"),
+}

@@ -1,0 +1,204 @@
+"""ARCHITECTURE.md is the map that counts: whatever it names is where it says."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from heedful.auditing import audit, gathered, shown, waves
+from heedful.auditing import table as audit_table
+from heedful.catalogue import Catalogue
+from heedful.cli.main import app
+from heedful.cli.store import KINDS
+from heedful.metrics import summary
+from heedful.probes.collect import Collector
+from heedful.probes.evidence import Pass
+from heedful.runner import streamed
+from heedful.types import Keep, rows
+from tiny import tiny_batch, tiny_model
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "heedful"
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf8")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+PLACE = re.compile(r"`([\w/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?")
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    assert found, f"no section {title!r}"
+    return found[1]
+
+
+def table(title: str) -> list[list[str]]:
+    """The cells of the rows of a section's tables, headings left out."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    heads = {place - 1 for place, line in enumerate(lines) if set(line) <= set("|- ")}
+    return [row for place, row in enumerate(cells) if not {place, place - 1} & heads]
+
+
+def places(text: str) -> Iterator[tuple[Path, list[str]]]:
+    """Files with the names after them: `types.py`: `Trace`."""
+    for path, names in PLACE.findall(text):
+        yield SOURCE / path, re.findall(r"\w+", names)
+
+
+def defined(path: Path) -> set[str]:
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_every_path_exists() -> None:
+    paths = set(re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.md|/))`", PAGE))
+    own = {"scratch/"}  # of a store
+    patterns = {path for path in paths if "NAME" in path}
+    assert len(paths) > 60 and len(patterns) > 15
+    for path in paths - own - patterns:
+        assert (SOURCE / path).exists() or (ROOT / path).exists(), path
+    for path in patterns:
+        assert (SOURCE / path.partition("NAME")[0]).is_dir(), path
+    drawn = re.findall(r"(\w+)/", section("The flow").partition("```text")[2].partition("```")[0])
+    assert len(drawn) > 12 and all((SOURCE / name).is_dir() for name in drawn)
+
+
+def test_nouns_are_where_the_table_says() -> None:
+    nouns = table("The nouns")
+    assert len(nouns) > 20
+    for noun, _, where in nouns:
+        found = list(places(where))
+        assert found or where.endswith("/`"), noun
+        for path, names in found:
+            assert names and set(names) <= defined(path), noun
+
+
+def test_layers_are_those_of_the_contract_and_hold_every_package() -> None:
+    drawn = re.findall(r"^    (\w.*)$", section("Layers"), re.M)
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    layers, bare = contracts[0]["layers"], contracts[1]["source_modules"]
+    assert drawn == [line.replace("heedful.", "") for line in layers]
+    named = {name for line in drawn for name in line.split(" | ")}
+    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__"}
+    assert named == modules | {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    without = section("Layers").partition(" import no torch")[0].rpartition("\n\n")[2]
+    assert set(re.findall(r"`(\w+)`", without)) == {name.split(".")[1] for name in bare}
+
+
+def test_what_is_installed_is_what_pyproject_says() -> None:
+    found = {name.strip("`"): brings.split(", ") for name, brings in table("Layers")}
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = {name: brings for name, brings in extras.items() if name not in ("dev", "all")}
+    wanted["none"] = PROJECT["project"]["dependencies"]
+    assert found == {
+        name: [re.match(r"[\w-]+", one)[0] for one in brings]  # type: ignore[index]
+        for name, brings in wanted.items()
+    }
+
+
+def test_kinds_of_runs_are_those_that_are_written() -> None:
+    listed = re.search(r"kind: (.*)", section("The store"))
+    assert listed and set(listed[1].split(", ")) == set(kinds_written()) == set(KINDS)
+
+
+def kinds_written() -> Iterator[str]:
+    for path in SOURCE.rglob("*.py"):
+        module = ast.parse(path.read_text(encoding="utf8"))
+        for node in ast.walk(module):
+            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if named and node.func.attr == "writing" and "super" not in ast.unparse(node):
+                kind = node.args[0]
+                yield kind.value if isinstance(kind, ast.Constant) else value(path, kind.id)
+
+
+def value(path: Path, name: str) -> Any:
+    module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+    return getattr(import_module(module.removesuffix(".__init__")), name)
+
+
+def test_columns_are_those_of_the_tables() -> None:
+    found = {name: columns.strip("`").split(", ") for name, columns in table("The store")}
+    assert found == {
+        "rows of a probe": probe_columns(),
+        "summary of a probe": summary.COLUMNS,
+        "rows of an audit": list(audit_table.COLUMNS),
+    }
+
+
+def probe_columns() -> list[str]:
+    model, batch = tiny_model(), tiny_batch((2, 3))
+    with torch.no_grad():
+        trace = model(batch, keep=Keep(token_logits=True))
+    site = model.sites[0]
+    found = Collector(batch.ids)
+    found.add(Pass(model, batch, trace), site, rows(trace, site.name), {"one": torch.ones(2)})
+    return list(found.rows().columns)
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    told = section("What holds everywhere")
+    assert f"{gathered.BLOCK:,} texts are a block" in told
+    assert f"on the first {audit.MOST_JUDGED:,} texts" in told
+    assert f"is given {streamed.AT_ONCE:,} of them" in told
+    assert f"waves of {waves.WAVE}, of more than {waves.MANY:,} texts of {waves.LARGE}" in told
+    assert f"of the first {shown.MOST_TEXTS}" in told
+
+
+NO_NAMES_OF_FILES = {"20news": "newsgroups"}
+"""A module's name begins with a letter."""
+ADDED = {row[0]: row for row in table("To add a piece")}
+
+
+@pytest.mark.parametrize("what", list(ADDED))
+def test_pieces_are_where_the_table_says(what: str) -> None:
+    _, written, named = ADDED[what]
+    ((file, (constant,)),) = places(named)
+    assert constant in defined(file)
+    patterns = re.findall(r"`([\w/]+NAME[\w/]*\.py)`", written)
+    pieces = modules_of(value(file, constant))
+    assert len(pieces) > 1
+    for name, module in pieces.items():
+        path = f"{module.removeprefix('heedful.').replace('.', '/')}.py"
+        named = NO_NAMES_OF_FILES.get(name, name)
+        assert not patterns or path in [each.replace("NAME", named) for each in patterns]
+    if what.startswith("a ") and isinstance(value(file, constant), Catalogue):
+        assert set(pieces.values()) >= set(modules_with_piece(patterns)) - others(what)
+
+
+def modules_of(catalogue: Any) -> dict[str, str]:
+    """Names of pieces with the modules they are in."""
+    if catalogue is app:
+        commands = {each.name: each.callback.__module__ for each in app.registered_commands}
+        return commands | {each.name: f"heedful.cli.{each.name}" for each in app.registered_groups}
+    if isinstance(catalogue, Catalogue):
+        return dict(catalogue.modules)
+    if isinstance(catalogue, tuple):
+        return {name: f"heedful.runner.engines.{name}" for name in catalogue}
+    return {name: getattr(piece, "__module__", "") for name, piece in catalogue.items()}
+
+
+def modules_with_piece(patterns: list[str]) -> Iterator[str]:
+    for pattern in patterns:
+        for path in SOURCE.glob(pattern.replace("NAME", "*")):
+            if "PIECE" in defined(path):
+                yield ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+
+
+def others(what: str) -> set[str]:
+    """Wrappers lie beside encoders."""
+    beside = {"a wrapper of encoders (`bilstm+residual`)": "ENCODERS", "an encoder": "WRAPPERS"}
+    models = import_module("heedful.models")
+    return set(getattr(models, beside[what]).modules.values()) if what in beside else set()

@@ -1,0 +1,282 @@
+"""Published beside measured over all papers: cells once, judgements by hand, rows by setting."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from heedful.cli import plan
+from heedful.cli.main import main
+from heedful.corpora.defaults import default_spec
+from heedful.errors import HeedfulError
+from heedful.metrics.summary import COLUMNS as SUMMARY
+from heedful.reproduction import judge
+from heedful.reproduction.cells import Published, published_cells
+from heedful.reproduction.document import document
+from heedful.reproduction.judge import Judged
+from heedful.reproduction.match import judged
+from heedful.reproduction.reasons import Reason, read_reasons, reason_for
+from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows, write_rows
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.store import Store, run_key
+from heedful.studies import tutek2020
+
+CONTRAST = "delta_accuracy:uniform:infer"
+
+
+def cell(metric: str = "accuracy", *values: float, paper: str = "vashishth2019") -> Published:
+    versions = zip(("paper", "slides"), values or (83.0,), strict=False)
+    return Published(paper, "1", "SST", "all", "bahdanau", metric, tuple(versions))
+
+
+def test_two_printed_versions_are_one_cell() -> None:
+    cells = published_cells()
+    places = [(c.paper, c.table, c.dataset, c.label, c.model, c.metric) for c in cells]
+    assert len(set(places)) == len(places)
+    table = [c for c in cells if (c.paper, c.table, c.dataset) == ("jain2019", "2", "SST")]
+    assert len(table) == 12
+    assert all([name for name, _ in c.values] == ["paper", "slides"] for c in table)
+
+
+def test_models_of_one_layer_count_once() -> None:
+    """Table 6 of tutek2020 prints Table 1's models again: 36 cells a corpus, 12 of them."""
+    deep = [c for c in published_cells() if (c.paper, c.table) == ("tutek2020", "6")]
+    assert {c.model.partition("-")[0] for c in deep} == {"bilstm2", "bilstm3"}
+    assert sum(c.dataset == "SST" for c in deep) == 24
+
+
+def test_what_counts_by_hand() -> None:
+    """jain2019 5 + 48, tutek2020 3 corpora × (24 + 8 + 8 + 24), vashishth2019 5 corpora × 12."""
+    counted = [c.paper for c in published_cells() if c.counted]
+    assert {name: counted.count(name) for name in set(counted)} == {
+        "jain2019": 5 + 48,
+        "tutek2020": 3 * (24 + 8 + 8 + 24),
+        "vashishth2019": 5 * 12,
+    }
+
+
+def test_intervals_by_hand() -> None:
+    """Of 1, 2, 3: mean 2, sd 1, and t with two degrees of freedom is 4.302653."""
+    found = Judged(cell(), (1.0, 2.0, 3.0))
+    assert (found.mean, found.sd) == (2.0, 1.0)
+    assert found.of_mean == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    assert found.around == pytest.approx(4.302653 * math.sqrt(4 / 3), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "published", "measured", "expected"),
+    [
+        ("accuracy", 83.0, (81.1, 81.1, 81.1), judge.REPRODUCED),  # two points
+        ("accuracy", 83.0, (80.9, 80.9, 80.9), judge.NOT),
+        ("accuracy", 83.0, (75.0, 79.0, 83.0), judge.REPRODUCED),  # the spread is wider
+        ("accuracy", 83.0, (81.1, 81.1), judge.FEW),
+        (CONTRAST, -10.0, (-5.0, -5.1, -4.9), judge.DIRECTION),
+        (CONTRAST, -10.0, (5.0, 5.1, 4.9), judge.NOT),
+        (CONTRAST, 5.0, (-0.2, 0.1, 0.4), judge.NOT),  # zero is in our interval
+        ("accuracy", -10.0, (-5.0, -5.1, -4.9), judge.NOT),  # no contrast
+        (CONTRAST, 0.0, (-5.0, -5.1, -4.9), judge.NOT),  # no direction
+    ],
+)
+def test_judgements(
+    metric: str, published: float, measured: tuple[float, ...], expected: str
+) -> None:
+    assert Judged(cell(metric, published), measured).judgement == expected
+
+
+def test_either_version_may_be_met() -> None:
+    both = cell("tau_loo", 0.40, 0.30, paper="jain2019")
+    found = Judged(both, (0.33, 0.33, 0.33))
+    assert found.judgement == judge.REPRODUCED
+    assert found.difference == pytest.approx(0.03)
+
+
+def test_tolerances_are_in_the_papers_unit() -> None:
+    assert judge.tolerance(cell("f1", 0.8, paper="jain2019")) == 0.02
+    assert judge.tolerance(cell("f1", 80.0, paper="tutek2020")) == 2.0
+    assert judge.tolerance(cell("token_probability", 0.7, paper="tutek2020")) == 0.02
+    assert judge.tolerance(cell("tau_gradient_sig_fraction", 0.7, paper="jain2019")) == 0.06
+
+
+BASE = tutek2020.MODELS["bilstm-additive-base"]
+TRAIN, SCORE = tutek2020.STUDY.settings[0].train, ProbeSpec("score")
+
+
+def put(store: Store, kind: str, facts: dict[str, Any], value: float | None = None) -> str:
+    with store.writing(kind, facts) as written:
+        if value is not None:
+            line = {"site": "", "measure": "f1", "group": "all", "n": 9, "undefined": 0}
+            table = pd.DataFrame([{**line, "mean": value}]).reindex(columns=SUMMARY)
+            written.table("summary", table)
+    return run_key(kind, facts)
+
+
+def probed(
+    store: Store,
+    seed: int,
+    model: ModelSpec = BASE,
+    train: TrainSpec = TRAIN,
+    limit: int | None = None,
+    probe: ProbeSpec = SCORE,
+) -> str:
+    """A probe run as the runner leaves it, as far as compact rows look at it."""
+    prepared = asdict(default_spec("sst", limit=limit).prepare)
+    corpus = put(store, "corpus", {"piece": "sst", "prepare": prepared, "version": 1})
+    made = {"model": asdict(model), "train": asdict(train), "seed": seed}
+    base = put(store, "model", {**made, "upstream": {"corpus": corpus}})
+    facts = {"piece": probe.name, "params": dict(probe.params), "seed": seed, "version": 1}
+    return put(store, "probe", {**facts, "upstream": {"base": base, "corpus": corpus}}, 0.8)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_a_run_of_the_studys_own_setting_is_a_row(store: Store) -> None:
+    key = probed(store, seed=3)
+    table = collect(store)
+    assert list(table.columns) == COLUMNS
+    line = table.iloc[0].to_dict()
+    assert (line["paper"], line["corpus"], line["model"]) == (
+        "tutek2020",
+        "sst",
+        "bilstm-additive-base",
+    )
+    assert (line["size"], line["seed"], line["mean"], line["run"]) == ("full", 3, 0.8, key)
+
+
+def test_deeper_models_have_the_names_of_table_6(store: Store) -> None:
+    probed(store, 0, model=replace(BASE, layers=3))
+    assert set(collect(store)["model"]) == {"bilstm3-additive-base"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"train": replace(TRAIN, learning_rate=0.1)},
+        {"limit": 100},
+        {"model": replace(BASE, hidden=64)},
+        {"probe": ProbeSpec("score", {"resamples": 7})},
+        {"probe": ProbeSpec("layers")},
+    ],
+)
+def test_what_no_study_asks_for_is_no_row(store: Store, other: dict[str, Any]) -> None:
+    probed(store, 0, **other)
+    assert len(collect(store)) == 0
+
+
+def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
+    probed(store, 0)
+    path = tmp_path / "rows.csv"
+    write_rows(collect(store), path)
+    once = path.read_bytes()
+    write_rows(read_rows(path), path)
+    assert path.read_bytes() == once
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\0"])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(HeedfulError, match="compact rows"):
+        read_rows(path)
+
+
+def lines(model: str, values: list[float], size: str = "full") -> pd.DataFrame:
+    one = {"paper": "tutek2020", "corpus": "sst", "model": model, "size": size}
+    one |= {"probe": "score", "measure": "f1", "group": "all", "n": 9, "undefined": 0}
+    made = [{**one, "seed": seed, "mean": value} for seed, value in enumerate(values)]
+    return pd.DataFrame(made).reindex(columns=COLUMNS)
+
+
+def test_what_is_measured_again_takes_the_place_of_what_was_there() -> None:
+    old, new = lines("m", [0.1, 0.2]), lines("m", [0.9])
+    together = merged(old, new)
+    assert together["mean"].tolist() == [0.9, 0.2]
+    assert not together.duplicated(KEYS).any()
+
+
+def test_small_runs_are_never_mixed_with_full_ones() -> None:
+    name = "bilstm-additive-base"
+    both = pd.concat([lines(name, [0.5, 0.6], "small"), lines(name, [0.8])])
+    found = judged(published_cells(), both)
+    assert [each.measured for each in found] == [(80.0,)]  # per cent, as the paper prints
+
+
+def test_the_document_says_what_it_is_made_of() -> None:
+    rows = pd.concat([lines("bilstm-additive-base", [0.841, 0.842, 0.843])])
+    rows = pd.concat([rows, lines("bilstm-dot-base", [0.5, 0.5, 0.5])])
+    reasons = [Reason("tutek2020", "1", "*", "bilstm-dot-*", "f1", "Half of it | was lost.")]
+    page = document(rows, reasons)
+    assert (
+        "| SST | bilstm-additive-base | F1 |  | 84.2 | 84.2 [83.7, 84.7] | 3 | reproduced |" in page
+    )
+    assert (
+        "| SST | bilstm-dot-base | F1 |  | 84.3 | 50.0 [50.0, 50.0] | 3 | **not reproduced** |"
+        in page
+    )
+    assert "- Half of it | was lost.\n  - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
+    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% |" in page
+    assert page == document(rows.iloc[::-1], reasons)
+
+
+def test_a_cell_without_a_reason_says_so() -> None:
+    page = document(lines("bilstm-dot-base", [0.5, 0.5, 0.5]), [])
+    assert "No reason was found yet." in page
+
+
+def test_reasons_by_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "reasons.csv"
+    head = "paper,table,dataset,model,metric,text\n"
+    path.write_text(f"{head}jain2019,*,*,*,*,Other.\nvashishth2019,1,S*,*,acc*,Vectors.\n")
+    reasons = read_reasons(path)
+    assert reason_for(cell(), reasons) == "Vectors."
+    assert reason_for(cell("f1"), reasons) == ""
+    path.write_text("text\nno\n")
+    with pytest.raises(HeedfulError, match="cannot be read as reasons"):
+        read_reasons(path)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with kept rows, as the repository is one."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("reproduction", "docs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
+    write_rows(lines("bilstm-dot-base", [0.84]), tmp_path / "reproduction/rows.csv")
+    return tmp_path
+
+
+def test_the_command_adds_the_stores_rows_and_writes_the_page(checkout: Path) -> None:
+    probed(Store(checkout / "store"), seed=0)
+    assert main(["study", "all", "--report", "--store", "store"]) == 0
+    kept = read_rows(checkout / "reproduction/rows.csv")
+    assert set(kept["model"]) == {"bilstm-dot-base", "bilstm-additive-base"}
+    page = (checkout / "docs/reproduction.md").read_bytes()
+    assert page.decode() == document(kept, [])
+    assert main(["study", "all", "--report", "--store", "elsewhere"]) == 0
+    assert (checkout / "docs/reproduction.md").read_bytes() == page
+
+
+def test_the_committed_page_is_what_the_committed_rows_say() -> None:
+    here = Path(__file__).parent.parent
+    rows = read_rows(here / "reproduction/rows.csv")
+    made = document(rows, read_reasons(here / "reproduction/reasons.csv"))
+    assert (here / "docs/reproduction.md").read_text(encoding="utf8") == made
+
+
+def test_all_studies_of_a_corpus_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[tuple[str, Any]] = []
+    monkeypatch.setattr(plan, "plan_study", lambda *given: planned.append(given[:2]))
+    plan.plan_studies("all", ["snli", "sst"], None, None, None, None, None)
+    assert ("jain2019", ["snli", "sst"]) in planned
+    assert ("tutek2020", ["sst"]) in planned
+    assert "serrano2019" not in dict(planned)
+    with pytest.raises(HeedfulError, match="no paper has planted"):
+        plan.plan_studies("all", ["planted"], None, None, None, None, None)

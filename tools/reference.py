@@ -1,0 +1,153 @@
+"""The reference pages, written by the pieces themselves (`make reference`).
+
+Nothing is stated here that a piece, a property or a command does not say of itself; a test
+holds the committed pages to what this writes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tools.reference_commands import commands
+from tools.reference_properties import properties
+
+from heedful.catalogue import Catalogue, Piece
+from heedful.cli.list import catalogues
+from heedful.cli.list_facts import better, in_words, reading
+from heedful.runner.fit import NEEDS
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+WRITTEN = "<!-- Written by tools/reference.py: change the pieces, then run `make reference`. -->"
+OTHERS = ("model", "batch", "label", "target", "trace", "evidence", "lesson", "data_dir")
+"""What a piece is handed, and nobody sets."""
+TYPED = (str, int, float, tuple, type(None))
+
+NOTATION = """\
+`x` is a text, `t` a token, `e_t` its embedding, `h_t` its state, `α` the attention, `p` the
+output's probabilities, `f` the explained number (the probability of the predicted class), `b` a
+bias or a baseline, `[…]` 1 where it holds and else 0."""
+
+INTROS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "metrics": (
+        "Metrics",
+        "Numbers about two distributions, two orders or two marks.",
+        ("metric",),
+    ),
+    "probes": (
+        "Probes",
+        "Experiments on a trained model. Each measure is a row per text, head and query, or a line "
+        "of the summary. Where no way is better, the number describes. What does not fit a model "
+        "is skipped, with [the reason](#what-a-probe-needs).",
+        ("probe",),
+    ),
+    "saliencies": (
+        "Saliencies",
+        "Explanations: a score for each token or word. Parameters follow a colon, as in "
+        "`attention:layer=0,head=3`.",
+        ("saliency",),
+    ),
+    "removals": ("Removals", "Ways to take words out of a text.", ("removal operator",)),
+    "edits": ("Edits", "Ways to change attention: the only ones there are.", ("edit",)),
+    "terms": (
+        "Terms",
+        "Parts of a loss beside the task's own: `--term tying=0.03`.",
+        ("term", "pretrained-term"),
+    ),
+    "corpora": ("Corpora", "Where texts and labels come from.", ("corpus",)),
+    "models": (
+        "Models",
+        "Families, and what they are put together from.",
+        ("family", "encoder", "wrapper", "attention"),
+    ),
+}
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """The text of every page, by the name of its file."""
+    known = catalogues()
+    found = {
+        f"{name}.md": _page(title, words, {kind: known[kind] for kind in kinds})
+        for name, (title, words, kinds) in INTROS.items()
+    }
+    found["probes.md"] += _needs()
+    return found | {"properties.md": _whole(properties()), "commands.md": _whole(commands())}
+
+
+def _needs() -> str:
+    """What the words after `needs` stand for: the reasons a probe is skipped for."""
+    lines = [f"- **{name}**: {_plain(reason)}." for name, (_, reason) in NEEDS.items()]
+    return "\n".join(["", "## What a probe needs", "", *lines, ""])
+
+
+def _page(title: str, words: str, kinds: Mapping[str, Catalogue]) -> str:
+    notes = [NOTATION] if title in ("Metrics", "Probes", "Saliencies") else []
+    parts = [f"# {title}", words, *notes]
+    for kind, catalogue in kinds.items():
+        if len(kinds) > 1:
+            parts.append(f"## {HEADINGS[kind]}")
+        for name in catalogue.modules:
+            parts += _piece(kind, catalogue[name], "###" if len(kinds) > 1 else "##")
+    return _whole(parts)
+
+
+HEADINGS = {
+    "family": "Families",
+    "encoder": "Encoders",
+    "wrapper": "Wrappers of encoders",
+    "attention": "Attentions",
+    "term": "For models of ours",
+    "pretrained-term": "For pretrained models",
+}
+
+
+def _piece(kind: str, piece: Piece, level: str) -> Iterator[str]:
+    yield f"{level} {piece.name}"
+    yield f"{_plain(piece.description[:1].upper() + piece.description[1:])}."
+    facts = {**reading(kind, piece), "parameters": _parameters(piece.make)}
+    lines = [f"- **{name}**: {_fact(name, words)}" for name, words in facts.items() if words]
+    if lines:
+        yield "\n".join(lines)
+    if piece.measures:
+        yield "\n".join(_measures(piece))
+
+
+def _fact(name: str, words: str) -> str:
+    return f"`{words}`" if name in ("formula", "parameters") else _plain(words)
+
+
+def _measures(piece: Piece) -> Iterator[str]:
+    yield "| measure | is | range | better |"
+    yield "|---|---|---|---|"
+    for name, each in piece.measures.items():
+        way = better(each.higher_is_better).split(" ")[0] or "—"
+        yield f"| `{name}` | {_plain(each.description)} | {in_words(each.range)} | {way} |"
+
+
+def _parameters(make: Callable[..., object]) -> str:
+    """Those with a default that can be typed, which are what somebody may set."""
+    found = inspect.signature(make).parameters.values()
+    chosen = [e for e in found if e.name not in OTHERS and isinstance(e.default, TYPED)]
+    return ", ".join(f"{each.name}={each.default!r}" for each in chosen)
+
+
+def _plain(words: str) -> str:
+    """Signs that Markdown would take for its own."""
+    for sign in ("\\", "|", "*", "<"):
+        words = words.replace(sign, f"\\{sign}")
+    return words
+
+
+def _whole(parts: list[str]) -> str:
+    return "\n\n".join([WRITTEN, *parts]) + "\n"
+
+
+if __name__ == "__main__":
+    main()

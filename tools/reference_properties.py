@@ -1,0 +1,48 @@
+"""What a verdict speaks about, by the words of the properties themselves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+
+from heedful.verdict.overall import overall
+from heedful.verdict.properties import PROPERTIES
+from heedful.verdict.settings import EFFECTS
+
+
+def properties() -> list[str]:
+    """The page's parts."""
+    parts = ["# Properties", INTRO]
+    for name, judge in PROPERTIES.items():
+        parts += [f"## {name}", *_paragraphs(judge), _decided(name)]
+    return [*parts, "## The one line", _rule()]
+
+
+INTRO = (
+    "What a verdict speaks about. Each decision is made from the table of measurements alone; "
+    "[the audit](../audit.md) says how bounds are made."
+)
+
+
+def _paragraphs(judge: Callable[..., object]) -> list[str]:
+    """What its file says, then what its function does."""
+    question = inspect.cleandoc(import_module(judge.__module__).__doc__ or "")
+    question = question.split(": ", 1)[1].replace("\n", " ")
+    how = inspect.cleandoc(judge.__doc__ or "").replace("\n", " ")
+    return [each for each in (question[:1].upper() + question[1:], how) if each]
+
+
+def _decided(name: str) -> str:
+    if name not in EFFECTS:
+        return "- **decides**: never; it is reported."
+    effect = f"{EFFECTS[name]:g}"
+    return f"- **smallest effect of interest**: {effect} (`--smallest {name}={effect}`)"
+
+
+def _rule() -> str:
+    """A list that Markdown takes for one."""
+    lines = inspect.cleandoc(overall.__doc__ or "").splitlines()
+    return "\n".join(
+        line.replace("   ", "    ", 1) if line.startswith("   ") else line for line in lines
+    )
