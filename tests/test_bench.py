@@ -170,12 +170,14 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return read(folder / "cpu.json")
 
 
+@pytest.mark.slow
 def test_every_part_runs_or_says_why_not(smoke: Kept) -> None:
     assert list(smoke.parts) == list(PARTS) and not smoke.left
     for name, found in smoke.parts.items():
         assert bool(found["rows"]) != ("skipped" in found), name
 
 
+@pytest.mark.slow
 def test_rows_are_of_their_section_and_complete(smoke: Kept) -> None:
     for section in SECTIONS:
         for row in smoke.rows(section):

@@ -25,7 +25,7 @@ from heedful.specs import PrepareSpec
 
 
 @pytest.mark.parametrize("name", ["spacy", "whitespace", "words"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_offsets_are_the_surface(name: str, text: str) -> None:
     (tokens,) = tokenizer(name)([text])

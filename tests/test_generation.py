@@ -149,15 +149,13 @@ def test_wrong_searches_are_refused() -> None:
 TRANSFORMER = ModelSpec("prenorm", "dot", 2, hidden=64, family="transformer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "size", "rate", "least"),
     [
         (ModelSpec(family="seq2seq", attention="additive", hidden=64), 2000, 5e-3, 95),
-        pytest.param(
-            *(ModelSpec(family="seq2seq", attention="dot", hidden=64), 2000, 5e-3, 95),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(TRANSFORMER, 4000, 1e-3, 90, marks=pytest.mark.slow),
+        (ModelSpec(family="seq2seq", attention="dot", hidden=64), 2000, 5e-3, 95),
+        (TRANSFORMER, 4000, 1e-3, 90),
     ],
     ids=lambda value: value.name if isinstance(value, ModelSpec) else None,
 )

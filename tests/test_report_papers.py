@@ -243,6 +243,7 @@ def test_a_figure_that_the_study_should_have_is_missed(tmp_path: Path) -> None:
         assert not figure.groups and "not measured" in figure.missing
 
 
+@pytest.mark.slow
 def test_altair_accepts_the_new_figures(
     serrano: Evidence, vashishth: tuple[Store, list[Run]]
 ) -> None:

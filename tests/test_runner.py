@@ -93,6 +93,7 @@ def test_batch_size_changes_nothing(finished: tuple[Store, Run], tmp_path: Path)
         assert abs(ours["mean"] - theirs["mean"]).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_batch_size_changes_nothing_at_all_in_float64(tmp_path: Path) -> None:
     tables = []
     for size in (1, 64):
