@@ -1,7 +1,8 @@
 """`python -m bench.gpu --out FILE`: what training, probes and audits make of a card.
 
 Every measurement is written as soon as it is known, so that a run that is stopped leaves what
-it has. Shares of a peak are of peaks measured in the same run.
+it has. Shares of a peak are of peaks measured in the same run; with `--only` the parts that are
+kept have shares of the peaks of theirs.
 """
 
 from __future__ import annotations
