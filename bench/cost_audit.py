@@ -20,7 +20,8 @@ import numpy as np
 
 from bench import gpu_models as models
 from bench.cost_fit import AUDIT, BYTES, LINEAR, Point, checked, fit
-from heedful.auditing.audit import Plan, audit_subject
+from heedful.auditing.audit import audit_subject
+from heedful.auditing.plan import Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import AuditSpec
 from heedful.store import Store

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -13,7 +14,8 @@ import torch
 
 from annotating import make_study
 from heedful.annotate.agreement import agreement
-from heedful.annotate.database import RATIONALE, Plan
+from heedful.annotate.database import RATIONALE, Plan, create
+from heedful.annotate.inviting import invite
 from heedful.annotate.item import ORIGINAL, PERMUTED, Item, item_of
 from heedful.annotate.jsonl import read_jsonl, write_jsonl
 from heedful.annotate.label_studio import interface, read_label_studio, write_label_studio
@@ -26,6 +28,7 @@ from heedful.auditing.result import Audit
 from heedful.cli.main import main
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
+from heedful.corpora.prepared import Prepared
 from heedful.edits.permute import permute
 from heedful.errors import HeedfulError
 from heedful.models.output import probabilities
@@ -34,11 +37,12 @@ from heedful.report.figure5 import figure5, is_published, published_figure5, uns
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.saliency.explain import explain
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_subject
+from heedful.subjects.documents import read_documents
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 WANTED = Wanted(n=8, top=2, seed=5)
@@ -89,7 +93,7 @@ def test_items_show_what_the_model_does_under_the_shown_weights(run: Run, plan: 
         changed = 0
         for item in plan.items:
             batch = subject.encode([places[item.example]])
-            site = main_site(subject.model).name
+            site = text_site(subject.model).name
             edits = {site: permute(seed)} if item.shown == PERMUTED else {}
             with torch.no_grad():
                 trace = subject.model(batch, edits)
@@ -343,14 +347,39 @@ def test_label_studio_counts_in_its_own_units_and_stays_blind(tmp_path: Path) ->
     assert "<Choices" in interface(judged) and "<Choices" not in interface(study)
 
 
+def test_both_texts_of_a_pair_can_be_marked_in_label_studio(tmp_path: Path) -> None:
+    """Every region belongs to a tag of the interface that labels the region's own text."""
+    words = {"a": ((0, 3), (4, 7)), "b": ((0, 2), (2, 4))}
+    texts = {"a": "one two", "b": "abcd"}
+    item = Item(0, "x", "plain", texts, words, (), "p", None, None)
+    facts = {"source": "pairs", "labels": ["p"], "seed": 0}
+    create(tmp_path / "p.db", Plan(RATIONALE, (item,), facts), "key")
+    study = Study(tmp_path / "p.db")
+    invite(study, 1)
+    said(study, "annotator 1", {0: [1, 3]})
+    write_label_studio(study, tmp_path / "p.json")
+    tags = ElementTree.fromstring((tmp_path / "p.xml").read_text()).iter("Labels")
+    known = {(tag.get("name"), tag.get("toName")) for tag in tags}
+    assert known == {("reason", "text"), ("reason_b", "text_b")}
+    (task,) = json.loads((tmp_path / "p.json").read_text())
+    regions = task["annotations"][0]["result"]
+    assert {(each["from_name"], each["to_name"]) for each in regions} == known
+    assert [each["value"]["text"] for each in regions] == ["two", "cd"]
+    assert read_label_studio(study, tmp_path / "p.json") == {"annotator 1": {0: [1, 3]}}
+
+
 def test_an_import_is_all_or_nothing(tmp_path: Path) -> None:
     study = make_study(tmp_path / "s.db")
     said(study, "annotator 1", {1: "no"})
     file = tmp_path / "in.jsonl"
-    rows = [{"item": n, "answers": {"annotator 1": "yes"}} for n in (0, 1)]
+    rows = [{"item": n, "answers": {"new": "yes", "annotator 1": "yes"}} for n in (0, 1)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["annotate", "import", str(study.path), str(file)]) == 2
     assert study.everybody() == {"annotator 1": {1: "no"}}
+    assert [each.name for each in study.annotators()] == ["annotator 1", "annotator 2"]
+    study.answer("annotator 1", Answer(1, "yes", "no", "on second thoughts"))
+    assert main(["annotate", "import", str(study.path), str(file)]) == 0
+    assert study.everybody()["new"] == {0: "yes", 1: "yes"}
     for bad in ({"item": 9, "answers": {}}, {"item": 0, "answers": 3}, {"item": 0}):
         file.write_text(json.dumps(bad))
         with pytest.raises(HeedfulError):
@@ -399,6 +428,36 @@ def test_a_corpus_of_ones_own_reads_the_marks(tmp_path: Path) -> None:
     found = read_corpus(None, str(tmp_path / "x.jsonl"), rationale_column="rationale")
     assert found.examples[0].rationales == {"a": [(2, 6)]}
     assert found.examples[1].rationales is None
+
+
+def test_marks_of_pairs_are_read_by_training_and_by_an_audit(tmp_path: Path, store: Store) -> None:
+    """What people marked in either text stands at its words, whichever command reads it."""
+    words = {"a": ((0, 3), (4, 7)), "b": ((0, 2), (3, 6))}
+    texts = {"a": "one two", "b": "so far"}
+    named = {number: "pn"[number % 2] for number in range(40)}
+    items = tuple(
+        Item(number, f"x{number}", "plain", texts, words, (), label, label, True)
+        for number, label in named.items()
+    )
+    create(tmp_path / "p.db", Plan(RATIONALE, items, {"labels": ["n", "p"], "seed": 0}), "key")
+    study = Study(tmp_path / "p.db")
+    invite(study, 1)
+    said(study, "annotator 1", {number: [1, 3] for number in named})
+    file = str(tmp_path / "people.jsonl")
+    assert main(["annotate", "export", str(study.path), file]) == 0
+    columns = {"text_b_column": "text_b", "rationale_column": "rationale", "id_column": "id"}
+    typed = [f"--param={name}={column}" for name, column in columns.items()]
+    typed += ["--param=min_df=1", "--param=tokenizer=whitespace", "--store", str(store.root)]
+    model = ["--family", "pair", "--decoder", "query", "--hidden", "4", "--epochs", "1"]
+    assert main(["train", "--corpus", file, *typed, *model]) == 0
+    spec = CorpusSpec(
+        "file", {"path": file, **columns}, PrepareSpec(tokenizer="whitespace", min_df=1)
+    )
+    split = Prepared(prepare(spec, store)).split("train")
+    for side in ("a", "b"):
+        marks = split.rationale(0, side)
+        assert marks is not None and marks.tolist() == [False, True]
+    assert read_documents(file, **columns)[0].rationale == (False, True, False, True)
 
 
 # --- the command line ----------------------------------------------------------------------

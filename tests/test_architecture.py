@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.auditing import audit, gathered, shown, waves
+from heedful.auditing import gathered, judged, shown, waves
 from heedful.auditing import table as audit_table
 from heedful.catalogue import Catalogue
 from heedful.cli.main import app
@@ -151,7 +151,7 @@ def probe_columns() -> list[str]:
 def test_numbers_are_those_of_the_code() -> None:
     told = section("What holds everywhere")
     assert f"{gathered.BLOCK:,} texts are a block" in told
-    assert f"on the first {audit.MOST_JUDGED:,} texts" in told
+    assert f"on the first {judged.MOST_JUDGED:,} texts" in told
     assert f"is given {streamed.AT_ONCE:,} of them" in told
     assert f"waves of {waves.WAVE}, of more than {waves.MANY:,} texts of {waves.LARGE}" in told
     assert f"of the first {shown.MOST_TEXTS}" in told

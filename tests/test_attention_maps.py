@@ -19,7 +19,7 @@ from heedful.saliency import (
     rollout,
     value_norm,
 )
-from heedful.saliency.attention import main_site, mass_outside
+from heedful.saliency.attention import mass_outside, text_site
 from heedful.saliency.effective_attention import felt
 from heedful.types import Batch, Keep, Text
 from heedful.words import to_words
@@ -100,7 +100,7 @@ def test_layers_and_heads_can_be_chosen() -> None:
 
 def test_an_encoders_own_site_is_not_read_from_in_a_decoder() -> None:
     model, batch = Layered(decoder=True), layered_batch((5, 3))
-    assert main_site(model).name == "cross"
+    assert text_site(model).name == "cross"
     with pytest.raises(HeedfulError, match="layer0"):
         attention.attention(model, batch, batch.labels, layer=0)
 
@@ -185,7 +185,7 @@ def test_gradient_attention_has_a_closed_form_after_a_linear_site(
 def test_gradient_attention_equals_finite_differences(model: Layered, layer: int) -> None:
     batch = layered_batch((4, 2))
     found = gradient_attention.gradient_attention(model, batch, batch.labels, layer=layer)
-    name, step = main_site(model, layer).name, 1e-5
+    name, step = text_site(model, layer).name, 1e-5
     trace = model(batch, keep=Keep(readers=True))
     weights, rows = trace.weights[name].detach(), trace.readers[name] > 0
     for row in range(2):
@@ -274,7 +274,7 @@ def test_a_model_without_attention_to_its_text_is_named() -> None:
             self.sites = (replace(self.sites[0], keys="b"),)
 
     with pytest.raises(HeedfulError, match="no site"):
-        main_site(Blind())
+        text_site(Blind())
 
 
 def test_texts_without_words_count_each_token() -> None:

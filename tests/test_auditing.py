@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,16 +21,20 @@ import pytest
 import torch
 
 from heedful.auditing import audit as auditing
+from heedful.auditing import judged
 from heedful.auditing import measure as measuring
 from heedful.auditing import waves as wave_settings
-from heedful.auditing.audit import LOOKS, Plan
 from heedful.auditing.cost import estimate
 from heedful.auditing.explanation import explain
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.named import named, names_in
+from heedful.auditing.numbers import NUMBERS, SEEDS
+from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.result import Audit
-from heedful.auditing.spec import GROUPS, AuditSpec
+from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
 from heedful.auditing.table import COLUMNS
+from heedful.catalogue import ANY
+from heedful.cli.list_measures import measured_by
 from heedful.cli.main import main
 from heedful.cli.measured import MeasureOptions
 from heedful.corpora.defaults import default_spec
@@ -165,6 +170,20 @@ def test_rows_keep_the_contract(which: str, request: pytest.FixtureRequest) -> N
         assert math.isnan(row.value) or -1 - 1e-9 <= row.value <= 1 + 1e-9
 
 
+def test_every_number_says_what_it_is(of_run: Audit, of_bert: Audit) -> None:
+    """`heedful list` knows every name of the table, and no name that is in none."""
+    beside = audit(bert(), texts(4), replace(LEAST, only=EXTRA))
+    names = {str(name) for each in (of_run, of_bert, beside) for name in each.rows["measure"]}
+    declared = {name: group for group, each in NUMBERS.items() if group != SEEDS for name in each}
+    assert {re.sub("^tau:.*", "tau:*", name) for name in names} == set(declared)
+    for name in names:
+        assert any(each.by.startswith("heedful audit") for each in measured_by(name, {})), name
+    ranges = {name: each.range for group in NUMBERS.values() for name, each in group.items()}
+    for name, values in of_run.rows.groupby("measure")["value"]:
+        low, high = ranges.get(str(name)) or ANY
+        assert values.dropna().between(low - 1e-6, high + 1e-6).all(), name
+
+
 def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) -> None:
     random_rows = of_bert.rows[of_bert.rows["model"] == "randomised"]
     ids = sorted(set(of_bert.rows["example"]))
@@ -246,6 +265,13 @@ def test_a_verdict_and_an_audit_come_back_as_they_were(of_bert: Audit, tmp_path:
     with pytest.raises(HeedfulError, match="no verdict.json"):
         Audit.load(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
+
+
+def test_an_audit_is_printed_as_its_verdict(of_bert: Audit) -> None:
+    assert str(of_bert).splitlines() == of_bert.verdict.lines() == str(of_bert.verdict).splitlines()
+    whole = (f"<Audit of {of_bert.facts['measured']} texts: ", "<Verdict: ")
+    for shown, start in zip((repr(of_bert), repr(of_bert.verdict)), whole, strict=True):
+        assert shown == f"{start}{of_bert.verdict.headline}>"
 
 
 def test_what_is_shown_is_escaped(tmp_path: Path) -> None:
@@ -439,7 +465,7 @@ def test_language_models_are_asked_for_a_word_or_the_next_token() -> None:
 
 
 def test_a_vocabulary_is_no_part_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing, "MANY_CLASSES", 2)
+    monkeypatch.setattr(judged, "MANY_CLASSES", 2)
     found = audit(bert(classes=3), texts(6, 3), MOVED)
     assert "classes" not in found.verdict.facts and len(found.facts["classes"]) == 3
 
@@ -610,7 +636,7 @@ def test_a_killed_audit_goes_on(
     first = [name for ids in counted for name in ids]
     assert len(first) == 4 and not store.keys() and len(kept(store, "audit-*/part-*")) == 5
     counted.clear()
-    found = audit(model, rows, LEAST, plan=Plan(store))
+    found = audit(model, rows, LEAST, plan=Plan(str(tmp_path)))
     rest = [name for ids in counted for name in ids]
     assert not set(first) & set(rest) and len(first + rest) == 12
     pd.testing.assert_frame_equal(found.rows, whole.rows)
@@ -764,13 +790,13 @@ def test_a_damaged_run_is_said_to_be_so(tmp_path: Path) -> None:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(look, looks) of every judgement."""
     seen: list[tuple[int, int]] = []
-    judge = auditing.judge
+    judge = judged.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
         seen.append((chosen.look, chosen.looks))
         return judge(rows, costs, facts, chosen)
 
-    monkeypatch.setattr(auditing, "judge", listen)
+    monkeypatch.setattr(judged, "judge", listen)
     return seen
 
 

@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 
 from heedful.auditing import audit as auditing
+from heedful.auditing import judged
 from heedful.auditing import waves as wave_settings
-from heedful.auditing.audit import Plan, audit
+from heedful.auditing.audit import audit
+from heedful.auditing.plan import Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import AuditSpec
 from heedful.errors import HeedfulError
@@ -30,7 +32,7 @@ TEXTS, BLOCK = 24, 8
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.auditing.gathered.BLOCK", BLOCK)
-    monkeypatch.setattr(auditing, "BLOCK", BLOCK)
+    monkeypatch.setattr(judged, "BLOCK", BLOCK)
     monkeypatch.setattr(auditing, "waves", partial(wave_settings.waves, wave=4))
 
 
@@ -70,12 +72,12 @@ def test_a_page_has_the_first_block_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 def test_of_very_many_texts_the_first_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing, "MOST_JUDGED", 2 * BLOCK)
+    monkeypatch.setattr(judged, "MOST_JUDGED", 2 * BLOCK)
     found = audit(bert(), texts(TEXTS), LEAST)
     statement = found.verdict["necessity"]
     assert statement.n == 2 * BLOCK
-    judged = pd.concat([*found.tables["rows"]][:2], ignore_index=True)
-    assert statement.estimate == judge(judged)["necessity"].estimate
+    first = pd.concat([*found.tables["rows"]][:2], ignore_index=True)
+    assert statement.estimate == judge(first)["necessity"].estimate
     assert "decided on 16 of the 24 texts measured" in " ".join(found.facts["notes"])
     assert found.rows["example"].nunique() == TEXTS
 

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.auditing import audit as auditing
-from heedful.auditing.audit import LOOKS, Plan, audit
+from heedful.auditing import judged
+from heedful.auditing.audit import audit
 from heedful.auditing.measure import Measurer
 from heedful.auditing.pace import Pace
+from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.spec import AuditSpec
 from heedful.auditing.waves import FIRST, WAVE, batches, waves
 from heedful.store import Store
@@ -144,13 +146,13 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finished audit is judged again as it was, with a budget or without."""
-    seen, judge = list[tuple[int, int]](), auditing.judge
+    seen, judge = list[tuple[int, int]](), judged.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
         seen.append((chosen.look, chosen.looks))
         return judge(rows, costs, facts, chosen)
 
-    monkeypatch.setattr(auditing, "judge", listen)
+    monkeypatch.setattr(judged, "judge", listen)
     plan = Plan(Store(tmp_path), budget=1e9)
     first = audit(MODEL, texts(12), SPEC, FEW, plan)
     assert seen == [(1, LOOKS), (2, LOOKS), (4, LOOKS)]  # after 4, 8 and 12 texts

@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.auditing import audit as auditing
 from heedful.auditing import shown as showing
-from heedful.auditing.audit import Plan, audit
+from heedful.auditing import trial
+from heedful.auditing.audit import audit
+from heedful.auditing.plan import Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
 from heedful.auditing.shown import Shown
@@ -176,7 +177,7 @@ def test_words_stand_where_they_are_said_to(of_bert: Audit, of_run: Audit) -> No
 def test_of_very_many_texts_only_the_first_measured_are_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auditing, "MOST_TEXTS", 3)
+    monkeypatch.setattr(trial, "MOST_TEXTS", 3)
     least = replace(SPEC, only=("exclusivity",), explanations=("attention",))
     found = audit(run, None, least)
     assert found.rows["example"].nunique() == 16

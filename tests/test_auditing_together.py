@@ -11,7 +11,7 @@ from scipy.spatial.distance import jensenshannon
 
 from heedful.auditing.compare import compare, to_markdown
 from heedful.auditing.gathered import Gathered
-from heedful.auditing.measure import Part
+from heedful.auditing.part import Part
 from heedful.auditing.parts import write_part
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
@@ -84,6 +84,19 @@ def test_the_distance_between_seeds_is_a_share_of_the_furthest() -> None:
         here, other = (np.asarray(each.maps["scores"][place])[:4] for each in audits)
         furthest = max(jensenshannon(here, one) ** 2 for one in np.eye(4))
         assert found[example] == pytest.approx(jensenshannon(here, other) ** 2 / furthest)
+
+
+def test_a_word_without_a_token_does_not_make_seeds_agree() -> None:
+    """No seed can attend to it, so that it is last everywhere says nothing."""
+    audits = [audit(seed) for seed in (0, 1)]
+    plain = over_seeds(audits).rows
+    for each in audits:
+        each.maps.at[0, "scores"] = np.append([np.nan], each.maps["scores"][0])
+    rows = over_seeds(audits).rows
+    found, wanted = (
+        part[part["measure"] == "tau_seeds"]["value"].tolist() for part in (rows, plain)
+    )
+    assert found == pytest.approx(wanted) and abs(found[0]) < 1
 
 
 def test_one_word_is_no_distance() -> None:

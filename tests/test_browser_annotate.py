@@ -19,7 +19,7 @@ from annotating import KEY, items, make_study
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
 from heedful.annotate.app import application
 from heedful.annotate.database import RATIONALE, RELEVANCE, Plan, create
-from heedful.annotate.inviting import invite_named
+from heedful.annotate.inviting import annotators
 from heedful.annotate.item import Item
 from heedful.annotate.serving import links
 from heedful.annotate.study import Study
@@ -226,7 +226,7 @@ def hostile_study(path: Path) -> Study:
     facts = {"source": HOSTILE[:60], "family": NAME, "labels": [NAME], "seed": 0}
     create(path, Plan(RELEVANCE, (item,), facts), KEY)
     study = Study(path)
-    invite_named(study, [NAME])
+    study.invite(annotators(study, [NAME]))
     return study
 
 

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, visiting
-from heedful.auditing.audit import Plan, audit
+from heedful.auditing.audit import audit
+from heedful.auditing.plan import Plan
 from heedful.auditing.spec import AuditSpec
 from heedful.corpora.defaults import default_spec
 from heedful.edits.custom import custom

@@ -138,6 +138,18 @@ def test_two_files_or_two_columns(tmp_path: Path) -> None:
     assert [(e.split, e.texts["b"]) for e in raw.examples] == [("train", "eins"), ("test", "eins")]
 
 
+def test_files_of_one_name_in_two_folders_are_both_part_of_the_key(tmp_path: Path) -> None:
+    for language in ("en", "de"):
+        (tmp_path / language).mkdir()
+        (tmp_path / language / "all.txt").write_text("a cat\na dog\n")
+    paths = {"path": str(tmp_path / "en" / "all.txt"), "target": str(tmp_path / "de" / "all.txt")}
+    before = dict(read(None, **paths).sources)
+    assert list(before) == ["train/source/all.txt", "train/target/all.txt"]
+    (tmp_path / "en" / "all.txt").write_text("a cat\na horse\n")
+    after = dict(read(None, **paths).sources)
+    assert [name for name in before if before[name] != after[name]] == ["train/source/all.txt"]
+
+
 def test_whatever_is_wrong_with_files_is_said(tmp_path: Path) -> None:
     for name, body in (("one", "a\n"), ("two", "a\nb\n"), ("gap", "a\n \n")):
         (tmp_path / name).write_text(body)

@@ -140,6 +140,18 @@ def test_bad_rationales_are_refused(tmp_path: Path, why: str) -> None:
         read(None, str(tmp_path / "a.csv"), rationale_column="why")
 
 
+def test_rationales_of_pairs_are_by_side(tmp_path: Path) -> None:
+    whys = ['{"a": [[0, 4]], "b": [[2, 4]]}', "[[1, 2]]", '{"b": [[0, 1]]}', ""]
+    rows = [{"text": "good", "b": "so so", "label": i % 2, "why": w} for i, w in enumerate(whys)]
+    write(tmp_path / "a.csv", rows)
+    raw = read(None, str(tmp_path / "a.csv"), text_b_column="b", rationale_column="why")
+    assert [example.rationales for example in raw.examples] == [
+        {"a": [(0, 4)], "b": [(2, 4)]}, {"a": [(1, 2)]}, {"b": [(0, 1)]}, None,
+    ]  # fmt: skip
+    with pytest.raises(HeedfulError, match="row 1 of a.csv has a rationale of the text 'b'"):
+        read(None, str(tmp_path / "a.csv"), rationale_column="why")
+
+
 def test_split_column(tmp_path: Path) -> None:
     rows = [{"text": "t", "label": i % 2, "s": s} for i, s in enumerate(["train", "val", "Test"])]
     write(tmp_path / "a.jsonl", rows)

@@ -133,10 +133,18 @@ def test_a_terminal_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "erasure"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("probe erasure") and "js_difference" in out and "−ln 2 to ln 2" in out
+    assert main(["list", "flip_share"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("flip_share: share of words gone") and "heedful audit (erasure)" in out
+    assert main(["list", "js_difference", "--json"]) == 0
+    (number,) = json.loads(capsys.readouterr().out)["measures"]
+    assert number["by"] == "probe erasure" and number["name"] == "js_difference"
     assert main(["list", "probe", "tvd"]) == 2
     assert "unknown probe 'tvd'" in capsys.readouterr().err
     assert main(["list", "nonsense"]) == 2
     assert "unknown kind of piece 'nonsense'" in capsys.readouterr().err
+    assert main(["list", "comprehensivness"]) == 2
+    assert "(did you mean 'comprehensiveness'?)" in capsys.readouterr().err
 
 
 def test_a_name_of_several_kinds_is_told_of_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from heedful.catalogue import Piece
 from heedful.cli import doctor_packages
 from heedful.cli.doctor_packages import Package, bring, packages, state
 from heedful.cli.main import main
+from heedful.corpora import CORPORA
+from heedful.corpora.sources import MissingData
 from heedful.errors import HeedfulError
 from heedful.store import Store
 
@@ -33,8 +36,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 
 @pytest.fixture
 def few_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading them all takes seconds, and is tried once."""
-    found = {"planted": "ready, 3 texts", "sst": "no data folder was given: get it from there."}
+    """Looking for all of them imports much, and is tried below."""
+    found = {
+        "planted": "ready, it is generated",
+        "sst": "no data folder was given: get it from there.",
+    }
     monkeypatch.setattr("heedful.cli.doctor._corpora", lambda data_dir: found)
 
 
@@ -105,9 +111,42 @@ def test_it_works_without_data_and_makes_no_store(
     code, out, _ = run(capsys, "doctor", "--json", "--store", tmp_path / "none")
     found = json.loads(out)
     assert code == 0 and found["core"] is True
-    assert found["corpora"]["planted"].startswith("ready")
+    assert found["corpora"]["planted"] == "ready, it is generated"
     assert "no data folder was given" in found["corpora"]["sst"]
     assert not (tmp_path / "none").exists()
+
+
+def test_files_of_a_corpus_are_looked_for_and_not_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for split in ("train", "dev", "test"):
+        (tmp_path / "sst").mkdir(exist_ok=True)
+        (tmp_path / "sst" / f"{split}.jsonl.gz").write_bytes(b"no gzip file")
+    code, out, _ = run(capsys, "doctor", "--json", "--data-dir", tmp_path)
+    found = json.loads(out)["corpora"]
+    assert code == 0 and found["sst"] == "ready, its files are there"
+    assert "imdb/train.jsonl.gz is missing" in found["imdb"]
+
+
+@pytest.mark.parametrize("name", [each for each in CORPORA if each not in ("file", "parallel")])
+def test_a_corpus_misses_the_same_file_when_looked_for_and_when_read(name: str) -> None:
+    piece = CORPORA[name]
+    assert (piece.find is not None) == ("data" in piece.needs)
+    if piece.find is not None:
+        with pytest.raises(MissingData) as when_read:
+            piece.make(None)
+        with pytest.raises(MissingData) as when_looked_for:
+            piece.find(None)
+        assert str(when_looked_for.value) == str(when_read.value)
+
+
+def test_a_corpus_of_others_that_does_not_say_where_its_files_are_is_not_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = Piece("theirs", "Texts of others", make=pytest.fail, needs=("data",))
+    monkeypatch.setitem(CORPORA.added, "theirs", theirs)
+    found = json.loads(run(capsys, "doctor", "--json")[1])["corpora"]
+    assert found["theirs"] == "unknown before it is read: heedful prepare theirs tries."
 
 
 @pytest.mark.usefixtures("few_corpora")

@@ -162,7 +162,7 @@ def trained_on(planted: Prepared) -> Any:
 
 
 def test_the_origin_of_a_saliency_is_part_of_an_audit(tmp_path: Path) -> None:
-    from heedful.auditing.audit import Plan, _Trial
+    from heedful.auditing.identity import identity
     from heedful.subjects import open_subject
     from test_subjects_run import Mine
 
@@ -170,9 +170,9 @@ def test_the_origin_of_a_saliency_is_part_of_an_audit(tmp_path: Path) -> None:
     rows = [{"text": "good film", "label": "positive"}]
     spec = heedful.AuditSpec(explanations=("attention", "ones"))
     with open_subject(Mine(), rows) as subject:
-        identity = _Trial(subject, spec, Plan()).identity
-        plain = _Trial(subject, heedful.AuditSpec(), Plan()).identity
-    assert identity["origins"] == {"ones": piece.origin} and identity["pieces"]["ones"] == 1
+        found = identity(subject, spec)
+        plain = identity(subject, heedful.AuditSpec())
+    assert found["origins"] == {"ones": piece.origin} and found["pieces"]["ones"] == 1
     assert "origins" not in plain
 
 

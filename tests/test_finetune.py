@@ -23,6 +23,8 @@ from transformers import (
     GPT2Config,
     GPT2Model,
     PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
 )
 
 from heedful.cli.main import main
@@ -341,6 +343,28 @@ def test_the_head_of_another_task_makes_way(made: tuple[Store, Run]) -> None:
 def test_a_wrong_spec_is_named(work: Task, tmp_path: Path, change: Any, message: str) -> None:
     with pytest.raises(HeedfulError, match=message):
         finetuned(Store(tmp_path), replace(work, spec=replace(SPEC, **change)), 0, MACHINE)
+
+
+def test_places_before_the_first_position_are_no_room_for_tokens(tmp_path: Path) -> None:
+    """RoBERTa counts positions from behind its padding token: two of its places stay empty."""
+    own = tokenizer(["good", "bad"])
+    config = RobertaConfig(
+        vocab_size=len(own),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=12,
+        pad_token_id=1,
+    )
+    own.pad_token = own.convert_ids_to_tokens(1)
+    with quiet():
+        RobertaModel(config).save_pretrained(tmp_path)
+        own.save_pretrained(tmp_path)
+    with pytest.raises(HeedfulError, match="--max-length is 11, .* at most 10 tokens"):
+        load_pretrained(tmp_path, ("a", "b"), 0, 11)
+    longest = torch.full((1, 10), 5)
+    assert load_pretrained(tmp_path, ("a", "b"), 0, 10).model(longest).logits.isfinite().all()
 
 
 def broken(folder: Path, tmp_path: Path, how: str) -> Path:

@@ -224,8 +224,8 @@ def words_of(text: str) -> None:
 def mark(place: Place, value: Any) -> None:
     """Cells of spans, as values and as their JSON."""
     for cell in (value, json.dumps(value)):
-        tried(lambda cell=cell: rationale_spans(cell, "a good film", "f", 1))  # type: ignore[misc]
-        tried(lambda cell=cell: impermissible_spans(cell, "a good film", "f", 1))  # type: ignore[misc]
+        tried(lambda cell=cell: rationale_spans(cell, {"a": "a good film"}, "f"))  # type: ignore[misc]
+        tried(lambda cell=cell: impermissible_spans(cell, "a good film", "f"))  # type: ignore[misc]
         rows = [{"text": "a good film", "label": 1, "why": cell}]
         tried(lambda rows=rows: read_documents(rows, rationale_column="why"))  # type: ignore[misc]
 

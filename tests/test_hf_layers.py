@@ -185,12 +185,29 @@ def test_modules_whose_layers_do_more_than_answer_start_anew(way: str) -> None:
     with attach(module, FILLERS) as model:
         said.clear()
         base, edits = model(batch, keep=STATES), {model.sites[-1].name: uniform()}
-        assert (base.encoding is None) == (way != "openly")
+        assert isinstance(base.encoding, Notes)
+        assert bool(base.encoding.answers) == (way == "openly")
         said.clear()
         whole = model(batch, edits).logits
         for _ in range(2):
             said.clear()
             assert torch.equal(model.resume(batch, base, edits).logits, whole)
+
+
+@torch.no_grad()
+def test_who_starts_anew_starts_from_the_given_embeddings() -> None:
+    """Noise on embeddings must not get lost where layers cannot be repeated."""
+    module, said = tiny_hf("Bert"), list[Tensor]()
+    layers = module.bert.encoder.layer
+    for place, layer in enumerate(layers):
+        layers[place] = Whispering(layer, said, "in place")
+    batch = hf_batch()
+    with attach(module, FILLERS) as model:
+        given = {"a": model.embed(batch)["a"].flip(0)}
+        base, edits = model(batch, keep=STATES, embeddings=given), {model.sites[-1].name: uniform()}
+        resumed = model.resume(batch, base, edits).logits
+        assert torch.equal(resumed, model(batch, edits, embeddings=given).logits)
+        assert not torch.equal(resumed, model(batch, edits).logits)
 
 
 def test_layers_are_the_outermost_lists_that_hold_attention() -> None:

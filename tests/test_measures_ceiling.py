@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from erased import erasure_of, log_odds
 from heedful.measures.beam import Hunt, beam_search
 from heedful.measures.ceiling import Ceilings, Search, ceilings
 from heedful.measures.curves import Grid, curves_of
-from heedful.measures.erasure import MEASURES, erasure, erasure_of, log_odds
+from heedful.measures.erasure import MEASURES, erasure
 from heedful.models.output import probabilities
 from heedful.removal.memory import Memory
 from heedful.types import Batch, Model

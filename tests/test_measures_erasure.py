@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from erased import curves, erasure_of, log_odds
 from heedful.errors import HeedfulError
 from heedful.measures.agreement import agreement
-from heedful.measures.curves import counts_of, curves, curves_of, ranking
-from heedful.measures.erasure import MEASURES, erasure, erasure_of, log_odds
+from heedful.measures.curves import counts_of, curves_of, ranking
+from heedful.measures.erasure import MEASURES, erasure
 from heedful.measures.infidelity import Noise, infidelity, max_sensitivity, random_sets
 from heedful.measures.shifted import Shifted
 from heedful.models.output import probabilities, probability

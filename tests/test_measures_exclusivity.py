@@ -22,7 +22,7 @@ from heedful.metrics.entropy import entropy
 from heedful.metrics.jsd import jsd
 from heedful.models.output import probabilities
 from heedful.probes.furthest import band, furthest
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Keep
 from layered import Layered, layered_batch
 from reference import interventions as reference
@@ -47,7 +47,7 @@ def test_what_is_found_is_feasible_by_the_model_itself(
     kind: str, params: ExclusivityParams
 ) -> None:
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
-    name = main_site(model).name
+    name = text_site(model).name
     trace = model(batch, keep=Keep(readers=True))
     found = exclusivity(model, batch, params)
     weights, old = found.weights, trace.weights[name].detach().double()
@@ -162,7 +162,7 @@ def test_the_null_space_never_beats_all_vertices_and_comes_near_them(decoder: bo
     found, exact = [], []
     for seed in range(3, 6):
         model, batch = Layered(decoder=decoder, seed=seed), layered_batch((4, 7, 10), seed)
-        trace, name = base_trace(model, batch, values=True), main_site(model).name
+        trace, name = base_trace(model, batch, values=True), text_site(model).name
         for row, n in enumerate(batch.texts["a"].lengths.tolist()):
             for head in range(2):
                 alpha = trace.weights[name][row, head, 0, :n].numpy()

@@ -18,7 +18,7 @@ from heedful.measures.reachable import reachable
 from heedful.measures.replaced import base_trace, without_word, words_of
 from heedful.measures.sensitivity import erasure, top_word, tvd_permuted
 from heedful.models.output import probabilities
-from heedful.saliency.attention import attention, main_site
+from heedful.saliency.attention import attention, text_site
 from heedful.types import Batch, Keep
 from heedful.words import to_words, word_numbers
 from layered import Layered, layered_batch
@@ -49,7 +49,7 @@ def uniform_weights(trace: Any, name: str) -> torch.Tensor:
 def test_uniform_at_the_main_site_equals_putting_it_there(model: Any) -> None:
     batch = layered_batch(LENGTHS)
     trace = base_trace(model, batch)
-    name = main_site(model).name
+    name = text_site(model).name
     after = reference.output(model, batch, {name: uniform_weights(trace, name)})
     before = reference.output(model, batch, {})
     found = effect(model, batch, Intervention("uniform"))
@@ -132,7 +132,7 @@ def test_wrong_interventions_are_named(wrong: Intervention, named: str) -> None:
 def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
     batch = layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readers=True))
-    name = main_site(model).name
+    name = text_site(model).name
     found = erasure(model, batch)
     before = reference.output(model, batch, {})
     numbers = word_numbers(batch.texts["a"]).tolist()
@@ -155,7 +155,7 @@ def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
 
 def test_the_random_item_is_never_the_top_one_and_hits_all_others() -> None:
     model, batch = tiny_model(double=True), tiny_batch((4,))
-    top = int(top_word(base_trace(model, batch), main_site(model), batch))
+    top = int(top_word(base_trace(model, batch), text_site(model), batch))
     seen = set()
     for seed in range(60):
         found = erasure(model, batch, seed)
@@ -210,7 +210,7 @@ def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
     model = tiny_model(double=True)
     trace = base_trace(model, ragged)
     each = Pass(model, ragged, trace)
-    site = main_site(model)
+    site = text_site(model)
     expected = _sampled(each, site, each.rows(site), 5, 100)["tvd_median"]
     torch.testing.assert_close(tvd_permuted(model, ragged, seed=5), expected)
 
@@ -297,7 +297,7 @@ def test_reachable_decisions_are_those_some_token_makes_alone(classes: int) -> N
 @pytest.mark.parametrize("kind", ["first", "last", "decoder"])
 def test_reachable_by_trial_is_confirmed_by_the_model(kind: str) -> None:
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
-    name, trace = main_site(model).name, KINDS[kind]()(batch, keep=Keep(readers=True))
+    name, trace = text_site(model).name, KINDS[kind]()(batch, keep=Keep(readers=True))
     found = reachable(model, batch)
     before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
     numbers = word_numbers(batch.texts["a"]).tolist()

@@ -100,6 +100,14 @@ def test_a_row_worked_out_by_hand() -> None:
     assert flips["attention"] == 1 and flips["ascending"] == 0
 
 
+def test_tiny_weights_keep_their_order_beside_a_large_one() -> None:
+    """They differ by a factor, if by nothing that counts beside the first."""
+    each = hand_made([[1.0, 1e-14, 3e-14]], [[[2.0], [-1.0], [-3.0]]], [0.0])
+    orders = rankings(each, SITE, each.rows(SITE), 0)
+    assert orders["attention"].tolist() == [[0, 2, 1, 3]]
+    assert orders["ascending"].tolist() == [[1, 2, 0, 3]]
+
+
 def test_a_decision_of_the_zero_context_is_not_counted() -> None:
     """Every item says class 1, the bias alone says class 0."""
     each = hand_made([[0.6, 0.4]], [[[2.0], [3.0]]], [-1.0])

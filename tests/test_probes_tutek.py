@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -17,7 +19,7 @@ from heedful.errors import HeedfulError
 from heedful.metrics.mutual_information import contingency, entropy_of, mutual_information
 from heedful.probes import PROBES
 from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.mutual_information_tokens import chosen_words, gather_tokens
+from heedful.probes.mutual_information_tokens import chosen_words, embedded, gather_tokens
 from probing import LENGTHS, evidence, find, map_of, table
 from reference import tutek as reference
 from tiny import tiny_model, tiny_split
@@ -169,10 +171,50 @@ def test_few_tokens_are_one_cluster_and_tell_nothing() -> None:
     assert found["mutual_information:frequent"] == 0 and found["clusters:frequent"] == 1
 
 
+def test_embeddings_stand_beside_their_words() -> None:
+    model, split = tiny_model(), tiny_split(MANY)
+    seen = evidence(model, split, batch_size=3)
+    found = gather_tokens(seen, "frequent", 9, 10_000)
+    np.testing.assert_array_equal(
+        embedded(seen, found), model.embedding.weight.detach().numpy()[found.word]
+    )
+
+
+def test_clusters_of_inputs_tell_no_more_than_words() -> None:
+    """A cluster is a function of its word, so nothing is won; and here something is lost."""
+    model, split = tiny_model(), tiny_split(MANY)
+    found = {
+        inputs: find("mutual_information", model, split, inputs=inputs, clusters=3, resamples=5)
+        for inputs in ("words", "clusters")
+    }
+    words, clusters = map(lines, found.values())
+    assert " words, " in found["words"].notes["frequent"]
+    assert found["clusters"].notes["frequent"].startswith("3 clusters of embeddings, ")
+    for how in ("frequent", "sampled"):
+        name = f"mutual_information:{how}"
+        assert 0 < clusters[name] < words[name]
+        assert clusters[f"entropy:{how}"] <= math.log(3) < words[f"entropy:{how}"]
+
+
+def test_the_training_split_is_looked_at_when_asked() -> None:
+    model, split, other = tiny_model(), tiny_split(MANY), tiny_split(LENGTHS, seed=3)
+    both = replace(evidence(model, other), training=split)
+    asked = PROBES["mutual_information"].make(both, split="training", resamples=5)
+    pd.testing.assert_frame_equal(
+        asked.summary, find("mutual_information", model, split, resamples=5).summary
+    )
+    with pytest.raises(HeedfulError, match="use split=given"):
+        PROBES["mutual_information"].make(replace(both, training=None), split="training")
+
+
 def test_what_cannot_be_is_refused() -> None:
     model, split = tiny_model(), tiny_split((4, 3))
     with pytest.raises(HeedfulError, match="frequent, sampled"):
         find("mutual_information", model, split, how="rare")
+    with pytest.raises(HeedfulError, match="given, training"):
+        PROBES["mutual_information"].make(evidence(model, split), split="all")
+    with pytest.raises(HeedfulError, match="clusters, words|words, clusters"):
+        find("mutual_information", model, split, inputs="letters")
     with pytest.raises(HeedfulError, match="needs clusters of at least 1"):
         find("mutual_information", model, split, clusters=0)
 

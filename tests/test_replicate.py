@@ -117,7 +117,7 @@ def test_paragraphs_say_what_the_values_say(world: Path) -> None:
     text = (world / "paper" / "methods.tex").read_text(encoding="utf8")
     spec = json.loads((world / "spec.json").read_text(encoding="utf8"))
     for said_ in [
-        "attention of BertForSequenceClassification (classes) on 11 texts of texts.csv",
+        "attention of BertForSequenceClassification on 11 texts of texts.csv",
         "texts.csv, a random sample (seed 0)",
         "0.03 for necessity",
         "2000 resamples, seed 0",
@@ -235,6 +235,7 @@ def test_bad_input_is_one_sentence(here: Path, capsys: pytest.CaptureFixture[str
         ("studies:\n - {study: jain2020}\n", "line 2: unknown study 'jain2020'"),
         ("audits: [{model: bert, n: 0}]\n", "0 does not do"),
         ("audits: [{model: bert, alpha: many}]\n", "give a number here"),
+        ("audits: [{model: bert, alpha: true}]\n", "give a number here"),
         ("audits: [{model: bert, budget: 5min}]\n", "unknown key 'budget'"),
         ("audits: [{model: bert, data: texts.csv, alpha: 0.7}]\n", "alpha is 0.7"),
         ("audits: [{model: bert, data: texts.csv, smallest: {taste: 1}}]\n", "'taste'"),

@@ -287,6 +287,19 @@ def test_bars_stand_between_floor_and_ceiling() -> None:
     assert bar(scale, {**one, "estimate": None}) is None
 
 
+def test_labels_of_floor_and_ceiling_do_not_run_into_each_other() -> None:
+    one = {"property": "sensitivity", "decision": "SUPPORTED", "floor": 0.1, "threshold": 0.05}
+    one |= {"estimate": 0.4, "low": 0.3, "high": 0.5}
+    apart, near = (bar(scale_of(c), c) for c in ({**one, "ceiling": x} for x in (0.6, 0.15)))
+    assert apart is not None and near is not None
+    assert [(end.anchor, end.text) for end in apart.ends] == [
+        ("start", "floor 0.00"), ("end", "ceiling 0.50"),
+    ]  # fmt: skip
+    assert [(end.anchor, end.text) for end in near.ends] == [("start", "floor 0.00, ceiling 0.050")]
+    only = bar(scale_of(one), one)
+    assert only is not None and [end.text for end in only.ends] == ["floor 0.00"]
+
+
 def test_numbers() -> None:
     assert [shown(x) for x in (None, float("nan"), 0.5, 0.05, -0.25, 1e-5, "x")] == [
         *("–", "–", "0.50", "0.050", "−0.25", "<0.001", "–")

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
 from heedful.errors import HeedfulError
 from heedful.report import build_report, extra, five_lines, gather
 from heedful.report.build import chosen_figures
 from heedful.report.figures import FIGURES
+from heedful.report.heatmap_choice import of_first
 from heedful.store import Run, Store
 from parsed_page import loads_nothing, parse
 from test_report_fake import HOSTILE, Fake, fake_study
@@ -35,6 +37,18 @@ def page(study: tuple[Store, Run], tmp_path_factory: pytest.TempPathFactory) -> 
     files = build_report(study[0], [study[1]], out)
     assert files.page.stat().st_size < 3_000_000
     return files.page.read_text(encoding="utf8")
+
+
+def test_numbers_beside_a_shown_head_are_its_own() -> None:
+    """Not the mean over all heads."""
+    rows = pd.DataFrame(
+        [("x", "s", head, 0, "jsd_exact", 0.1 + head) for head in (0, 1)],
+        columns=["example", "site", "head", "query", "measure", "value"],
+    )
+    maps = rows[["example", "site", "head", "query"]].assign(map="attention")
+    shown, weights = of_first(rows, maps)
+    assert shown["value"].tolist() == [0.1] and weights["head"].tolist() == [0]
+    assert of_first(rows, maps.iloc[:0])[0].empty
 
 
 def test_hostile_texts_are_only_text(page: str) -> None:

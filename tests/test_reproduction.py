@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from tools.trials import arguments
+from typer.main import get_command
 
 from heedful.cli import plan
-from heedful.cli.main import main
+from heedful.cli.main import app, main
+from heedful.cli.options import seeds
+from heedful.corpora import CORPORA
 from heedful.corpora.defaults import default_spec
 from heedful.errors import HeedfulError
 from heedful.metrics.summary import COLUMNS as SUMMARY
 from heedful.reproduction import judge
+from heedful.reproduction.audits import COLUMNS as AUDITED
+from heedful.reproduction.audits import merged_audits
 from heedful.reproduction.cells import Published, published_cells
+from heedful.reproduction.commands import commands
 from heedful.reproduction.document import document
 from heedful.reproduction.judge import Judged
 from heedful.reproduction.match import judged
@@ -24,7 +33,7 @@ from heedful.reproduction.reasons import Reason, read_reasons, reason_for
 from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows, write_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
-from heedful.studies import tutek2020
+from heedful.studies import STUDIES, tutek2020
 
 CONTRAST = "delta_accuracy:uniform:infer"
 
@@ -221,8 +230,80 @@ def test_the_document_says_what_it_is_made_of() -> None:
         in page
     )
     assert "- Half of it | was lost.\n  - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
-    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% |" in page
+    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 |" in page
+    assert "| tutek2020 | 1 | SST | 22 |" in page  # of 24 cells two were measured
     assert page == document(rows.iloc[::-1], reasons)
+
+
+def test_a_trial_is_shown_and_not_counted(store: Store) -> None:
+    """The same model, wider: of no paper's study, but of a trial."""
+    key = probed(store, 1, model=replace(BASE, hidden=150))
+    rows = merged(lines("bilstm-additive-base", [0.7, 0.7, 0.7]), collect(store))
+    assert rows[rows["run"] == key]["paper"].tolist() == ["tutek2020-wide"]
+    page = document(rows, [])
+    assert "| SST | bilstm-additive-base | F1 |  | 84.2 | 70.0 | 80.0 | 1 |" in page
+    assert "| tutek2020 | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 |" in page
+    assert "- `python -m tools.trials tutek2020-wide --corpora sst --attention additive" in page
+
+
+def test_wide_intervals_are_not_called_close() -> None:
+    found = Judged(cell("accuracy", 83.0), (75.0, 79.0, 83.0))
+    assert found.judgement == judge.REPRODUCED and not found.close
+    assert Judged(cell("accuracy", 83.0), (82.0, 82.0, 82.0)).close
+    assert not Judged(cell("accuracy", 83.0), (82.0, 82.0)).close  # too few seeds
+
+
+def test_commands_that_make_the_rows() -> None:
+    deep = lines("bilstm2-additive-base", [0.1, 0.2])
+    some = pd.concat([lines("bilstm-dot-base", [0.1, 0.2, 0.3]), deep])
+    both = pd.concat([some, some.assign(corpus="imdb")])
+    assert commands(both) == [
+        "heedful study tutek2020 --corpora imdb,sst --encoders bilstm --attention dot --seeds 3 "
+        "--probes score",
+        "heedful study tutek2020 --corpora imdb,sst --layers 2 --encoders bilstm "
+        "--attention additive --seeds 2 --probes score",
+    ]
+    later = lines("bilstm-dot-base", [0.1, 0.2]).assign(seed=[3, 7], size="small")
+    assert "--size small --encoders bilstm --attention dot --seeds 3,7 " in commands(later)[0]
+
+
+def test_every_command_of_the_page_is_one() -> None:
+    """Options are parsed and names known; nothing is run."""
+    page = (Path(__file__).parent.parent / "docs/reproduction.md").read_text(encoding="utf8")
+    found = re.findall(r"`heedful (study [^`]+)`", page)
+    asked = [line for line in found if "all --report" not in line]
+    assert len(asked) > 10
+    command: Any = get_command(app)
+    for line in asked:
+        given = command.commands["study"].make_context("study", shlex.split(line)[1:]).params
+        study = STUDIES[given["name"]].make()
+        models = [model for one in study.settings for model in one.models]
+        probes = {probe.name for one in study.settings for probe in one.probes}
+        assert set(given["corpora"].split(",")) <= {*CORPORA}
+        assert set((given["probes"] or "score").split(",")) <= probes
+        assert _names(given["encoders"]) <= {model.encoder for model in models}
+        assert _names(given["attention"]) <= {model.attention for model in models}
+
+
+def _names(text: str | None) -> set[str]:
+    return set(text.split(",")) if text else set()
+
+
+def test_commands_of_trials_are_understood_by_their_tool() -> None:
+    some = lines("bilstm-additive-base", [0.1, 0.2]).assign(seed=[3, 7])
+    (command,) = commands(some.assign(paper="tutek2020-information"))
+    asked = arguments(shlex.split(command)[3:])
+    assert asked.trial == "tutek2020-information" and asked.corpora == "sst"
+    assert asked.encoders == "bilstm" and seeds(asked.seeds) == [3, 7]
+
+
+def test_an_audit_is_kept_once_whatever_its_model_is_called() -> None:
+    one = {"model": "Bert (classes)", "weights": "1f", "data": "sst", "kind": "verdict"}
+    old = pd.DataFrame([{**one, "measure": "ranking", "run": "audit-1", "mean": 0.1}])
+    old = old.reindex(columns=AUDITED)
+    again = merged_audits(old, old.assign(model="Bert", mean=0.2))
+    assert again[["model", "mean"]].to_numpy().tolist() == [["Bert", 0.2]]
+    assert len(merged_audits(old, old.assign(weights="2f", run="audit-2"))) == 2
 
 
 def test_a_cell_without_a_reason_says_so() -> None:

@@ -32,7 +32,7 @@ from faults import (
     refused_everywhere,
 )
 from heedful.auditing.explained import Cost
-from heedful.auditing.measure import Part
+from heedful.auditing.part import Part
 from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.result import Audit
 from heedful.cli.main import main

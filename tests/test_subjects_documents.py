@@ -95,9 +95,21 @@ def test_rationales_are_characters_and_become_words() -> None:
         (False, True, False, False, False), (False, True, False, False, True), None,
     ]  # fmt: skip
     assert inside([(0, 3), (4, 8)], [(2, 4)]) == [True, False]
-    for why, match in (([[2, 60]], r"span \[2, 60\), its text has 11"), ("x", "no list of")):
+    refused = {
+        r"span \[2, 60\), its text has 11": [[2, 60]],
+        "no list of": "x",
+        "text_b_column": {"a": [], "b": [[0, 2]]},
+    }
+    for match, why in refused.items():
         with pytest.raises(HeedfulError, match=match):
             read_documents([{**rows[0], "why": why}], rationale_column="why")
+
+
+def test_a_column_without_a_name_is_no_rationale(tmp_path: Path) -> None:
+    """As pandas writes the numbers of rows."""
+    file = tmp_path / "numbered.csv"
+    pd.DataFrame({"text": ["good", "bad"], "label": [1, 0]}).to_csv(file)
+    assert [document.rationale for document in read_documents(str(file))] == [None, None]
 
 
 def test_labels_of_every_kind() -> None:

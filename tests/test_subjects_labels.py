@@ -20,6 +20,17 @@ def test_labels_match_by_name_number_or_map() -> None:
     assert match_labels(["pos", "NEG"], NAMELESS, {"POS": "label_1", "neg": 0}) == (1, 0)
 
 
+def test_the_sign_of_a_number_tells_labels_apart() -> None:
+    """−1 for negative and 1 for positive are usual, and no two of them are one class."""
+    signed = {"-1": "negative", "1": "positive"}
+    assert match_labels(["-1", "1"], ["negative", "positive"], signed) == (0, 1)
+    assert match_labels(["-1", "1"], ["1", "-1"]) == (1, 0)
+    assert match_labels(["- 0.5", "0.5"], ["0.5", "-0.5"]) == (1, 0)
+    with pytest.raises(HeedfulError, match="do not match"):
+        match_labels(["-1", "1"], ["0", "1"])
+    assert match_labels(["label-1"], NAMELESS) == (1,)  # here it is a hyphen
+
+
 def test_numbers_decide_only_where_the_data_numbers_its_own() -> None:
     assert match_labels(["pos"], NAMELESS, numbers=("neg", "pos")) == (1,)
     with pytest.raises(HeedfulError, match="do not match"):
@@ -30,6 +41,8 @@ def test_numbers_decide_only_where_the_data_numbers_its_own() -> None:
 
 def test_a_mismatch_shows_both_sides() -> None:
     with pytest.raises(HeedfulError, match=r"'neg', 'pos', the model has 'LABEL_0'.*label_map="):
+        match_labels(["neg", "pos"], NAMELESS)
+    with pytest.raises(HeedfulError, match=r"--label-map neg=CLASS,…\)\.$"):  # nothing is guessed
         match_labels(["neg", "pos"], NAMELESS)
     with pytest.raises(HeedfulError, match="the data has '1', '2', '3'"):
         match_labels(["1", "2", "3"], ["a", "b", "c"])

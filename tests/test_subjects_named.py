@@ -76,6 +76,14 @@ def test_else_as_the_model_was_trained(data: Path) -> None:
     assert dev(data, trained={**trained, "piece": "babi2"}) == cut(data)
 
 
+def test_a_prepared_file_is_called_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,label\n" + "".join(f"film {i} ran,{i % 2}\n" for i in range(40)))
+    spec = given_spec("file", {"tokenizer": "words"}, {"path": str(path)})
+    prepared = Prepared(prepare(spec, Store(tmp_path / "store")))
+    assert prepared_records(prepared, "test").source == "reviews.csv, test split"
+
+
 def test_a_story_is_a_cluster_and_stays_together(data: Path, tmp_path: Path) -> None:
     raw = CORPORA["babi1"].make(data)
     train = [each for each in raw.examples if each.split == "train"]

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from heedful.auditing.plan import Plan
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.corpora.prepared import Prepared
@@ -21,7 +22,7 @@ from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
-from heedful.store import Run, Store
+from heedful.store import Run, Store, store_at
 from heedful.subjects import Adapter, open_subject, predicted, read_documents
 from heedful.subjects.document import Span
 from heedful.training.predict import predict
@@ -70,6 +71,16 @@ def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:
     assert subject.family == "bilstm-additive" and subject.key["run"] == run.key
     with open_subject(run, "planted", split="dev") as dev:
         assert len(dev) == 10 and dev.key["data"] != subject.key["data"]
+
+
+def test_a_store_may_be_named_by_its_folder(store: Store, run: Run) -> None:
+    for named in (store.root, str(store.root)):
+        with open_subject(run.key[:12], store=named) as subject:
+            assert subject.key["run"] == run.key
+        assert prepare(PLANTED, named).key == run.upstream["corpus"]
+        assert Plan(named).opened is not None
+    assert store_at(store) is store and Plan(store).opened is store
+    assert Plan().opened is None
 
 
 @pytest.mark.parametrize("tokenizer", ["words", "whitespace", "spacy"])

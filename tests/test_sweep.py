@@ -11,13 +11,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 from heedful.errors import HeedfulError
 from heedful.runner.claim import claimed
 from heedful.runner.engines import crew as crews
 from heedful.runner.engines.board import TRIES, Board, Event
 from heedful.runner.engines.crew import Crew, crew
+from heedful.runner.engines.local import environment, first_free
+from heedful.runner.engines.memory import free_memory
 from heedful.runner.jobs import Job
+from heedful.runner.machine import Machine
 from heedful.runner.shard import Shard, shard
 from heedful.runner.study import run_study
 from heedful.runner.sweep import Engine, list_studies, makespan, run_jobs
@@ -189,11 +193,54 @@ def test_a_job_that_always_dies_is_given_up() -> None:
     ]
 
 
+def test_a_new_worker_takes_the_card_of_the_one_that_died() -> None:
+    assert [first_free(set(range(n))) for n in range(3)] == [0, 1, 2]
+    assert first_free({1, 2, 3}) == 0 and first_free({0, 1, 3}) == 2
+
+
 def test_the_makespan_of_two_workers() -> None:
     jobs = [job("a", cost=3), job("b", cost=2), job("c", "b", cost=2), job("d", "a", cost=1)]
     assert makespan(jobs, 1) == 8
     assert makespan(jobs, 2) == 4
     assert makespan([replace(each, done=True) for each in jobs], 2) == 0
+
+
+def group(folder: Path, **numbers: int | str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, number in numbers.items():
+        (folder / name.replace("__", ".")).write_text(f"{number}\n")
+
+
+def test_memory_is_what_is_left_of_a_limit(tmp_path: Path) -> None:
+    """Used memory counts, but not files that the kernel only remembers; groups are nested."""
+    groups, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text("0::/job/step\n")
+    assert free_memory(groups, own) > 1 << 20 and free_memory(groups, tmp_path / "no") > 1 << 20
+    group(groups / "job", memory__max=1_000_000, memory__current=700_000)
+    group(groups / "job/step", memory__max="max", memory__current=600_000)
+    assert free_memory(groups, own) == 300_000
+    group(groups / "job", memory__stat="anon 5\ninactive_file 200000")
+    assert free_memory(groups, own) == 500_000
+    group(groups / "job/step", memory__max=650_000)
+    assert free_memory(groups, own) == 50_000
+    group(groups / "job/step", memory__current=700_000)
+    assert free_memory(groups, own) == 0
+    own.write_text("5:cpu,memory:/elsewhere\n0::/\n")
+    group(groups / "memory", memory__limit_in_bytes=900_000, memory__usage_in_bytes=300_000)
+    group(groups / "memory", memory__stat="total_inactive_file 100000\ninactive_file 7")
+    assert free_memory(groups, own) == 700_000
+
+
+def test_cards_that_were_given_are_dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(device="cuda")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    dealt = [environment(number, machine) for number in range(3)]
+    assert [each["CUDA_VISIBLE_DEVICES"] for each in dealt] == ["0", "1", "0"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-7")
+    dealt = [environment(number, machine) for number in range(3)]
+    assert [each["CUDA_VISIBLE_DEVICES"] for each in dealt] == ["4", "GPU-7", "4"]
+    assert environment(1, Machine())["CUDA_VISIBLE_DEVICES"] == "4,GPU-7"
 
 
 def test_workers_fit_cores_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:

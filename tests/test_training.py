@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +23,11 @@ from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import loop
 from heedful.training.aim import Loss
 from heedful.training.batches import bucketed
-from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.checkpoint import load, save
 from heedful.training.loop import Trained, train
 from heedful.training.objective import Objective, class_loss
 from heedful.training.predict import predict
+from heedful.training.progressed import Progressed
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from tiny import tiny_model
@@ -195,6 +198,37 @@ def test_a_checkpoint_holds_everything(tmp_path: Path) -> None:
         assert set(found) == {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"}
         assert all(torch.equal(found[name], value) for name, value in state.items())
     assert load(tmp_path / "missing.safetensors", other, target) is None
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    real, move = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda each: (calls.append("fsync"), real(each))[1])
+    monkeypatch.setattr(Path, "replace", lambda *both: (calls.append("rename"), move(*both))[1])
+    model = tiny_model("cnn")
+    save(tmp_path / "c.safetensors", model, torch.optim.Adam(model.parameters()), Progressed())
+    assert calls == ["fsync", "rename"]
+
+
+def test_a_checkpoint_that_the_disk_refuses_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, path = tiny_model("cnn"), tmp_path / "c.safetensors"
+    optimizer = torch.optim.Adam(model.parameters())
+    save(path, model, optimizer, Progressed([{"epoch": 1}]))
+
+    def full(tensors: object, place: Path, metadata: object) -> None:
+        place.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("heedful.training.checkpoint.save_file", full)
+    with pytest.raises(HeedfulError, match="No space left.*make room"):
+        save(path, model, optimizer, Progressed([{"epoch": 1}, {"epoch": 2}]))
+    assert [each.name for each in tmp_path.iterdir()] == ["c.safetensors"]
+    back = load(path, model, optimizer)
+    assert back is not None and back.epochs == 1
 
 
 def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]:

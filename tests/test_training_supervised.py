@@ -27,7 +27,7 @@ from heedful.training.term import Lesson
 from heedful.training.terms import TERMS
 from heedful.training.terms.supervised import missed
 from heedful.types import Keep
-from test_measures_arcs import line
+from test_corpora_conllu import line
 from tiny import tiny_model, tiny_split
 from tiny_pairs import tiny_writer
 
@@ -212,7 +212,7 @@ def test_what_supervision_by_rationales_refuses() -> None:
 # --- arcs
 
 
-DOG = Sentence("1", ("The", "dog", "'s", "tail", "wags"), (1, 3, 1, 4, -1), ("x",) * 5)
+DOG = Sentence(("The", "dog", "'s", "tail", "wags"), (1, 3, 1, 4, -1))
 TEXTS = ["The dog's tail wags", "The dog runs"]
 PIECES = [["The", "do", "g", "'s", "tail", "wags"], ["The", "dog", "runs"]]
 
@@ -237,7 +237,7 @@ def _spans(text: str, pieces: list[str]) -> list[tuple[int, int]]:
 
 def write(path: Path, sentence: Sentence) -> str:
     rows = zip(sentence.words, sentence.heads, strict=True)
-    lines = [line(str(i), word, str(head + 1), "x") for i, (word, head) in enumerate(rows, 1)]
+    lines = [line(str(i), word, str(head + 1)) for i, (word, head) in enumerate(rows, 1)]
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
     return str(path)
 

@@ -20,6 +20,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.settle import settle
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import tabulate_rows
+from heedful.verdict.verdict import judge
 from verdict_tables import World, rows_of
 
 QUICK = Settings(resamples=200)
@@ -260,6 +261,10 @@ def test_classes_that_disagree_are_a_warning() -> None:
     assert any("classes disagree" in text for text in found.warnings)
     assert found.macro == pytest.approx(0.5, abs=0.05)
     assert found.share_failing == pytest.approx(0.5, abs=0.05)
+    named = judge(mixed, facts={"classes": ["bad", "good"]}).warnings
+    assert "ranking: predicted classes disagree: 'bad' above, 'good' below." in named
+    unnamed = judge(mixed, facts={"classes": ["bad"]}).warnings
+    assert "ranking: predicted classes disagree: 'bad' above, class=1 below." in unnamed
 
 
 def test_quarters_hold_all_examples() -> None:

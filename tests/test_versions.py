@@ -30,7 +30,8 @@ from heedful.schemas.versions import check_version, unread
 from heedful.store import Run, Store
 from heedful.store.frames import PartGone, read_part, table_version, write_part
 from heedful.store.tarred import read_record, write_tar
-from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.checkpoint import load, save
+from heedful.training.progressed import Progressed
 from heedful.verdict import Settings, Verdict, judge
 from verdict_tables import World, rows_of
 

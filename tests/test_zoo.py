@@ -20,7 +20,7 @@ from heedful.edits.uniform import uniform
 from heedful.errors import HeedfulError
 from heedful.models.output import probabilities
 from heedful.removal.removed import removed
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.saliency.explain import explain
 from heedful.saliency.prior import fit_prior
 from heedful.subjects import Subject
@@ -146,7 +146,7 @@ class TestAttention:
     @pytest.mark.parametrize("kind", UNUSED)
     def test_unused_attention_changes_nothing(self, family: str, kind: str) -> None:
         with some(kind, family).opened() as subject, torch.no_grad():
-            batch, site = whole(subject), main_site(subject.model).name
+            batch, site = whole(subject), text_site(subject.model).name
             before = subject.model(batch).logits
             for edit in (uniform(), permute(3)):
                 after = subject.model(batch, {site: edit}).logits
@@ -155,7 +155,7 @@ class TestAttention:
     @pytest.mark.parametrize("kind", USED)
     def test_used_attention_is_needed(self, family: str, kind: str) -> None:
         with some(kind, family).opened() as subject, torch.no_grad():
-            batch, site = whole(subject), main_site(subject.model).name
+            batch, site = whole(subject), text_site(subject.model).name
             after = probabilities(subject.model(batch, {site: uniform()}).logits).argmax(-1)
         assert (after == batch.labels).float().mean() < 0.2
 
@@ -272,6 +272,13 @@ def result_of(*rows: dict[str, object]) -> ZooResult:
     found = [{**about, "explanation": "lrp", "operator": "", "found": f} for f in (1, 1, 0, -1)]
     said = [{**about, "operator": "", "said": s} for s in (1, -1, 0, -1)]
     return ZooResult(*(pd.DataFrame(each) for each in (list(rows), found, said)))
+
+
+def test_where_no_metric_scored_attention_the_other_tables_are_there() -> None:
+    verdicts = pd.DataFrame([verdict_row()])
+    result = ZooResult(verdicts, pd.DataFrame(), pd.DataFrame())
+    assert result.alone.empty and result.power.empty and len(result.kinds) == 1
+    assert "Verdicts by kind" in to_text(result)
 
 
 class TestResult:

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from importlib import import_module
 
+from heedful.auditing.numbers import NUMBERS
+from heedful.cli.list_facts import better, in_words
 from heedful.verdict.overall import overall
 from heedful.verdict.properties import PROPERTIES
 from heedful.verdict.settings import EFFECTS
@@ -16,13 +18,29 @@ def properties() -> list[str]:
     parts = ["# Properties", INTRO]
     for name, judge in PROPERTIES.items():
         parts += [f"## {name}", *_paragraphs(judge), _decided(name)]
-    return [*parts, "## The one line", _rule()]
+    return [*parts, "## The one line", _rule(), "## The numbers", NUMBERED, _numbers()]
 
 
 INTRO = (
     "What a verdict speaks about. Each decision is made from the table of measurements alone; "
     "[the audit](../audit.md) says how bounds are made."
 )
+
+
+NUMBERED = (
+    "Every measure that stands in an audit's table, by the group (`--only`) that measures it. "
+    "`heedful list NAME` says the same of one of them."
+)
+
+
+def _numbers() -> str:
+    lines = ["| measure | by | is | range | better |", "|---|---|---|---|---|"]
+    for group, measures in NUMBERS.items():
+        for name, each in measures.items():
+            way = better(each.higher_is_better).split(" ")[0] or "—"
+            words = f"{each.description} | {in_words(each.range)} | {way}"
+            lines.append(f"| `{name}` | {group} | {words} |")
+    return "\n".join(lines)
 
 
 def _paragraphs(judge: Callable[..., object]) -> list[str]:

@@ -47,7 +47,7 @@ __all__ = [
 
 _PLACES = {
     "audit": "heedful.auditing.audit",
-    "Plan": "heedful.auditing.audit",
+    "Plan": "heedful.auditing.plan",
     "Audit": "heedful.auditing.result",
     "AuditSpec": "heedful.auditing.spec",
     "explain": "heedful.auditing.explanation",

@@ -1,9 +1,9 @@
 """What a type checker sees: the names that `__init__.py` imports when they are asked for."""
 
-from heedful.auditing.audit import Plan as Plan
 from heedful.auditing.audit import audit as audit
 from heedful.auditing.explanation import Explanation as Explanation
 from heedful.auditing.explanation import explain as explain
+from heedful.auditing.plan import Plan as Plan
 from heedful.auditing.result import Audit as Audit
 from heedful.auditing.spec import AuditSpec as AuditSpec
 from heedful.catalogue import Piece as Piece

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from heedful.errors import unknown_name
@@ -53,9 +54,8 @@ class Role:
 
 
 Roles = Callable[..., Mapping[str, Role]]
-
-
 Depends = Callable[..., Mapping[str, str]]
+Find = Callable[[Path | None], Mapping[str, Path]]
 
 
 def _nothing(**params: Any) -> Mapping[str, Any]:
@@ -66,10 +66,11 @@ def _nothing(**params: Any) -> Mapping[str, Any]:
 class Piece:
     """The facts of one piece. `version` goes up whenever its results change.
 
-    A corpus is of the `kind` single, pair or generation. A probe that compares models names
-    their `roles`, by the parameters it is called with; one whose results depend on something
-    that is installed says on which version (`depends`). A term of the loss that `needs` the
-    `attention` itself is about how a model makes its weights. A probe that looks at each text
+    A corpus is of the `kind` single, pair or generation; one that reads files says with `find`
+    where they are in a data folder, or where to get them, and reads none. A probe that compares
+    models names their `roles`, by the parameters it is called with; one whose results depend on
+    something that is installed says on which version (`depends`). A term of the loss that `needs`
+    the `attention` itself is about how a model makes its weights. A probe that looks at each text
     by itself (`by_text`) may be given some of them at a time.
 
     What a reader of its numbers wants to know: the `formula`, their `range`, what a `higher` one
@@ -104,6 +105,7 @@ class Piece:
     limits: str = ""
     origin: str = ""
     prepare: Any = None
+    find: Find | None = None
 
     @property
     def stranger(self) -> dict[str, str]:

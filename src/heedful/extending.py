@@ -10,7 +10,7 @@ from typing import Any
 from heedful.catalogue import Measure, Piece, Role
 from heedful.corpora import CORPORA
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sources import digests
+from heedful.corpora.sources import MissingData, digests
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.rerun_without import without_each
 from heedful.probes import PROBES
@@ -24,6 +24,7 @@ __all__ = [
     "Example",
     "Findings",
     "Measure",
+    "MissingData",
     "Piece",
     "RawCorpus",
     "Role",

@@ -25,6 +25,9 @@ BAD: dict[str, Bad] = {
     "a family for pairs": bad(*TRAIN, "--family", "pair", names="pair", fix="choose"),
     "a family for writing": bad(*TRAIN, "--family", "seq2seq", names="seq2seq", fix="choose"),
     "a metric of writing": bad(*TRAIN, "--select", "likelihood", names="likelihood", fix="choose"),
+    "a metric of classes": bad(
+        "train", "--corpus", "toy_copy", "--select", "accuracy", names="accuracy", fix="likelihood"
+    ),
     "an empty encoder": bad(*TRAIN, "--encoder", "", names="''", fix="choose one of"),
     "a wrapper alone": bad(*TRAIN, "--encoder", "+residual", names="''", fix="choose one of"),
     "an empty corpus": bad("train", "--corpus", "", names="''", fix="choose one of"),

@@ -12,13 +12,16 @@ def invite(study: Study, count: int) -> list[Annotator]:
     """So many more, named by numbers."""
     there = {each.name for each in study.annotators()}
     free = (f"annotator {n}" for n in range(1, len(there) + count + 1))
-    return invite_named(study, [name for name in free if name not in there][:count])
+    invited = annotators(study, [name for name in free if name not in there][:count])
+    study.invite(invited)
+    return invited
 
 
-def invite_named(study: Study, names: list[str]) -> list[Annotator]:
-    """The order depends on the study's seed and the name alone; the token on nothing."""
+def annotators(study: Study, names: list[str]) -> list[Annotator]:
+    """Not invited yet. The order depends on the study's seed and the name alone; the token on
+    nothing."""
     seed = study.facts["seed"]
-    invited = [
+    return [
         Annotator(
             name,
             secrets.token_urlsafe(12),
@@ -26,8 +29,6 @@ def invite_named(study: Study, names: list[str]) -> list[Annotator]:
         )
         for name in names
     ]
-    study.invite(invited)
-    return invited
 
 
 def new_key() -> str:

@@ -61,24 +61,36 @@ def interface(study: Study) -> str:
     """The labelling interface the tasks are made for."""
     pair = any("b" in item.texts for item in study.items.values())
     texts = [f'<Text name="{name}" value="${name}"/>' for name in ("text", "text_b")[: 1 + pair]]
-    asked = _relevance() if study.task == RELEVANCE else _rationale()
+    sides = [side for side in SIDES if any(side in item.words for item in study.items.values())]
+    asked = _relevance(sides) if study.task == RELEVANCE else _rationale(sides)
     return "\n".join(["<View>", '<Header value="$class"/>', *asked, *texts, "</View>", ""])
 
 
-def _relevance() -> list[str]:
+def _relevance(sides: list[str]) -> list[str]:
     choices = "".join(f'<Choice value="{value}"/>' for value in JUDGEMENTS)
     return [
         '<Header value="Are the marked words relevant to this prediction?"/>',
-        f'<Labels name="top" toName="text"><Label value="{TOP}"/></Labels>',
+        *_labels(sides, "top", TOP),
         f'<Choices name="{CHOICE}" toName="text" required="true">{choices}</Choices>',
     ]
 
 
-def _rationale() -> list[str]:
+def _rationale(sides: list[str]) -> list[str]:
     return [
         '<Header value="Mark the words that are the reason."/>',
-        f'<Labels name="reason" toName="text"><Label value="{REASON}"/></Labels>',
+        *_labels(sides, "reason", REASON),
     ]
+
+
+def _labels(sides: list[str], name: str, label: str) -> Iterator[str]:
+    """Labels belong to one text: each that has words on trial needs its own."""
+    for side in sides:
+        to = f'name="{_tag(name, side)}" toName="{SIDES[side]}"'
+        yield f'<Labels {to}><Label value="{label}"/></Labels>'
+
+
+def _tag(name: str, side: str) -> str:
+    return name if side == "a" else f"{name}_{side}"
 
 
 def _task(study: Study, item: Item, answers: Answers) -> dict[str, Any]:
@@ -110,7 +122,8 @@ def _regions(item: Item, words: tuple[int, ...], name: str, label: str) -> Itera
         for start, end in spans:
             place = {"start": _units(text[:start]), "end": _units(text[:end])}
             value = {**place, "text": text[start:end], "labels": [label]}
-            yield {"from_name": name, "to_name": SIDES[side], "type": "labels", "value": value}
+            tags = {"from_name": _tag(name, side), "to_name": SIDES[side]}
+            yield {**tags, "type": "labels", "value": value}
 
 
 def _value(study: Study, item: Item, made: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from heedful.measures.interventions import Intervention, edits_at
 from heedful.measures.replaced import base_trace, read_map
 from heedful.models.output import class_logits
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import main_site, on_text
+from heedful.saliency.attention import on_text, text_site
 from heedful.subjects import Subject, open_subject
 from heedful.types import Batch, Trace
 from heedful.words import to_words, word_mask
@@ -117,7 +117,7 @@ def _tops(subject: Subject, batch: Batch, trace: Trace, wanted: Wanted) -> list[
     if wanted.task == RATIONALE:
         return [()] * len(batch)
     text = batch.texts["a"]
-    weights = read_map(trace, main_site(subject.model))
+    weights = read_map(trace, text_site(subject.model))
     there = word_mask(text)
     places = ranking(to_words(on_text(weights, batch), text), there, batch.ids, wanted.seed)
     return [_first(row, mask, wanted.top) for row, mask in zip(places, there, strict=True)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,8 +80,7 @@ class Study:
 
     def invite(self, invited: list[Annotator]) -> None:
         with self._writing, opened(self.path) as db, written(db):
-            rows = [(each.name, each.token, json.dumps(each.places)) for each in invited]
-            db.executemany("INSERT INTO annotators VALUES (?, ?, ?)", rows)
+            _invite(db, invited)
 
     def answers(self, name: str) -> dict[int, Any]:
         """One annotator's answers by item."""
@@ -152,10 +151,17 @@ class Study:
                         refusal.status, f"{name} on item {number}: {refusal}"
                     ) from refusal
 
-    def take(self, answers: Mapping[str, Mapping[int, Any]], source: str) -> int:
-        """Answers from elsewhere, all or none; returns how many are new."""
+    def take(
+        self,
+        answers: Mapping[str, Mapping[int, Any]],
+        source: str,
+        invited: Sequence[Annotator] = (),
+    ) -> int:
+        """Answers from elsewhere, and those `invited` with them, all or none; returns how many
+        answers are new."""
         new = 0
         with self._writing, opened(self.path) as db, written(db):
+            _invite(db, invited)
             for name, said in answers.items():
                 for number, value in said.items():
                     wanted, now = self._stored(number, value), _now(db, name, number)
@@ -178,6 +184,11 @@ class Study:
                 404, f"there is no item {number}: they go from 0 to {len(self.items) - 1}."
             )
         return self.items[number]
+
+
+def _invite(db: sqlite3.Connection, invited: Sequence[Annotator]) -> None:
+    rows = [(each.name, each.token, json.dumps(each.places)) for each in invited]
+    db.executemany("INSERT INTO annotators VALUES (?, ?, ?)", rows)
 
 
 def _change(

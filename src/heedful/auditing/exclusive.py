@@ -13,7 +13,7 @@ from heedful.auditing.table import Table
 from heedful.measures.exclusivity import ENTROPY_WITHIN, ExclusivityParams, exclusivity
 from heedful.measures.reachable import reachable
 from heedful.probes.furthest import band, furthest
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Batch, Model, Trace
 
 
@@ -29,7 +29,7 @@ class Apart:
 def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: AuditSpec) -> Apart:
     """Reported, never required. What is searched is a lower bound, and named so."""
     params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
-    linear = main_site(model).linear and trace.logits.shape[-1] <= 2
+    linear = text_site(model).linear and trace.logits.shape[-1] <= 2
     if linear:
         exact, apart = _exact(model, trace, spec.epsilon)
         table.add({**exact, "reachable": reachable(model, batch, trace)}, ATTENTION)
@@ -45,7 +45,7 @@ def exclusive(table: Table, model: Model, batch: Batch, trace: Trace, spec: Audi
 
 def _exact(model: Model, trace: Trace, epsilon: float) -> tuple[dict[str, Tensor], Apart]:
     """For one logit after a linear site, or the difference of two."""
-    name = main_site(model).name
+    name = text_site(model).name
     z, bias = _one_logit(trace, name)
     weights = trace.weights[name][:, 0, 0].double()
     mask = trace.masks[name][:, 0, 0]

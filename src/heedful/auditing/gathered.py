@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.auditing.explained import Cost
-from heedful.auditing.measure import Part
+from heedful.auditing.part import Part
 from heedful.auditing.parts import read_kind
 from heedful.auditing.shown import together
 from heedful.auditing.table import ordered

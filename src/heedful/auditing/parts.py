@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.auditing.explained import Cost
-from heedful.auditing.measure import Part
+from heedful.auditing.part import Part
 from heedful.auditing.shown import COLUMNS
 from heedful.store.files import refusals, whole_file
 from heedful.store.frames import PartGone

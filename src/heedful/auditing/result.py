@@ -24,7 +24,7 @@ from heedful.verdict.verdict import Verdict
 UNREADABLE = (OSError, ValueError, RecursionError, pa.ArrowException)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """The tables are in blocks of texts, and read when they are asked for: `rows` has the
     measurements, `maps` one list of word scores per text and explanation, `costs` what each
@@ -108,6 +108,13 @@ class Audit:
         first ones."""
         parts = {name: self.tables[name].first for name in TABLES}
         return {**parts, "verdict": json.loads(self.verdict.to_json()), "facts": dict(self.facts)}
+
+    def __str__(self) -> str:
+        """What the command prints of it."""
+        return str(self.verdict)
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.facts.get('measured', 'some')} texts: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from scipy.stats import kendalltau
 
-from heedful.auditing.audit import judge_rows
+from heedful.auditing.judged import judge_rows
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import COLUMNS, ordered
@@ -74,11 +74,16 @@ def _text(maps: Sequence[dict[str, np.ndarray]], example: str) -> Iterator[tuple
     width = min(len(each[example]) for each in maps)
     there = ~np.isnan(maps[0][example][:width])
     here, *rest = [np.nan_to_num(each[example][:width]) for each in maps]
-    taus = [float(kendalltau(here, each).statistic) for each in rest]
+    taus = [_tau(here[there], each[there]) for each in rest]
     apart = float(np.mean([_jsd(here, each) for each in rest]))
     yield "tau_seeds", float(np.mean(taus))
     yield "jsd_seeds", apart
     yield "jsd_seeds_ratio", apart / _furthest(here, there)
+
+
+def _tau(p: np.ndarray, q: np.ndarray) -> float:
+    """NaN where there are no two words to be put in order."""
+    return float(kendalltau(p, q).statistic) if len(p) > 1 else float("nan")
 
 
 def _jsd(p: np.ndarray, q: np.ndarray) -> float:

@@ -26,7 +26,7 @@ from heedful.auditing.exclusive import Apart
 from heedful.auditing.spec import ATTENTION, FLOORS
 from heedful.measures.curves import Curves
 from heedful.probes.token_logits import MOST_LOGITS
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Batch, Model, TokenLogits, Trace
 from heedful.words import to_words, word_mask
 
@@ -60,7 +60,7 @@ class Shown:
     def linear(self, model: Model, trace: Trace) -> None:
         """Weights and token logits, where they are all there is between a text's words and the
         decision. Tokens of a word keep their proportions when the word is moved."""
-        site = main_site(model)
+        site = text_site(model)
         known = trace.token_logits.get(site.name)
         if known is None or not site.normalised or known.bias.shape[0] > MOST_LOGITS:
             return

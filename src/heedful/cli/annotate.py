@@ -171,7 +171,7 @@ def import_answers(
     kind: Format = "jsonl",
 ) -> None:
     """Take answers from a file, all or none; unknown annotators are added."""
-    from heedful.annotate.inviting import invite_named
+    from heedful.annotate.inviting import annotators
     from heedful.annotate.jsonl import read_jsonl
     from heedful.annotate.label_studio import read_label_studio
 
@@ -179,8 +179,8 @@ def import_answers(
     answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
     opened.check(answers)
     known = {each.name for each in opened.annotators()}
-    invite_named(opened, [name for name in answers if name not in known])
-    new = opened.take(answers, f"import {file.name}")
+    newcomers = annotators(opened, [name for name in answers if name not in known])
+    new = opened.take(answers, f"import {file.name}", newcomers)
     show(f"took {new} new answers of {len(answers)} annotators")
 
 

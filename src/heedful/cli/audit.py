@@ -112,8 +112,8 @@ def run_audit(
     subject: on.SubjectOptions,
     budget: float | None = None,
 ) -> Audit:
-    from heedful.auditing.audit import Plan
     from heedful.auditing.audit import audit as run
+    from heedful.auditing.plan import Plan
 
     spec, settings = measured.spec(subject.seed), measured.settings
     set_threads(subject.threads)
@@ -139,7 +139,9 @@ def _dry_run(
     from heedful.auditing.cost import estimate
 
     set_threads(subject.threads)
-    cost = estimate(model, data, spec, **subject.given())
+    with progress_bar() as progress:
+        progress("timing a few texts", 0, 1)
+        cost = estimate(model, data, spec, **subject.given())
     if as_json:
         show_json("audit", {"dry_run": True, **vars(cost)})
         return

@@ -69,7 +69,7 @@ def check(
 def _baseline(path: Path, spec: AuditSpec) -> Verdict:
     """Refused before anything is measured where its numbers were measured otherwise, whatever
     operators are the same to the model."""
-    from heedful.auditing.audit import spec_digest
+    from heedful.auditing.identity import spec_digest
     from heedful.auditing.operators import merged
     from heedful.verdict.verdict import Verdict
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli.options import JsonOption, SeedOption
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def compare(
@@ -37,4 +40,13 @@ def compare(
     if as_json:
         show_json("compare", {"rows": table.to_dict("records")})
     else:
-        show(to_markdown(table))
+        show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
+
+
+def _title(table: pd.DataFrame, measure: str) -> str:
+    """What the numbers are: a table alone does not say."""
+    from heedful.auditing.compare import LOWER_IS_BETTER
+
+    ways = sorted({str(each) for each in table["operator"]} - {""})
+    first = "lowest" if measure in LOWER_IS_BETTER else "highest"
+    return f"{', '.join([measure, *ways])}: mean [95% interval], {first} first"

@@ -69,7 +69,8 @@ def _study(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
 
 def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
     """Of the model that the study trained, on some of the texts it was probed on."""
-    from heedful.auditing.audit import Plan, audit
+    from heedful.auditing.audit import audit
+    from heedful.auditing.plan import Plan
 
     model = store.open(str(study.table("cells")["model_run"].iloc[0]))
     plan = Plan(store, progress=progress)

@@ -86,19 +86,26 @@ def _bring(package: Package) -> str | None:
 
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
-    """Each corpus with its size, or the sentence that says what is missing."""
+    """Whether each corpus can be had, or the sentence that says what is missing."""
     from heedful.corpora import CORPORA
 
     return {name: _corpus(name, data_dir) for name in CORPORA if name not in _FILES}
 
 
 def _corpus(name: str, data_dir: Path | None) -> str:
+    """Files are looked for, not read: that would take minutes."""
     from heedful.corpora import CORPORA
 
     try:
-        return f"ready, {len(CORPORA[name].make(data_dir).examples)} texts"
+        piece = CORPORA[name]
+        if piece.find is not None:
+            piece.find(data_dir)
+            return "ready, its files are there"
     except HeedfulError as error:
         return str(error)
+    if "data" in piece.needs:
+        return f"unknown before it is read: heedful prepare {name} tries."
+    return "ready, it is generated"
 
 
 def _store(place: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from heedful.cli.gridfile import ENTRY
 from heedful.cli.measured import MeasureOptions
 from heedful.cli.options import LARGEST_SEED
 from heedful.cli.subject import SubjectOptions
-from heedful.cli.yaml_lines import Check, Lines, constructed
+from heedful.cli.yaml_lines import Check, Lines, constructed, whole
 
 AUDITS, STUDIES = "audits", "studies"
 
@@ -100,18 +100,8 @@ def _words(reader: Lines, node: Any) -> str:
     return ",".join(_pairs()(reader, node))
 
 
-def _whole(low: int, high: int = 10**9) -> Check:
-    def check(reader: Lines, node: Any) -> int:
-        value = int(reader.scalar(node, int, "a whole number"))
-        if not low <= value <= high:
-            raise reader.wrong(node, f"{value} does not do: give a number from {low} to {high}.")
-        return value
-
-    return check
-
-
 def _number(reader: Lines, node: Any) -> float:
-    return float(reader.scalar(node, (int, float), "a number"))  # type: ignore[arg-type]
+    return float(reader.scalar(node, (int, float), "a number"))
 
 
 def _flag(reader: Lines, node: Any) -> bool:
@@ -127,8 +117,8 @@ AUDIT: dict[str, Check] = {
     "model": _text,
     "data": _text,
     "seed_models": _texts,
-    "n": _whole(1),
-    "seed": _whole(0, LARGEST_SEED),
+    "n": whole(1),
+    "seed": whole(0, LARGEST_SEED),
     "split": _text,
     "alpha": _number,
     "smallest": _pairs(),
@@ -146,7 +136,7 @@ AUDIT: dict[str, Check] = {
     "label_words": _words,
     "label_map": _words,
     "template": _text,
-    "max_length": _whole(3),
+    "max_length": whole(3),
     "dtype": _text,
     "param": _pairs(),
 }

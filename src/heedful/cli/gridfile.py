@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.cli.options import LARGEST_SEED, MOST_SEEDS
-from heedful.cli.yaml_lines import Check, Lines, constructed, line_of, unknown
+from heedful.cli.yaml_lines import Check, Lines, constructed, line_of, unknown, whole
 from heedful.errors import HeedfulError
 from heedful.schemas.versions import check_version
 
@@ -110,23 +110,13 @@ def _encoder(reader: Lines, node: Any) -> str:
     return name
 
 
-def _whole(low: int, high: int = 10**9) -> Check:
-    def check(reader: Lines, node: Any) -> int:
-        value = int(reader.scalar(node, int, "a whole number"))
-        if not low <= value <= high:
-            raise reader.wrong(node, f"{value} does not do: give a number from {low} to {high}.")
-        return value
-
-    return check
-
-
 def _seeds(reader: Lines, node: Any) -> list[int]:
     """A count, or a list of seeds, as on the command line."""
     if node.id == "scalar":
-        return list(range(_whole(1, MOST_SEEDS)(reader, node)))
+        return list(range(whole(1, MOST_SEEDS)(reader, node)))
     found: list[int] = []
     for each in reader.items(node, "seeds"):
-        seed = _whole(0, LARGEST_SEED)(reader, each)
+        seed = whole(0, LARGEST_SEED)(reader, each)
         if seed in found:
             raise reader.wrong(each, f"the seed {seed} is there twice: write it once.")
         found.append(seed)
@@ -181,9 +171,9 @@ ENTRY: dict[str, Check] = {
     "attention": _names(_name("attention", _attentions), "attention"),
     "probes": _names(_name("probe", _probes), "probes"),
     "seeds": _seeds,
-    "epochs": _whole(1),
-    "layers": _whole(1),
-    "limit": _whole(1),
+    "epochs": whole(1),
+    "layers": whole(1),
+    "limit": whole(1),
     "size": _name("size", lambda: ("full", "small")),
     "sizes": _name("sizes", lambda: ("code", "paper")),
     "params": _params,

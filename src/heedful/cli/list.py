@@ -8,14 +8,16 @@ import typer
 
 from heedful.catalogue import Catalogue, Piece
 from heedful.cli.list_facts import facts, measured, reading
+from heedful.cli.list_measures import Measured, measure_names, measured_by
 from heedful.cli.options import JsonOption
 from heedful.cli.terminal import show, show_json
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError, meant, unknown_name
 
 
 def list_pieces(
     kind: Annotated[
-        str | None, typer.Argument(help="Only pieces of this kind; or the name of a piece.")
+        str | None,
+        typer.Argument(help="Only pieces of this kind; or the name of a piece or a measure."),
     ] = None,
     name: Annotated[
         str | None, typer.Argument(help="All that is known of this piece of the kind.")
@@ -25,11 +27,16 @@ def list_pieces(
     """Name every piece: corpora, families of models and their parts, edits, probes, studies …
 
     `heedful list metric tvd`, or `heedful list tvd`, tells all about one: its formula, its range,
-    what a higher value means, what it costs and what it does not say.
+    what a higher value means, what it costs and what it does not say. `heedful list flip_share`
+    tells what measures a number of that name.
     """
     known = catalogues()
     if name is not None or kind not in (None, *known):
-        _show_named(_named(known, kind, name), as_json)
+        numbers = measured_by(str(kind), known) if _is_measure(known, kind, name) else []
+        if numbers:
+            _show_measures(numbers, as_json)
+        else:
+            _show_named(_named(known, kind, name), as_json)
         return
     chosen = {each: c for each, c in known.items() if kind in (None, each)}
     found = {name: _pieces(catalogue) for name, catalogue in chosen.items()}
@@ -53,9 +60,38 @@ def _named(
     if name is not None and kind in known:
         return [(kind, known[kind][name])]
     found = [(each, c[str(kind)]) for each, c in known.items() if kind in c]
-    if name is not None or not found:
+    if name is not None:
         raise unknown_name("kind of piece", str(kind), list(known))
+    if not found:
+        raise _unknown(str(kind), known)
     return found
+
+
+def _unknown(name: str, known: dict[str, Catalogue]) -> HeedfulError:
+    """It may have been meant as a kind, a piece or a measure."""
+    pieces = [each for catalogue in known.values() for each in catalogue]
+    close = meant(name, [*known, *pieces, *measure_names(known)])
+    kinds = ", ".join(sorted(known))
+    return HeedfulError(
+        f"unknown kind of piece {name!r}{close}: choose one of {kinds}, or name a piece or a "
+        f"measure."
+    )
+
+
+def _is_measure(known: dict[str, Catalogue], kind: str | None, name: str | None) -> bool:
+    """Pieces come first: `tvd` is a metric, and a number of many probes."""
+    return name is None and not any(kind in catalogue for catalogue in known.values())
+
+
+def _show_measures(found: list[Measured], as_json: bool) -> None:
+    if as_json:
+        facts = [each.facts() for each in found]
+        show_json("list", {"pieces": [], "left_out": [], "measures": facts})
+        return
+    for each in found:
+        ways = measured(each.measure)
+        show(f"{each.name}: {each.measure.description}{f' ({ways})' if ways else ''}")
+        show(f"  {'measured by:':<14} {each.by}")
 
 
 def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:

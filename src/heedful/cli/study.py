@@ -63,7 +63,7 @@ def study(
     report: Annotated[
         bool,
         typer.Option(
-            "--report", help="Of all: write docs/reproduction.md from kept rows and the store."
+            "--report", help="Of all: write docs/reproduction.md and findings.md from kept rows."
         ),
     ] = False,
     dry_run: DryRunOption = False,
@@ -142,6 +142,7 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
 def _reproduction(name: str, store: str) -> None:
     """The document of all studies, in the folder that holds their kept rows."""
     from heedful.reproduction.document import REASONS, ROWS, write_document
+    from heedful.reproduction.findings.page import update_findings
 
     if name != ALL:
         raise HeedfulError("--report is of all studies: `heedful study all --report`.")
@@ -149,7 +150,9 @@ def _reproduction(name: str, store: str) -> None:
         raise HeedfulError(
             f"{ROWS} or {REASONS} is not here: run this in the checkout that keeps them."
         )
-    say(f"document: {write_document(existing_store(store))}")
+    place = existing_store(store)
+    say(f"document: {write_document(place)}")
+    say(f"findings: {update_findings(place)}")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:

@@ -64,7 +64,7 @@ def progress_bar() -> Iterator[Listener]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("loading", total=None)
 
         def listen(label: str, done: int, total: int) -> None:
             bar.update(task, description=label, completed=done, total=total)

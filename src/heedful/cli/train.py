@@ -169,6 +169,11 @@ def _plan(
     writes = kind == "generation"
     if training.get("select") == "likelihood" and not writes:
         raise HeedfulError("--select likelihood is of texts that are written: choose another.")
+    if writes and training.get("select") in ("roc_auc", "accuracy", "f1"):
+        raise HeedfulError(
+            f"--select {training['select']} is of classes, and {spec.title} has texts that are "
+            f"written: choose likelihood or loss."
+        )
     scores = (ProbeSpec("translation" if writes else "score"),)
     training_of = WRITING if writes else TrainSpec()
     models = (replace(usual(kind, model.get("family")), **model),)

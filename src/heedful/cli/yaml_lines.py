@@ -30,7 +30,7 @@ class Lines:
         try:
             if self.path.stat().st_size > LARGEST:
                 raise HeedfulError(
-                    f"{self.path.name} is larger than {LARGEST:,} bytes: give a smaller grid."
+                    f"{self.path.name} is larger than {LARGEST:,} bytes: give a smaller file."
                 )
             node = yaml.compose(self.path.read_text(encoding="utf8"), yaml.SafeLoader)
         except UnicodeDecodeError as error:
@@ -76,11 +76,22 @@ class Lines:
     def values(self, nodes: dict[str, Any], checks: dict[str, Check]) -> dict[str, Any]:
         return {name: checks[name](self, node) for name, node in nodes.items()}
 
-    def scalar(self, node: Any, kind: type, like: str) -> Any:
+    def scalar(self, node: Any, kind: type | tuple[type, ...], like: str) -> Any:
+        """`true` is a number for Python only."""
         value = constructed(node) if node.id == "scalar" else None
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.wrong(node, f"give {like} here.")
         return value
+
+
+def whole(low: int, high: int = 10**9) -> Check:
+    def check(reader: Lines, node: Any) -> int:
+        value = int(reader.scalar(node, int, "a whole number"))
+        if not low <= value <= high:
+            raise reader.wrong(node, f"{value} does not do: give a number from {low} to {high}.")
+        return value
+
+    return check
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
@@ -109,6 +120,6 @@ def _yaml() -> Any:
         import yaml
     except ImportError as error:
         raise HeedfulError(
-            "`heedful sweep` reads YAML: pip install 'heedful[scale]' brings what it needs."
+            "this file is read as YAML: pip install 'heedful[scale]' brings what that needs."
         ) from error
     return yaml

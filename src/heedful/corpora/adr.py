@@ -18,7 +18,7 @@ FILES = {"train": "adr_tweets/train.jsonl.gz", "test": "adr_tweets/dev.jsonl.gz"
 
 def read(data_dir: Path | None) -> RawCorpus:
     """The only labelled held-out part is called dev; it is our test set."""
-    files = find_files(data_dir, list(FILES.values()), PUBLISHER)
+    files = find(data_dir)
     examples = [
         Example(f"adr-{split}-{row['id']}", split, {"a": row["text"]}, int(row["label"]))
         for split, name in FILES.items()
@@ -33,6 +33,10 @@ def read(data_dir: Path | None) -> RawCorpus:
     )
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(
     tokenizer="spacy", min_df=2, min_length=5, max_length=100, dev_fraction=0.15, vectors="glove"
 )
@@ -41,6 +45,7 @@ PIECE = Piece(
     name="adr",
     description="Tweets, with or without an adverse drug reaction",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     licence="unknown; tweets for research use",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -30,6 +31,7 @@ PIECE = Piece(
     name="amazon",
     description="Amazon reviews, title and body, one to five stars",
     make=read,
+    find=partial(rated.find_rated, corpus=CORPUS),
     paper="serrano2019",
     needs=("data",),
     licence="research use",

@@ -47,6 +47,7 @@ PIECE = Piece(
     name="anemia",
     description="Discharge summaries of patients with chronic or acute anemia",
     make=read,
+    find=mimic_tables.find_tables,
     paper="jain2019",
     needs=("data",),
     licence=mimic_tables.LICENCE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -19,6 +20,7 @@ PIECE = Piece(
     name="babi1",
     description="Stories and a question, one supporting fact: Where is a person?",
     make=read,
+    find=partial(babi_files.find_task, task=1),
     version=2,
     paper="jain2019",
     needs=("data",),

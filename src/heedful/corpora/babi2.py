@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -19,6 +20,7 @@ PIECE = Piece(
     name="babi2",
     description="Stories and a question, two supporting facts: Where is a thing?",
     make=read,
+    find=partial(babi_files.find_task, task=2),
     version=2,
     paper="jain2019",
     needs=("data",),

@@ -27,7 +27,7 @@ DEFAULTS = PrepareSpec(
 
 def read_task(data_dir: Path | None, task: int) -> RawCorpus:
     """One task; the classes are the answers of its training questions."""
-    files, subset = _find(data_dir, task)
+    files = find_task(data_dir, task)
     splits = dict(zip(("train", "test"), files, strict=True))
     rows = {split: read_rows(files[name], COLUMNS) for split, name in splits.items()}
     labels = class_names([row["answer"] for row in rows["train"]], splits["train"])
@@ -36,8 +36,21 @@ def read_task(data_dir: Path | None, task: int) -> RawCorpus:
         for split in splits
         for number, (row, story) in enumerate(zip(rows[split], _stories(rows[split]), strict=True))
     ]
+    subset = splits["train"] == _small(task)
     note = SUBSET if subset else ""
     return RawCorpus(labels, examples, digests(files), subset=subset, note=note)
+
+
+def find_task(data_dir: Path | None, task: int) -> dict[str, Path]:
+    """The training file of 10000 questions where it is there, else that of 1000; then the test
+    file."""
+    test = f"babi/qa{task}_test.jsonl.gz"
+    try:
+        return find_files(data_dir, [f"babi/qa{task}_train.jsonl.gz", test], PUBLISHER)
+    except MissingData:
+        if data_dir is None or not (data_dir / _small(task)).is_file():
+            raise
+        return find_files(data_dir, [_small(task), test], PUBLISHER)
 
 
 def fact_spans(facts: list[str], chosen: list[int]) -> Spans:
@@ -70,13 +83,5 @@ def _example(row: Row, name: str, split: str, labels: tuple[str, ...], story: in
     return Example(name, split, texts, label, rationales=marks, cluster=cluster)
 
 
-def _find(data_dir: Path | None, task: int) -> tuple[dict[str, Path], bool]:
-    """The training file of 10000 questions where it is there, else that of 1000."""
-    test = f"babi/qa{task}_test.jsonl.gz"
-    try:
-        return find_files(data_dir, [f"babi/qa{task}_train.jsonl.gz", test], PUBLISHER), False
-    except MissingData:
-        small = f"babi/qa{task}_train_1k.jsonl.gz"
-        if data_dir is None or not (data_dir / small).is_file():
-            raise
-        return find_files(data_dir, [small, test], PUBLISHER), True
+def _small(task: int) -> str:
+    return f"babi/qa{task}_train_1k.jsonl.gz"

@@ -149,6 +149,6 @@ def _library() -> Any:
     except ImportError as error:
         raise HeedfulError(
             'sub-words need the tokenizers library: `pip install "heedful[hf]"`, '
-            "or choose the words or whitespace tokenizer."
+            "or choose the words or whitespace tokenizer (`--param tokenizer=words`)."
         ) from error
     return tokenizers

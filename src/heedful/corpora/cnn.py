@@ -37,9 +37,8 @@ def read(data_dir: Path | None) -> RawCorpus:
     and is dropped."""
     questions: list[Question] = []
     sources: dict[str, str] = {}
-    for split, name in FOLDERS.items():
-        folder = _folder(data_dir, name)
-        found, sources[f"cnn/questions/{name}"] = _read_folder(folder, split)
+    for split, (name, folder) in zip(FOLDERS, find(data_dir).items(), strict=True):
+        found, sources[name] = _read_folder(folder, split)
         questions += found
     labels = _entities(q.passage for q in questions if q.split == "train")
     places = {name: number for number, name in enumerate(labels)}
@@ -47,6 +46,11 @@ def read(data_dir: Path | None) -> RawCorpus:
     examples = [example for example in made if example is not None]
     dropped = {"answer is no entity of the passage, or of train": len(made) - len(examples)}
     return RawCorpus(labels, examples, sources, dropped=dropped)
+
+
+def find(data_dir: Path | None) -> dict[str, Path]:
+    """The folder of each split, with questions in it."""
+    return {f"cnn/questions/{name}": _folder(data_dir, name) for name in FOLDERS.values()}
 
 
 def parse(text: str, name: str, split: str) -> Question:
@@ -88,7 +92,10 @@ def _folder(data_dir: Path | None, name: str) -> Path:
             f"{PUBLISHER.homepage}, unpack them there, and name the data folder with --data-dir "
             f"or HEEDFUL_DATA."
         )
-    return data_dir / wanted
+    folder = data_dir / wanted
+    if next(folder.glob("*.question"), None) is None:
+        raise MissingData(f"{folder} holds no .question files: unpack {PUBLISHER.title} there.")
+    return folder
 
 
 def _read_folder(folder: Path, split: str) -> tuple[list[Question], str]:
@@ -98,8 +105,6 @@ def _read_folder(folder: Path, split: str) -> tuple[list[Question], str]:
         body = path.read_bytes()
         digest.update(f"{path.name}\x1f{len(body)}\x1f".encode() + body)
         questions.append(parse(_text(body, path), path.name, split))
-    if not questions:
-        raise MissingData(f"{folder} holds no .question files: unpack {PUBLISHER.title} there.")
     return questions, digest.hexdigest()
 
 
@@ -116,6 +121,7 @@ PIECE = Piece(
     name="cnn",
     description="News articles and a sentence with a gap; the answer is an entity of the article",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     kind="pair",

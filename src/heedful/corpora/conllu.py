@@ -1,10 +1,4 @@
-"""Sentences with dependency arcs and mentions, from CoNLL-U.
-
-Of each line the form, the head, the relation and, in the last column, CorefUD's `Entity` are
-read. Of an entity's brackets only the name before the first hyphen counts: `(e1-person-1` opens
-a mention of e1, `e1)` closes its latest one, `(e2-place)` is a mention of one word. Mentions in
-several parts and those that go on in the next sentence are left out.
-"""
+"""Sentences with dependency arcs, from CoNLL-U: of each line the form and the head are read."""
 
 from __future__ import annotations
 
@@ -18,27 +12,14 @@ from heedful.errors import HeedfulError
 COLUMNS = 10
 _WORD = re.compile(r"\d+")
 _SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
-_BRACKET = re.compile(r"\((?P<opened>[^-()]+)[^()]*(?P<at_once>\))?|(?P<closed>[^-()]+)[^()]*\)")
-
-
-@dataclass(frozen=True)
-class Mention:
-    """Words `start` … `end` − 1 that name an entity."""
-
-    entity: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
 class Sentence:
     """Words are numbered from 0; the root's head is −1."""
 
-    id: str
     words: tuple[str, ...]
     heads: tuple[int, ...]
-    relations: tuple[str, ...]
-    mentions: tuple[Mention, ...] = ()
 
 
 def load_conllu(path: Path) -> list[Sentence]:
@@ -46,11 +27,11 @@ def load_conllu(path: Path) -> list[Sentence]:
         text = path.read_text(encoding="utf8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeedfulError(f"cannot read {path}: give a CoNLL-U file in UTF-8.") from error
-    return list(read_conllu(text.splitlines()))
+    return list(read_conllu(text.split("\n")))
 
 
 def read_conllu(lines: Iterable[str]) -> Iterator[Sentence]:
-    """Sentences end at an empty line; those without an id are numbered from 1."""
+    """Sentences end at an empty line; what is wrong with one is said of its id, or its number."""
     name, words, number = "", list[list[str]](), 0
     for place, line in enumerate([*lines, ""], 1):
         if line.startswith("#"):
@@ -84,28 +65,4 @@ def _sentence(name: str, rows: list[list[str]]) -> Sentence:
         raise HeedfulError(f"the words of sentence {name!r} are not numbered 1, 2, …: mend them.")
     if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
         raise HeedfulError(f"a head in sentence {name!r} is no other word of it: mend the file.")
-    return Sentence(
-        name,
-        tuple(row[1] for row in rows),
-        heads,
-        tuple(row[7] for row in rows),
-        tuple(_mentions([_entity(row[9]) for row in rows])),
-    )
-
-
-def _entity(misc: str) -> str:
-    fields = dict(part.partition("=")[::2] for part in misc.split("|"))
-    return fields.get("Entity", "")
-
-
-def _mentions(marks: list[str]) -> Iterator[Mention]:
-    opened: dict[str, list[int]] = {}
-    for word, mark in enumerate(marks):
-        for found in _BRACKET.finditer(mark):
-            name = found["opened"] or found["closed"]
-            if "[" in name:  # a part of a mention
-                continue
-            if found["opened"]:
-                opened.setdefault(name, []).append(word)
-            if (found["closed"] or found["at_once"]) and opened.get(name):
-                yield Mention(name, opened[name].pop(), word + 1)
+    return Sentence(tuple(row[1] for row in rows), heads)

@@ -65,6 +65,7 @@ PIECE = Piece(
     name="diabetes",
     description="Discharge summaries, with or without a code for diabetes",
     make=read,
+    find=mimic_tables.find_tables,
     paper="jain2019",
     needs=("data",),
     licence=mimic_tables.LICENCE,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, RawCorpus, Spans
+from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.labels import class_names, index_of, label_name
 from heedful.corpora.readers import Row, read_rows
 from heedful.corpora.sources import MissingData, digests
-from heedful.corpora.span_cells import ReadCell, impermissible_spans, rationale_spans
+from heedful.corpora.span_cells import impermissible_spans, rationale_spans
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -52,7 +52,7 @@ def read(
     """`path` is the training file, or the only one; splits that are in no file and no
     `split_column` are cut by a hash of the id. With a `text_b_column` examples are pairs: the
     text is attended, the second one (a question, a hypothesis) asks. Rationales are of the
-    first, and so is what is impermissible: spans, or words."""
+    first, or by side; what is impermissible is of the first: spans, or words."""
     if path is None:
         raise HeedfulError("the corpus `file` needs the parameter `path`: the file to read.")
     if split_column is not None and (dev is not None or test is not None):
@@ -100,24 +100,17 @@ def _example(
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
     if split == "column":
         split = _split(row[str(columns.split)], file, number)
+    where, why, forbidden = f"row {number} of {file}", columns.rationale, columns.impermissible
     return Example(
         _id(row, number, split, columns),
         split,
         texts,
         label,
-        rationales=_marked(row, columns.rationale, rationale_spans, texts["a"], file, number),
-        impermissible=_marked(
-            row, columns.impermissible, impermissible_spans, texts["a"], file, number
-        ),
+        rationales=rationale_spans(row[why], texts, where) if why else None,
+        impermissible={"a": impermissible_spans(row[forbidden], texts["a"], where)}
+        if forbidden
+        else None,
     )
-
-
-def _marked(
-    row: Row, column: str | None, read_cell: ReadCell, text: str, file: str, number: int
-) -> dict[str, Spans] | None:
-    """What a column marks of the first text; None where there is no column, or no mark."""
-    spans = read_cell(row[column], text, file, number) if column else None
-    return None if spans is None else {"a": spans}
 
 
 def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]:

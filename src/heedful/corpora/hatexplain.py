@@ -17,16 +17,16 @@ PUBLISHER = Publisher("HateXplain", "https://github.com/hate-alert/HateXplain")
 LABELS = ("hatespeech", "normal", "offensive")
 COLUMNS = ("post_id", "tokens", "label", "rationales")
 MAJORITY = 2  # of three annotators; one who found a post normal marked nothing
+FILES = {split: f"hatexplain/{split}.jsonl.gz" for split in ("train", "dev", "test")}
 
 
 def read(data_dir: Path | None) -> RawCorpus:
     """The label is the annotators' majority, and so is the rationale: a word belongs to it
     where at least two of the three marked it. Normal posts have none."""
-    names = {split: f"hatexplain/{split}.jsonl.gz" for split in ("train", "dev", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    files = find(data_dir)
     examples = [
         _example(split, row)
-        for split, name in names.items()
+        for split, name in FILES.items()
         for row in read_rows(files[name], COLUMNS)
     ]
     return RawCorpus(LABELS, examples, digests(files), note="contains offensive language")
@@ -55,12 +55,17 @@ def majority(rationales: Sequence[str], size: int) -> list[bool]:
     return [sum(marks[i] == "1" for marks in rationales) >= MAJORITY for i in range(size)]
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="given", min_df=2, vectors="glove")
 
 PIECE = Piece(
     name="hatexplain",
     description="Social-media posts, hateful, offensive or normal, with marked words",
     make=read,
+    find=find,
     paper="mathew2021",
     needs=("data",),
     licence="MIT",

@@ -16,29 +16,38 @@ from heedful.specs import PrepareSpec
 PUBLISHER = Publisher(
     "the Large Movie Review Dataset", "https://ai.stanford.edu/~amaas/data/sentiment"
 )
+FILES = {split: f"imdb/{split}.jsonl.gz" for split in ("train", "test")}
 BREAK = "<br />"
 
 
 def read(data_dir: Path | None, test_sample: float = 0.2, seed: int = 0) -> RawCorpus:
     """`test_sample` of the test set, drawn by a hash of the ids: jain2019 drew theirs from
     texts sorted by length, which is no random sample."""
-    if not 0 < test_sample <= 1:
-        raise HeedfulError(f"test_sample is {test_sample}: give a number above 0 and up to 1.")
-    names = {split: f"imdb/{split}.jsonl.gz" for split in ("train", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    check_sample(test_sample)
+    files = find(data_dir)
     train, test = (
         [_example(split, row) for row in read_rows(files[name], ("id", "text", "label"))]
-        for split, name in names.items()
+        for split, name in FILES.items()
     )
+    sampled, dropped = sample(test, test_sample, seed)
+    return RawCorpus(("negative", "positive"), train + sampled, digests(files), dropped=dropped)
+
+
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
+def check_sample(share: float) -> None:
+    if not 0 < share <= 1:
+        raise HeedfulError(f"test_sample is {share}: give a number above 0 and up to 1.")
+
+
+def sample(test: list[Example], share: float, seed: int) -> tuple[list[Example], dict[str, int]]:
+    """The drawn reviews, and how many were not."""
     ids = [example.id for example in test]
-    kept = set(pick(ids, round(len(ids) * test_sample), seed, "test sample"))
-    sampled = [example for example in test if example.id in kept]
-    return RawCorpus(
-        ("negative", "positive"),
-        train + sampled,
-        digests(files),
-        dropped={"test set, not sampled": len(test) - len(sampled)},
-    )
+    kept = set(pick(ids, round(len(ids) * share), seed, "test sample"))
+    drawn = [example for example in test if example.id in kept]
+    return drawn, {"test set, not sampled": len(test) - len(drawn)}
 
 
 def _example(split: str, row: dict[str, Any]) -> Example:
@@ -61,6 +70,7 @@ PIECE = Piece(
     name="imdb",
     description="Movie reviews under 400 tokens, negative or positive",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     licence="research use; cite the paper",

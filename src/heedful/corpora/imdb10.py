@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -28,6 +29,7 @@ PIECE = Piece(
     name="imdb10",
     description="Whole movie reviews, rated 1 to 10",
     make=read,
+    find=partial(rated.find_rated, corpus=CORPUS),
     paper="serrano2019",
     needs=("data",),
     licence="research use; no formal licence known",

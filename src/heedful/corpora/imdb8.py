@@ -11,10 +11,9 @@ from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.imdb import PUBLISHER, blank_breaks
+from heedful.corpora.imdb import FILES, blank_breaks, check_sample, find, sample
 from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import digests, find_files
-from heedful.corpora.splitting import pick
+from heedful.corpora.sources import digests
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -24,23 +23,19 @@ COLUMNS = ("id", "text", "rating")
 
 def read(data_dir: Path | None, test_sample: float = 0.2, seed: int = 0) -> RawCorpus:
     """`test_sample` of the test set, by the same hash as in `imdb`: the same reviews."""
-    if not 0 < test_sample <= 1:
-        raise HeedfulError(f"test_sample is {test_sample}: give a number above 0 and up to 1.")
-    names = {split: f"imdb/{split}.jsonl.gz" for split in ("train", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    check_sample(test_sample)
+    files = find(data_dir)
     train, test = (
         [_example(split, row) for row in read_rows(files[name], COLUMNS)]
-        for split, name in names.items()
+        for split, name in FILES.items()
     )
-    ids = [example.id for example in test]
-    kept = set(pick(ids, round(len(ids) * test_sample), seed, "test sample"))
-    sampled = [example for example in test if example.id in kept]
+    sampled, dropped = sample(test, test_sample, seed)
     return RawCorpus(
         tuple(str(rating) for rating in RATINGS),
         train + sampled,
         digests(files),
         note="eight ratings instead of ten, and other reviews and splits than the paper's",
-        dropped={"test set, not sampled": len(test) - len(sampled)},
+        dropped=dropped,
         stands_for="IMDB-10",
     )
 
@@ -61,6 +56,7 @@ PIECE = Piece(
     name="imdb8",
     description="Whole movie reviews, rated 1 to 4 or 7 to 10",
     make=read,
+    find=find,
     paper="serrano2019",
     needs=("data",),
     licence="research use; cite the paper",

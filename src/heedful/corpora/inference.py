@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.corpora.example import Example
 from heedful.corpora.readers import Row, read_rows
-from heedful.corpora.sources import MissingData, Publisher, find_files
 from heedful.errors import HeedfulError
 
 # jain2019 numbers the classes in this order: its Table 1 has 3219, 3237 and 3368 test pairs of
@@ -16,28 +14,6 @@ from heedful.errors import HeedfulError
 LABELS = ("neutral", "contradiction", "entailment")
 NO_GOLD = "-"
 COLUMNS = ("premise", "hypothesis", "label")
-
-
-@dataclass(frozen=True)
-class Train:
-    """The training file that was found, and whether it is only a part of the published one."""
-
-    name: str
-    files: dict[str, Path]
-    subset: bool
-
-    @property
-    def note(self) -> str:
-        return "the training file is a part of the published one" if self.subset else ""
-
-
-def find_train(data_dir: Path | None, folder: str, others: list[str], who: Publisher) -> Train:
-    """The whole training file where it is there, else the part in `train_subset`."""
-    whole, part = f"{folder}/train.jsonl.gz", f"{folder}/train_subset.jsonl.gz"
-    try:
-        return Train(whole, find_files(data_dir, [whole, *others], who), subset=False)
-    except MissingData:
-        return Train(part, find_files(data_dir, [part, *others], who), subset=True)
 
 
 def read_pairs(path: Path, corpus: str, split: str) -> tuple[list[Example], int]:

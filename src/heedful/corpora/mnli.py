@@ -6,8 +6,9 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import RawCorpus
-from heedful.corpora.inference import LABELS, find_train, read_pairs
+from heedful.corpora.inference import LABELS, read_pairs
 from heedful.corpora.sources import Publisher, digests
+from heedful.corpora.train_file import Train, find_train
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("MultiNLI", "https://cims.nyu.edu/~sbowman/multinli")
@@ -18,7 +19,7 @@ NOTE = "tested on the published dev set (matched), dev is cut from train"
 def read(data_dir: Path | None) -> RawCorpus:
     """The published test set has no labels, so the matched dev set is tested on, and
     `prepare` cuts a dev set from train."""
-    train = find_train(data_dir, "mnli", [TEST], PUBLISHER)
+    train = _train(data_dir)
     examples, without = [], 0
     for split, name in (("train", train.name), ("test", TEST)):
         pairs, left_out = read_pairs(train.files[name], "mnli", split)
@@ -34,12 +35,21 @@ def read(data_dir: Path | None) -> RawCorpus:
     )
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return _train(data_dir).files
+
+
+def _train(data_dir: Path | None) -> Train:
+    return find_train(data_dir, "mnli", [TEST], PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=3, dev_fraction=0.1, vectors="glove")
 
 PIECE = Piece(
     name="mnli",
     description="A premise from one of several genres and a hypothesis",
     make=read,
+    find=find,
     paper="vashishth2019",
     needs=("data",),
     kind="pair",

@@ -14,18 +14,18 @@ from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("ERASER's movie reviews", "https://www.eraserbenchmark.com")
+FILES = {split: f"movies_rationales/{split}.jsonl.gz" for split in ("train", "dev", "test")}
 
 
 def read(data_dir: Path | None) -> RawCorpus:
     """A sentence a line. Only the test set was annotated again so that all telling passages
     are marked; in train and dev some are (a tenth of the tokens against a third). A few
     published spans are empty and mark nothing."""
-    names = {split: f"movies_rationales/{split}.jsonl.gz" for split in ("train", "dev", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    files = find(data_dir)
     columns = ("id", "sentences", "label", "rationale_spans")
     examples = [
         _example(split, row)
-        for split, name in names.items()
+        for split, name in FILES.items()
         for row in read_rows(files[name], columns)
     ]
     note = "rationales are exhaustive in the test set only"
@@ -58,12 +58,17 @@ def _characters(tokens: GivenTokens, start: int, end: int, name: str) -> tuple[i
     return tokens[start][1], tokens[end - 1][2]
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="given", min_df=2, vectors="glove")
 
 PIECE = Piece(
     name="movies",
     description="Whole movie reviews, negative or positive, with marked passages",
     make=read,
+    find=find,
     paper="deyoung2020",
     needs=("data",),
     licence="research use",

@@ -32,7 +32,8 @@ def read(
         raise HeedfulError(f"only {TESTS[0]} is aligned: leave out test_set, or aligned.")
     languages = ("de", "en") if flipped(direction, "en-de") else ("en", "de")
     names = _aligned_names() if aligned else _names(test_set)
-    files = find_files(data_dir, list(names.values()), ALIGNED if aligned else PUBLISHER)
+    publisher = ALIGNED if aligned else PUBLISHER
+    files = find_files(data_dir, list(names.values()), publisher)
     columns = (*languages, "align") if aligned else languages
     examples = [
         _example(row, f"multi30k-{split}-{number:05d}", split, languages)
@@ -40,6 +41,11 @@ def read(
         for number, row in enumerate(read_rows(files[name], columns), 1)
     ]
     return RawCorpus((), examples, digests(files), task="generation")
+
+
+def find(data_dir: Path | None) -> dict[str, Path]:
+    """What is read where nothing else is asked for."""
+    return find_files(data_dir, list(_names(TESTS[0]).values()), PUBLISHER)
 
 
 def links(pairs: str, source: GivenTokens, target: GivenTokens) -> Links:
@@ -94,6 +100,7 @@ PIECE = Piece(
     name="multi30k",
     description="Captions of pictures, English and German",
     make=read,
+    find=find,
     paper="vashishth2019, pruthi2020",
     needs=("data",),
     kind="generation",

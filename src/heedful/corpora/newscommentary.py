@@ -18,11 +18,15 @@ def read(data_dir: Path | None, direction: str = "en-de") -> RawCorpus:
     """The files as they are in the archive; dev and test are cut by a hash of the line's
     number. A line that is empty on one side is no pair and is counted as dropped."""
     languages = ("de", "en") if flipped(direction, "en-de") else ("en", "de")
-    source, target = (f"{STEM}.{language}" for language in languages)
-    files = find_files(data_dir, [source, target], PUBLISHER)
-    pairs, dropped = from_lines(files[source], files[target], drop_empty=True)
+    files = find(data_dir)
+    source, target = (files[f"{STEM}.{language}"] for language in languages)
+    pairs, dropped = from_lines(source, target, drop_empty=True)
     examples = as_examples(pairs, "newscommentary", "")
     return RawCorpus((), examples, digests(files), dropped=dropped, task="generation")
+
+
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, [f"{STEM}.{language}" for language in ("en", "de")], PUBLISHER)
 
 
 DEFAULTS = PrepareSpec(
@@ -38,6 +42,7 @@ PIECE = Piece(
     name="newscommentary",
     description="Editorials, English and German",
     make=read,
+    find=find,
     paper="vashishth2019",
     needs=("data",),
     kind="generation",

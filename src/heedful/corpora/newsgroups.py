@@ -12,12 +12,12 @@ from heedful.corpora.sources import Publisher, digests, find_files
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("20 Newsgroups (by date)", "http://qwone.com/~jason/20Newsgroups")
+FILES = ("20news_sports/train.jsonl.gz", "20news_sports/test.jsonl.gz")
 
 
 def read(data_dir: Path | None) -> RawCorpus:
     """Both published splits pooled: `prepare` cuts 64/16/20 by its seed."""
-    names = ["20news_sports/train.jsonl.gz", "20news_sports/test.jsonl.gz"]
-    files = find_files(data_dir, names, PUBLISHER)
+    files = find(data_dir)
     rows = [
         row
         for path in files.values()
@@ -35,6 +35,10 @@ def read(data_dir: Path | None) -> RawCorpus:
     return RawCorpus(("baseball", "hockey"), examples, digests(files))
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, FILES, PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(
     tokenizer="spacy",
     min_df=2,
@@ -49,6 +53,7 @@ PIECE = Piece(
     name="20news",
     description="Newsgroup posts without headers, footers and quotes, baseball or hockey",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     licence="unknown; the usual public research corpus",

@@ -40,7 +40,7 @@ def read(
         pairs = _pairs(pair, source_column, target_column)
         where = "train" if split == "" and "test" in files else split
         examples += as_examples(pairs, "parallel", where)
-    used = {f"{s or 'train'}/{f.name}": f for s, pair in files.items() for f in pair}
+    used = {name: f for split, pair in files.items() for name, f in _named(split or "train", pair)}
     return RawCorpus((), examples, digests(used), task="generation")
 
 
@@ -85,6 +85,14 @@ def flipped(direction: str, known: str) -> bool:
     if direction not in (known, back):
         raise HeedfulError(f"the direction is {direction!r}: choose {known} or {back}.")
     return direction == back
+
+
+def _named(split: str, files: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
+    """A name for each file, in which its folder does not count. Two of the same name (de/all.txt
+    and en/all.txt) are told apart, or one of them could change without anybody noticing."""
+    alike = len({file.name for file in files}) < len(files)
+    for role, file in zip(("source", "target"), files, strict=False):
+        yield f"{split}/{role}/{file.name}" if alike else f"{split}/{file.name}", file
 
 
 def _pairs(files: tuple[Path, ...], source: str, target: str) -> Pairs:

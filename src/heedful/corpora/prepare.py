@@ -31,20 +31,23 @@ from heedful.corpora.vectors import vectors_file, word_vectors
 from heedful.corpora.vocabulary import build_vocabulary
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec, PrepareSpec
-from heedful.store import Run, Store, run_key
+from heedful.store import Place, Run, Store, run_key, store_at
 
 PATH_PARAMS = ("path", "dev", "test", "target", "dev_target", "test_target")
 
 
 def prepare(
-    spec: CorpusSpec, store: Store, data_dir: Path | None = None, progress: Progress | None = None
+    spec: CorpusSpec,
+    store: Store | Place,
+    data_dir: Path | None = None,
+    progress: Progress | None = None,
 ) -> Run:
     """The prepared corpus as a run of kind `corpus`, made now or found in the store.
 
     The key holds the digests of the files that were read. Where they are not there, a
     single stored run made from the same spec is taken instead.
     """
-    piece = CORPORA[spec.name]
+    store, piece = store_at(store), CORPORA[spec.name]
     params = corpus_params(piece, spec.params)
     facts = corpus_facts(piece, params, spec.prepare)
     try:

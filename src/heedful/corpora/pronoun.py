@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -9,13 +10,14 @@ from heedful.corpora import pruthi_files
 from heedful.corpora.example import GivenTokens, RawCorpus
 from heedful.corpora.readers import Row
 
+TASK = "pronoun"
 PRONOUNS = frozenset({"he", "she", "him", "her", "his", "hers", "himself", "herself"})
 LABELS = {"F": "female", "M": "male"}
 
 
 def read(data_dir: Path | None) -> RawCorpus:
     """Sentences of Wikipedia; the files mark nothing, the pronouns are the marks."""
-    return pruthi_files.read_task(data_dir, "pronoun", LABELS, _by_word)
+    return pruthi_files.read_task(data_dir, TASK, LABELS, _by_word)
 
 
 def _by_word(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
@@ -28,6 +30,7 @@ PIECE = Piece(
     name="pronoun",
     description="Sentences about a woman or a man; the pronouns are impermissible",
     make=read,
+    find=partial(pruthi_files.find_task, task=TASK),
     paper="pruthi2020",
     needs=("data",),
     licence=pruthi_files.LICENCE,

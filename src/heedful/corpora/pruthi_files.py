@@ -33,7 +33,7 @@ Marks = Callable[[Row, GivenTokens, str], list[bool]]
 def read_task(data_dir: Path | None, task: str, labels: Labels, marks: Marks) -> RawCorpus:
     """Every row of a task's files."""
     names, note = _names(data_dir, task)
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    files = find_task(data_dir, task)
     short = task.partition("_classification")[0]
     examples = [
         _example(row, f"{short}-{split}-{number:05d}", split, labels, marks)
@@ -41,6 +41,10 @@ def read_task(data_dir: Path | None, task: str, labels: Labels, marks: Marks) ->
         for number, row in enumerate(read_rows(files[name], ("text", "label")))
     ]
     return RawCorpus(tuple(labels.values()), examples, digests(files), subset=bool(note), note=note)
+
+
+def find_task(data_dir: Path | None, task: str) -> dict[str, Path]:
+    return find_files(data_dir, list(_names(data_dir, task)[0].values()), PUBLISHER)
 
 
 def by_string(row: Row, tokens: GivenTokens, where: str) -> list[bool]:

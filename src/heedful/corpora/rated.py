@@ -28,17 +28,21 @@ class Rated:
     labels: tuple[str, ...]
     publisher: Publisher
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The file of each split."""
+        return {split: f"{self.folder}/{split}.csv" for split in ("train", "test")}
+
 
 def read_rated(data_dir: Path | None, corpus: Rated, sample: float, seed: int) -> RawCorpus:
     """`sample` of the rows, chosen while reading by a hash of their place: the largest of these
     files have millions."""
     if not 0 < sample <= 1:
         raise HeedfulError(f"sample is {sample}: give a number above 0 and up to 1.")
-    names = {split: f"{corpus.folder}/{split}.csv" for split in ("train", "test")}
-    files = find_sheets(data_dir, list(names.values()), corpus.publisher)
+    files = find_rated(data_dir, corpus)
     examples: list[Example] = []
     left_out = 0
-    for split, name in names.items():
+    for split, name in corpus.names.items():
         for example in _examples(files[name], split, corpus):
             if stable_hash(seed, "sample", example.id) < sample * 2.0**63:
                 examples.append(example)
@@ -52,6 +56,10 @@ def read_rated(data_dir: Path | None, corpus: Rated, sample: float, seed: int) -
         note=f"a random sample of the rows, {sample:g} of all" if sample < 1 else "",
         dropped={"not sampled": left_out} if sample < 1 else {},
     )
+
+
+def find_rated(data_dir: Path | None, corpus: Rated) -> dict[str, Path]:
+    return find_sheets(data_dir, list(corpus.names.values()), corpus.publisher)
 
 
 def unescape(text: str) -> str:

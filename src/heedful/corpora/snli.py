@@ -7,8 +7,9 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora.esnli import read_highlighted
 from heedful.corpora.example import RawCorpus
-from heedful.corpora.inference import LABELS, find_train, read_pairs
+from heedful.corpora.inference import LABELS, read_pairs
 from heedful.corpora.sources import Publisher, digests
+from heedful.corpora.train_file import Train, find_train
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher(
@@ -26,7 +27,7 @@ def read(data_dir: Path | None, highlights: bool = False) -> RawCorpus:
     """
     if highlights:
         return read_highlighted(data_dir)
-    train = find_train(data_dir, "snli", list(HELD_OUT.values()), PUBLISHER)
+    train = _train(data_dir)
     examples, without = [], 0
     for split, name in {"train": train.name, **HELD_OUT}.items():
         pairs, left_out = read_pairs(train.files[name], "snli", split)
@@ -42,12 +43,21 @@ def read(data_dir: Path | None, highlights: bool = False) -> RawCorpus:
     )
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return _train(data_dir).files
+
+
+def _train(data_dir: Path | None) -> Train:
+    return find_train(data_dir, "snli", list(HELD_OUT.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
 
 PIECE = Piece(
     name="snli",
     description="A premise and a hypothesis: entailment, contradiction or neither",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     kind="pair",

@@ -17,6 +17,7 @@ PUBLISHER = Publisher(
     "https://github.com/acmi-lab/counterfactually-augmented-data",
 )
 PARTS = ("all", "original", "revised")
+FILES = {split: f"snli_cad/{split}.jsonl.gz" for split in ("train", "dev", "test")}
 
 
 def read(data_dir: Path | None, part: str = "all") -> RawCorpus:
@@ -24,10 +25,9 @@ def read(data_dir: Path | None, part: str = "all") -> RawCorpus:
     test are also in SNLI's dev and test sets."""
     if part not in PARTS:
         raise unknown_name("part", part, list(PARTS))
-    names = {split: f"snli_cad/{split}.jsonl.gz" for split in ("train", "dev", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    files = find(data_dir)
     examples, other = [], 0
-    for split, name in names.items():
+    for split, name in FILES.items():
         rows = read_rows(files[name], (*COLUMNS, "source"))
         pairs, _ = labelled(rows, "snli_cad", split, name)
         sources = [rows[int(pair.id[-6:])]["source"] for pair in pairs]
@@ -37,12 +37,17 @@ def read(data_dir: Path | None, part: str = "all") -> RawCorpus:
     return RawCorpus(LABELS, examples, digests(files), dropped={"of the other part": other})
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
 
 PIECE = Piece(
     name="snli_cad",
     description="SNLI pairs and their counterfactual revisions",
     make=read,
+    find=find,
     paper="kaushik2020",
     needs=("data",),
     kind="pair",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,9 @@ class Publisher:
     homepage: str
 
 
-def find_files(data_dir: Path | None, names: list[str], publisher: Publisher) -> dict[str, Path]:
+def find_files(
+    data_dir: Path | None, names: Sequence[str], publisher: Publisher
+) -> dict[str, Path]:
     """The named files (paths relative to the data folder), all present."""
     if data_dir is None:
         raise MissingData(

@@ -3,49 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from heedful.corpora.example import Spans
 from heedful.corpora.marking import found_in, words_pattern
 from heedful.errors import HeedfulError
 
-ReadCell = Callable[[Any, str, str, int], Spans | None]
-"""The spans of a cell; of which text, file and row."""
 
-
-def rationale_spans(value: Any, text: str, file: str, number: int) -> Spans | None:
-    """[start, end) pairs, as a list or as its JSON; an empty cell means no rationale."""
+def rationale_spans(value: Any, texts: Mapping[str, str], where: str) -> dict[str, Spans] | None:
+    """[start, end) pairs of the first text, as a list or as its JSON; by side where both texts of
+    a pair are marked, as `heedful annotate export` writes it. An empty cell means no rationale."""
     if value is None or value == "":
         return None
     try:
-        pairs = json.loads(value) if isinstance(value, str) else value
-        spans = [(int(start), int(end)) for start, end in pairs]
+        found = json.loads(value) if isinstance(value, str) else value
+        sides = found if isinstance(found, Mapping) else {"a": found}
+        spans = {str(side): _pairs(pairs) for side, pairs in sides.items() if pairs is not None}
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise HeedfulError(
-            f"row {number} of {file} has a rationale that is no list of [start, end) pairs: write "
+            f"{where} has a rationale that is no list of [start, end) pairs of characters: write "
             f"such as [[0, 4]]."
         ) from error
-    return _inside(spans, text, f"row {number} of {file} has the rationale span")
+    return {side: _of_side(side, spans[side], texts, where) for side in spans} or None
 
 
-def impermissible_spans(value: Any, text: str, file: str, number: int) -> Spans:
+def impermissible_spans(value: Any, text: str, where: str) -> Spans:
     """[start, end) pairs, or words: a list of either, its JSON, or words with commas between
     them. An empty cell forbids nothing."""
-    where = f"row {number} of {file}"
     if value is None or value == "":
         return []
     items = _listed(value)
     if all(isinstance(item, str) for item in items):
         return _of_words(items, text, where)
     try:
-        spans = [(int(start), int(end)) for start, end in items]
+        spans = _pairs(items)
     except (TypeError, ValueError, OverflowError) as error:
         raise HeedfulError(
             f"{where} has an impermissible cell that is neither words nor a list of "
             f"[start, end) pairs: write one of them."
         ) from error
     return _inside(spans, text, f"{where} has the impermissible span")
+
+
+def _pairs(pairs: Any) -> Spans:
+    return [(int(start), int(end)) for start, end in pairs]
+
+
+def _of_side(side: str, spans: Spans, texts: Mapping[str, str], where: str) -> Spans:
+    if side not in texts:
+        raise HeedfulError(
+            f"{where} has a rationale of the text {side!r}, and its texts are {', '.join(texts)}: "
+            f"name the column of the second text with text_b_column, or mark the first alone."
+        )
+    return _inside(spans, texts[side], f"{where} has the rationale span")
 
 
 def _listed(value: Any) -> list[Any]:

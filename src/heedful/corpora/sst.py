@@ -18,6 +18,7 @@ PUBLISHER = Publisher("the Stanford Sentiment Treebank", "https://nlp.stanford.e
 BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
 }  # fmt: skip
+FILES = {split: f"sst/{split}.jsonl.gz" for split in ("train", "dev", "test")}
 
 
 def read(data_dir: Path | None, rationales: str | None = None) -> RawCorpus:
@@ -30,10 +31,9 @@ def read(data_dir: Path | None, rationales: str | None = None) -> RawCorpus:
     if rationales not in (None, "words"):
         raise HeedfulError(f"rationales is {rationales!r}: give 'words', or leave it out.")
     columns = ("tokens", "label") if rationales is None else ("tokens", "label", "token_label5")
-    names = {split: f"sst/{split}.jsonl.gz" for split in ("train", "dev", "test")}
-    files = find_files(data_dir, list(names.values()), PUBLISHER)
+    files = find(data_dir)
     examples, neutral = [], 0
-    for split, name in names.items():
+    for split, name in FILES.items():
         for number, row in enumerate(read_rows(files[name], columns)):
             if row["label"] is None:
                 neutral += 1
@@ -62,6 +62,10 @@ def telling(grades: str, label: int) -> list[bool]:
     return [grade in wanted for grade in grades]
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 # Inferred from the counts, as no source states it: read as "length >= 5" the filter leaves 190
 # training sentences more than jain2019's Table 1. With "more than 5" both splits agree with it
 # but for one sentence each, which fits a strict upper bound at the longest one:
@@ -72,6 +76,7 @@ PIECE = Piece(
     name="sst",
     description="Movie-review sentences, negative or positive",
     make=read,
+    find=find,
     paper="jain2019",
     needs=("data",),
     licence="research use; no formal licence known",

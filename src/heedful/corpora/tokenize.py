@@ -62,7 +62,7 @@ def _spacy() -> Callable[[Iterable[str]], Iterator[Tokens]]:
     except ImportError as error:
         raise HeedfulError(
             'the spacy tokenizer needs spaCy: `pip install "heedful[text]"`, '
-            "or choose the words or whitespace tokenizer."
+            "or choose the words or whitespace tokenizer (`--param tokenizer=words`)."
         ) from error
     blank: Any = spacy.blank("en")  # spaCy types its tokenizer as any callable
 

@@ -20,7 +20,7 @@ LABELS = ("negative", "positive")
 def read(data_dir: Path | None) -> RawCorpus:
     """Negative and positive tweets: of the neutral ones most were marked from end to end,
     which explains nothing. There is no published split, so `prepare` cuts one by a hash."""
-    files = find_files(data_dir, [FILE], PUBLISHER)
+    files = find(data_dir)
     rows = read_rows(files[FILE], ("id", "text", "label", "span"))
     examples = [
         Example(
@@ -37,12 +37,17 @@ def read(data_dir: Path | None) -> RawCorpus:
     return RawCorpus(LABELS, examples, digests(files), dropped=dropped)
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, [FILE], PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=2, vectors="glove")
 
 PIECE = Piece(
     name="tweets",
     description="Tweets, negative or positive, with the part that says so",
     make=read,
+    find=find,
     paper="kaggle2020",
     needs=("data",),
     licence="CC BY 4.0",

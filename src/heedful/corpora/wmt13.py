@@ -20,15 +20,20 @@ STEMS = {"train": "wmt13/train", "dev": "wmt13/newstest2012", "test": "wmt13/new
 def read(data_dir: Path | None, direction: str = "en-de") -> RawCorpus:
     """Training pairs with an empty side are counted as dropped."""
     languages = ("de", "en") if flipped(direction, "en-de") else ("en", "de")
-    names = {split: [f"{stem}.{each}" for each in languages] for split, stem in STEMS.items()}
-    files = find_files(data_dir, [name for pair in names.values() for name in pair], PUBLISHER)
+    files = find(data_dir)
     examples: list[Example] = []
     dropped: dict[str, int] = {}
-    for split, (source, target) in names.items():
-        pairs, empty = from_lines(files[source], files[target], drop_empty=split == "train")
+    for split, stem in STEMS.items():
+        source, target = (files[f"{stem}.{language}"] for language in languages)
+        pairs, empty = from_lines(source, target, drop_empty=split == "train")
         examples += as_examples(pairs, "wmt13", split)
         dropped |= empty
     return RawCorpus((), examples, digests(files), dropped=dropped, task="generation")
+
+
+def find(data_dir: Path | None) -> dict[str, Path]:
+    names = [f"{stem}.{language}" for stem in STEMS.values() for language in ("en", "de")]
+    return find_files(data_dir, names, PUBLISHER)
 
 
 DEFAULTS = PrepareSpec(tokenizer="bpe", pieces=32000, dimension=512, max_length=100)
@@ -37,6 +42,7 @@ PIECE = Piece(
     name="wmt13",
     description="The news translation task of 2013, English and German",
     make=read,
+    find=find,
     paper="vashishth2019",
     needs=("data",),
     kind="generation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
@@ -39,6 +40,7 @@ PIECE = Piece(
     name="yahoo",
     description="Questions with their best answers, ten topics",
     make=read,
+    find=partial(rated.find_rated, corpus=CORPUS),
     paper="serrano2019",
     needs=("data",),
     licence="Yahoo Webscope terms; research use",

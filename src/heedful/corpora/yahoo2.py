@@ -22,7 +22,7 @@ LABELS = ("society_culture", "science_mathematics")
 
 def read(data_dir: Path | None) -> RawCorpus:
     """A question's title and body and its best answer."""
-    files = find_files(data_dir, list(FILES.values()), CORPUS.publisher)
+    files = find(data_dir)
     examples = [
         Example(
             f"yahoo2-{split}-{number:05d}",
@@ -37,12 +37,17 @@ def read(data_dir: Path | None) -> RawCorpus:
     return RawCorpus(LABELS, examples, digests(files), subset=True, note=note)
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), CORPUS.publisher)
+
+
 DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=3, dev_fraction=0.1, vectors="glove")
 
 PIECE = Piece(
     name="yahoo2",
     description="Questions with their best answers, society or science",
     make=read,
+    find=find,
     paper="serrano2019",
     needs=("data",),
     licence="Yahoo Webscope terms; research use",

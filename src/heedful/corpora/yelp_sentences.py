@@ -22,7 +22,7 @@ FILES = {
 def read(data_dir: Path | None) -> RawCorpus:
     """Sentences of at most fifteen words; each has its whole review's sentiment, so some
     labels do not fit their sentence."""
-    files = find_files(data_dir, list(FILES.values()), PUBLISHER)
+    files = find(data_dir)
     examples = [
         Example(f"yelp_sentences-{split}-{number:05d}", split, {"a": row["text"]}, row["label"])
         for split, name in FILES.items()
@@ -32,12 +32,17 @@ def read(data_dir: Path | None) -> RawCorpus:
     return RawCorpus(("negative", "positive"), examples, digests(files), subset=True, note=note)
 
 
+def find(data_dir: Path | None) -> dict[str, Path]:
+    return find_files(data_dir, list(FILES.values()), PUBLISHER)
+
+
 DEFAULTS = PrepareSpec(tokenizer="whitespace", min_df=3, dev_fraction=0.1, vectors="glove")
 
 PIECE = Piece(
     name="yelp_sentences",
     description="Short sentences from Yelp reviews, negative or positive",
     make=read,
+    find=find,
     paper="shen2017",
     needs=("data",),
     licence="academic use under Yelp's terms",

@@ -66,19 +66,6 @@ class Curves:
         return self.curve.counts / self.words.clamp(min=1)[:, None].double()
 
 
-def curves(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    scores: Float[Tensor, "b w"],
-    operator: str | Operator,
-    target: Target = probability,
-    grid: Grid = Grid(),
-) -> Curves:
-    """The curves of one explanation."""
-    return curves_of(model, batch, label, {"": scores}, operator, target, grid)[""]
-
-
 def curves_of(
     model: Model,
     batch: Batch,

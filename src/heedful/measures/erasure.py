@@ -6,17 +6,12 @@ so numbers of different operators are never mixed. Every measure reads the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from heedful.catalogue import Measure
-from heedful.measures.curves import Curves, Grid, curves_of
-from heedful.models.output import class_logits, probability
-from heedful.removal.operator import Operator
-from heedful.types import Batch, Model, Target
+from heedful.measures.curves import Curves
 
 MEASURES = {
     "comprehensiveness": Measure("mean fall of p when the top words go (ERASER's AOPC)", True),
@@ -26,20 +21,6 @@ MEASURES = {
     "flip_share": Measure("share of words gone when the decision flips; NaN: never", False),
     "flip_censored": Measure("1 where no number of words flips the decision", False),
 }
-
-
-def erasure_of(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    explanations: Mapping[str, Float[Tensor, "b w"]],
-    operator: str | Operator,
-    target: Target = probability,
-    grid: Grid = Grid(),
-) -> dict[str, dict[str, Float[Tensor, " b"]]]:
-    """Every measure of every explanation; `target=log_odds` for log-odds in place of p."""
-    found = curves_of(model, batch, label, explanations, operator, target, grid)
-    return {name: erasure(each) for name, each in found.items()}
 
 
 def erasure(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
@@ -87,11 +68,3 @@ def flip_share(curves: Curves) -> Float[Tensor, " b"]:
 def flip_censored(curves: Curves) -> Float[Tensor, " b"]:
     """1 where the decision never flips, 0 where it does, NaN where there is no explanation."""
     return torch.where(curves.first_flip.isnan(), torch.nan, curves.first_flip.isinf().double())
-
-
-def log_odds(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
-    """log p − log(1 − p) of the class, from the logits: p itself saturates first."""
-    scores = class_logits(logits)
-    own = scores.gather(1, label[:, None])
-    others = scores.scatter(1, label[:, None], -torch.inf)
-    return own.squeeze(1) - others.logsumexp(-1)

@@ -22,7 +22,7 @@ from heedful.metrics.tvd import tvd
 from heedful.models.masked_softmax import masked_softmax
 from heedful.models.output import probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
-from heedful.saliency.attention import main_site, one_map, read, reader
+from heedful.saliency.attention import one_map, read, reader, text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 
@@ -74,7 +74,7 @@ def exclusivity(
     are outside ε then, they are pulled towards the original."""
     if params.steps < 1 or params.epsilon < 0:
         raise HeedfulError("a search needs at least 1 step and an epsilon of 0 or more.")
-    trial = _Trial(model, batch, trace or base_trace(model, batch), main_site(model), params)
+    trial = _Trial(model, batch, trace or base_trace(model, batch), text_site(model), params)
     with torch.no_grad():
         final = _confirmed(trial, _search(trial))
         seen, moved = trial.tried(final)

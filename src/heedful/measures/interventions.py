@@ -21,7 +21,7 @@ from heedful.measures.replaced import base_trace
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Batch, Edit, Edits, Model, Trace
 
 EDITS = ("uniform", "permute")
@@ -77,7 +77,7 @@ def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> lis
     if isinstance(place, tuple):
         return [name for each in place for name in _chosen(model, names, each)]
     if place == "main":
-        return [main_site(model).name]
+        return [text_site(model).name]
     if place == "all":
         return names
     if place not in names:

@@ -24,7 +24,7 @@ from heedful.metrics.jsd import jsd
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.randomness import example_keys, keyed_normal
-from heedful.saliency.attention import main_site, reader
+from heedful.saliency.attention import reader, text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def null_space(
     """One row per example and head: `keys`, `rank` of [V, 1], `freedom` (their difference; 0
     means that weights cannot move, and `jsd` is 0), `jsd` reached at the reading rows, and
     `tvd`: how far the model's output moved with all heads at their new weights."""
-    site = main_site(model, params.layer)
+    site = text_site(model, params.layer)
     trace = base_trace(model, batch, values=True)
     readers = reader(trace, site)
     weights = trace.weights[site.name].double().clone()

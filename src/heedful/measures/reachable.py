@@ -20,14 +20,14 @@ from heedful.measures.replaced import (
     words_of,
 )
 from heedful.models.output import class_logits
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 
 def reachable(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, " b"]:
     """1 where some attention of the main site changes the decision, else 0."""
     trace = trace or base_trace(model, batch)
-    site = main_site(model)
+    site = text_site(model)
     flips = _alone(trace, site) if site.linear else _by_word(model, batch, trace, site)
     return flips.any(-1).double()
 

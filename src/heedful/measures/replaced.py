@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.edits.custom import custom
 from heedful.models.output import probabilities
-from heedful.saliency.attention import main_site, one_map, read, reader
+from heedful.saliency.attention import one_map, read, reader, text_site
 from heedful.types import Batch, Keep, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 
@@ -64,7 +64,7 @@ def outputs(
     model: Model, batch: Batch, trace: Trace, tries: Iterable[Float[Tensor, "b h q k"]]
 ) -> Float[Tensor, "b m c"]:
     """Class probabilities under each of several weights of the main site."""
-    site = main_site(model)
+    site = text_site(model)
     with torch.no_grad():
         if not site.linear:
             return torch.stack([rerun(model, batch, trace, site, each) for each in tries], 1)

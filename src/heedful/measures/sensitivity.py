@@ -30,7 +30,7 @@ from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.tvd import tvd
 from heedful.models.output import probabilities
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
-from heedful.saliency.attention import main_site
+from heedful.saliency.attention import text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 from heedful.words import to_words
 
@@ -60,7 +60,7 @@ def erasures(
     """By JSD and by TVD. Each word in turn: a product for linear sites, else one resumed pass
     per word."""
     trace = trace or base_trace(model, batch)
-    site = main_site(model)
+    site = text_site(model)
     there, tokens = words_of(batch)
     weights, rows = trace.weights[site.name].double(), reading(trace, site)
     tries = (without_word(weights, rows, gone) for gone in tokens.unbind(1))
@@ -92,7 +92,7 @@ def tvd_permuted(
 ) -> Float[Tensor, " b"]:
     """The median TVD over random permutations of the main site's weights: by default 100 for
     a linear site, where they cost one product, and 20 elsewhere."""
-    site = main_site(model)
+    site = text_site(model)
     draws = permutations if permutations is not None else (100 if site.linear else 20)
     if draws < 1:
         raise HeedfulError("the measure 'tvd_permuted' needs at least 1 permutation.")
@@ -104,7 +104,7 @@ def tvd_permuted(
 
 def _by_product(model: Model, batch: Batch, trace: Trace, draws: int, seed: int) -> Tensor:
     """The same draws as the probe `permutation` makes."""
-    site = main_site(model)
+    site = text_site(model)
     weights, mask = trace.weights[site.name][:, 0, 0], trace.masks[site.name][:, 0, 0]
     keys = example_keys(seed, batch.ids, "permutation", site.name).to(weights.device)
     keys = keyed_bits(keys, (1, 1))[:, 0, 0]
@@ -123,7 +123,7 @@ def _permuted(
 
 
 def _by_resuming(model: Model, batch: Batch, trace: Trace, draws: int, seed: int) -> Tensor:
-    site = main_site(model)
+    site = text_site(model)
     after = []
     for draw in range(draws):
         edit = permute(stable_hash(seed, "tvd_permuted", draw))

@@ -2,12 +2,13 @@
 
 The embedding of a token is a function of its word, so what is measured is the mutual
 information of words and states. States are cut into clusters first: of continuous vectors no
-count can be made. The paper clusters the embeddings too, of as many words as there are
-clusters; here each word is a cluster of its own, which is what that comes to at best.
+count can be made. The paper clusters the embeddings too (`inputs="clusters"`), of as many words
+as there are clusters; here each word is a cluster of its own, which is what that comes to at best.
 
 The paper does not say which split's tokens it takes, whether words are drawn with
 replacement, whether clusters are fitted with anything but the usual settings, nor its unit.
-Here: the texts looked at, without, scikit-learn's, nats. Which tokens are taken depends on the
+Here: the texts looked at (or, with `split="training"`, those it was trained on: there are more of
+them), without, scikit-learn's, nats. Which tokens are taken depends on the
 data and the seed, never on the model: variants are compared on the same ones.
 
 Few vectors in many cells give much information by chance. So there are at most a tenth as many
@@ -17,7 +18,7 @@ clusters as vectors, and what clusters at random would give stands beside the nu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -35,12 +36,13 @@ from heedful.metrics.mutual_information import (
 )
 from heedful.metrics.summary import summarise
 from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.mutual_information_tokens import HOW, Tokens, gather_tokens
+from heedful.probes.mutual_information_tokens import HOW, Tokens, embedded, gather_tokens
 from heedful.probes.outcomes import attended, example_rows
 from heedful.probes.score import Line, score_table
 from heedful.randomness import stable_hash
 
 PER_CLUSTER = 10
+SPLITS, INPUTS = ("given", "training"), ("words", "clusters")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Settings:
     clusters: int
     batch: int
     resamples: int
+    inputs: str
 
 
 def information(
@@ -60,6 +63,8 @@ def information(
     clusters: int = 1000,
     batch: int = 100,
     resamples: int = 200,
+    split: str = "given",
+    inputs: str = "words",
 ) -> Findings:
     """`mutual_information:<how>` for the most frequent words, for some drawn by their frequency
     to the power of 3/4, or for both; `pointwise:<how>` is each example's share of it.
@@ -68,19 +73,40 @@ def information(
     again. Texts drawn twice make the estimate larger, so the draws are moved to where their
     mean is the estimate: the interval is about the spread, not about what few vectors add.
     """
-    settings = Settings(words, vectors, clusters, batch, resamples)
+    settings = Settings(words, vectors, clusters, batch, resamples, inputs)
     _check(how, settings)
+    evidence = _seen(evidence, split)
     lines: list[Line] = []
     each, notes = {}, {}
     for name in HOW if how == "both" else (how,):
         found = gather_tokens(evidence, name, settings.words, settings.vectors)
         label = _clustered(found.states, settings, stable_hash(evidence.seed, "clusters", name))
+        found = _inputs(found, evidence, settings, name)
         lines += _lines(found, label, evidence, name, settings)
         each[f"pointwise:{name}"] = _by_example(found, label, evidence)
-        notes[name] = _told(found, label)
+        notes[name] = _told(found, label, settings.inputs)
     rows = example_rows(evidence, "mutual_information", each)
     parts = [score_table(lines, len(attended(evidence))), summarise(rows, evidence.seed)]
     return Findings(rows, summary=pd.concat(parts, ignore_index=True), notes=notes)
+
+
+def _seen(evidence: Evidence, split: str) -> Evidence:
+    if split not in SPLITS:
+        raise unknown_name("split", split, list(SPLITS))
+    if split == "given":
+        return evidence
+    if evidence.training is None:
+        raise HeedfulError("the texts it was trained on are not here: use split=given.")
+    return replace(evidence, data=evidence.training, _passes=[])
+
+
+def _inputs(found: Tokens, evidence: Evidence, settings: Settings, how: str) -> Tokens:
+    """The tokens by what stands for their word: itself, or the cluster of its embedding."""
+    if settings.inputs == "words":
+        return found
+    vectors = embedded(evidence, found)
+    seed = stable_hash(evidence.seed, "inputs", how)
+    return replace(found, word=_clustered(vectors, settings, seed))
 
 
 def _clustered(
@@ -137,14 +163,17 @@ def _by_example(
     return np.asarray(means[attended(evidence)], dtype=np.float64)
 
 
-def _told(found: Tokens, label: Int[np.ndarray, " n"]) -> str:
+def _told(found: Tokens, label: Int[np.ndarray, " n"], inputs: str) -> str:
     words, clusters = len(np.unique(found.word)), len(np.unique(label))
-    return f"{words:,} words, {len(label):,} vectors, {clusters:,} clusters, nats"
+    kind = "words" if inputs == "words" else "clusters of embeddings"
+    return f"{words:,} {kind}, {len(label):,} vectors, {clusters:,} clusters, nats"
 
 
 def _check(how: str, settings: Settings) -> None:
     if how not in (*HOW, "both"):
         raise unknown_name("way to choose words", how, [*HOW, "both"])
+    if settings.inputs not in INPUTS:
+        raise unknown_name("kind of inputs", settings.inputs, list(INPUTS))
     for name in ("words", "vectors", "clusters", "batch"):
         if getattr(settings, name) < 1:
             raise HeedfulError(f"the probe 'mutual_information' needs {name} of at least 1.")

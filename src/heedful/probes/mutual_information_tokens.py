@@ -43,6 +43,22 @@ def gather_tokens(evidence: Evidence, how: str, words: int, vectors: int) -> Tok
     return Tokens(example[order], word[order], states[order])
 
 
+def embedded(evidence: Evidence, found: Tokens) -> Float[np.ndarray, "n d"]:
+    """The embeddings of the tokens: of each word that of its first token, since it is the same
+    in every place."""
+    words, back = np.unique(found.word, return_inverse=True)
+    vectors: dict[int, NDArray[np.floating]] = {}
+    site, wanted = evidence.sites[0], set(words.tolist())
+    for each in evidence.passes("embeddings"):
+        tokens = each.batch.texts[site.keys].tokens.cpu().numpy()
+        new, place = np.unique(tokens, return_index=True)
+        missing = [n for n, word in enumerate(new) if word in wanted and word not in vectors]
+        if missing:
+            found_here = each.model.embed(each.batch)[site.keys].flatten(0, 1).cpu().numpy()
+            vectors |= {int(new[n]): found_here[place[n]] for n in missing}
+    return np.stack([vectors[int(word)] for word in words])[back]
+
+
 def chosen_words(split: Split, how: str, count: int, seed: int) -> NDArray[np.int64]:
     """Ids of known words that occur, in ascending order. Of words that are equally frequent
     the first in the vocabulary is taken."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from heedful.auditing.audit import Plan, audit
+from heedful.auditing.audit import audit
+from heedful.auditing.plan import Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
 from heedful.progress import Progress, silent

@@ -18,6 +18,7 @@ from heedful.replication.prose import (
     Part,
     Sentence,
     count,
+    each_once,
     ended,
     enumerated,
     grouped,
@@ -77,7 +78,7 @@ class AuditText:
             *self.facts["notes"],
             *self.audited.verdict["caveats"],
         ]
-        return [said(ended(str(text))) for text in dict.fromkeys(found)]
+        return each_once(found)
 
     def tables(self) -> list[Table]:
         """The properties; where explanations could be ranked, those too."""

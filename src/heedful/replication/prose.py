@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,11 @@ def ended(text: str) -> str:
     """As a sentence of its own: a capital first, a full stop last."""
     whole = text.strip()
     return f"{whole[:1].upper()}{whole[1:].rstrip('.')}." if whole else ""
+
+
+def each_once(texts: Iterable[Any]) -> list[Sentence]:
+    """A sentence for each text, the first time it comes."""
+    return [said(ended(str(text))) for text in dict.fromkeys(texts)]
 
 
 def grouped(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from heedful.auditing.audit import identity
+from heedful.auditing.identity import identity
 from heedful.auditing.spec import AuditSpec
 from heedful.corpora import CORPORA
 from heedful.corpora.sources import MissingData

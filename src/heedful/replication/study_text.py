@@ -17,7 +17,7 @@ from heedful.replication.prose import (
     Part,
     Sentence,
     count,
-    ended,
+    each_once,
     enumerated,
     grouped,
     listed,
@@ -83,7 +83,7 @@ class StudyText:
             if line["note"]
         )
         found = [*skipped, *self._undefined(), *self._alone(), *notes]
-        return [said(ended(text)) for text in dict.fromkeys(found)]
+        return each_once(found)
 
     def tables(self) -> list[Table]:
         return [

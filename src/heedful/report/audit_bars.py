@@ -18,6 +18,12 @@ REACH = (-0.5, 1.5)
 ROOM = (-0.15, 1.15)
 """What is drawn at least, so that groups beyond floor or ceiling can be seen."""
 
+APART = 32
+"""Percent of the width between two labels that stand beside each other at least."""
+
+EDGE = 20
+"""Labels nearer to an edge begin or end where they belong, else they are centred there."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -38,6 +44,15 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Label:
+    """Words, and where they stand: in percent, and whether they begin, end or are centred there."""
+
+    place: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Bar:
     """Left edges and widths in percent, and the same in words."""
 
@@ -49,8 +64,7 @@ class Bar:
     ceiling: str
     span: str
     threshold_text: str
-    floor_text: str
-    ceiling_text: str
+    ends: tuple[Label, ...]
     says: str
 
 
@@ -82,8 +96,7 @@ def bar(scale: Scale, statement: Mapping[str, Any]) -> Bar | None:
         scale.place(scale.ceiling),
         _between(scale, scale.floor, scale.ceiling),
         shown(scale.threshold),
-        shown(scale.floor),
-        shown(scale.ceiling),
+        _labels(scale),
         _says(scale, estimate, low, high),
     )
 
@@ -95,6 +108,23 @@ def _ends(statement: Mapping[str, Any]) -> tuple[float, float]:
     if statement["decision"] == "REPORTED":
         return floor, 1.0 if math.isnan(ceiling) else ceiling
     return 0.0, ceiling - (0.0 if math.isnan(floor) else floor)
+
+
+def _labels(scale: Scale) -> tuple[Label, ...]:
+    """Of floor and ceiling; one for both where two would run into each other."""
+    named = {"floor": scale.floor, "ceiling": scale.ceiling}
+    known = [(float(scale.place(x)), f"{name} {shown(x)}") for name, x in named.items() if x == x]
+    known.sort(key=lambda each: each[0])
+    if len(known) == 2 and known[1][0] - known[0][0] < APART:
+        known = [((known[0][0] + known[1][0]) / 2, f"{known[0][1]}, {known[1][1]}")]
+    return tuple(_label(place, text) for place, text in known)
+
+
+def _label(place: float, text: str) -> Label:
+    """Near an edge words stay inside of it."""
+    if place < EDGE:
+        return Label(f"{place:.1f}", "start", text)
+    return Label(f"{place:.1f}", "end" if place > 100 - EDGE else "middle", text)
 
 
 def _between(scale: Scale, low: float, high: float) -> str:

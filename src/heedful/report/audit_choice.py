@@ -39,11 +39,11 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
 
 def _ranked(evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
     name = str(each["explanation"])
-    roles = {evidence.on_trial: "on trial"} | ({evidence.best: "recommended"} if name else {})
+    roles = {"on trial": evidence.on_trial, "recommended": evidence.best}
     place = {"estimate": each.get("position"), "low": each.get("low"), "high": each.get("high")}
     return {
         "name": plain(name),
-        "role": roles.get(name, ""),
+        "role": ", ".join(role for role, whose in roles.items() if whose == name),
         "bar": bar(scale, place),
         "position": shown(each.get("position")),
         "bounds": bounds(each.get("low"), each.get("high")),

@@ -15,6 +15,7 @@ from scipy import stats
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_maps import WordMap, heaviest, padded, window, word_map
 from heedful.report.audit_numbers import clipped, finite, shown
+from heedful.report.examples.lists import listed
 
 EACH = 3
 """Texts of each of the four kinds."""
@@ -91,7 +92,7 @@ def _shown(
     name, words = str(document["example"]), _words(document)
     scores = {each: padded(maps[each][name], len(words)) for each in maps if name in maps[each]}
     start, stop = window(list(scores.values()))
-    rationale = _list(document.get("rationale"))
+    rationale = listed(document.get("rationale"))
     drawn = tuple(
         word_map(each, words, values, rationale, (start, stop)) for each, values in scores.items()
     )
@@ -147,9 +148,4 @@ def _confidence(evidence: AuditEvidence, name: str) -> float:
 
 
 def _words(document: Mapping[str, Any]) -> list[str]:
-    return [str(word) for word in _list(document.get("words"))]
-
-
-def _list(value: Any) -> list[Any]:
-    """A list out of a table: what is missing there may be None or NaN."""
-    return list(value) if isinstance(value, (list, tuple, np.ndarray)) else []
+    return [str(word) for word in listed(document.get("words"))]

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from heedful.report.display import visible
@@ -111,4 +112,4 @@ def _numeric(column: tuple[str, ...]) -> bool:
 def _plain(value: Any) -> Any:
     if value is None or (isinstance(value, float) and pd.isna(value)):
         return None
-    return value.item() if hasattr(value, "item") else value
+    return value.item() if isinstance(value, np.generic) else value

@@ -13,6 +13,7 @@ from heedful.report.evidence import Evidence
 
 STRIKING, RANDOM, SEED = 6, 3, 0
 DISTANCES = ("jsd_exact", "jsd_search", "jsd_entropy_matched")
+PLACE = ["site", "head", "query"]
 FAVOURITE = "bilstm-additive"
 
 
@@ -53,10 +54,7 @@ def _of_cell(
     evidence: Evidence, cell: dict[Any, Any], striking: int, random: int
 ) -> Iterator[Choice]:
     run = evidence.store.open(str(cell["run"]))
-    rows, maps = run.table("rows"), run.table("maps")
-    first = ["site", "head", "query"]
-    maps = maps[(maps[first] == maps[first].iloc[0]).all(axis=1)] if len(maps) else maps
-    rows = rows[rows["example"].isin(maps["example"])]
+    rows, maps = of_first(run.table("rows"), run.table("maps"))
     wide = rows.pivot_table(index="example", columns="measure", values="value", sort=True)
     measure = next((name for name in DISTANCES if name in wide), None)
     if measure is None:
@@ -79,6 +77,15 @@ def _of_cell(
             maps=maps[maps["example"] == name],
             text=texts.get(name),
         )
+
+
+def of_first(rows: pd.DataFrame, maps: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of several heads or queries the first one's weights are shown, and its numbers beside."""
+    if maps.empty:
+        return rows.iloc[:0], maps
+    first = maps[PLACE].iloc[0]
+    rows, maps = (each[(each[PLACE] == first).all(axis=1)] for each in (rows, maps))
+    return rows[rows["example"].isin(maps["example"])], maps
 
 
 def _texts(evidence: Evidence, corpus_run: str, names: list[str]) -> dict[str, dict[str, Any]]:

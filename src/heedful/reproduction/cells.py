@@ -8,8 +8,6 @@ from heedful.studies.published import METRICS, printed_papers, published
 
 COMPLETE = ("SST", "20News", "IMDB", "bAbI 1", "bAbI 2", "Multi30k")
 """Datasets whose files are those of the papers; only these count."""
-SUBSETS = ("AG News", "SNLI", "MultiNLI", "ADR Tweets", "bAbI 3")
-"""At hand in part: shown apart, never counted."""
 PLACE = ("dataset", "class", "model", "metric")
 REPEATED = {"bilstm1-": "bilstm-"}
 """tutek2020's Table 6 prints the models of one layer again, which Table 1 has."""

@@ -67,6 +67,11 @@ class Judged:
         return min((self.mean - value for _, value in self.cell.values), key=abs)
 
     @property
+    def close(self) -> bool:
+        """Within the tolerance, however much trainings differ."""
+        return self.seeds >= SEEDS and abs(self.difference) <= tolerance(self.cell)
+
+    @property
     def judgement(self) -> str:
         if self.seeds < SEEDS:
             return FEW

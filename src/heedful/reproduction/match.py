@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from heedful.reproduction.cells import Published
@@ -9,7 +11,7 @@ from heedful.reproduction.judge import Judged
 from heedful.studies.published import METRICS, dataset_name, printed_scale
 
 
-def judged(cells: list[Published], rows: pd.DataFrame) -> list[Judged]:
+def judged(cells: Sequence[Published], rows: pd.DataFrame) -> list[Judged]:
     """The cells that were measured, each with its seeds."""
     named = rows.assign(dataset=[dataset_name(str(corpus)) for corpus in rows["corpus"]])
     places = dict(list(named.groupby(["paper", "dataset", "model", "probe", "measure"])))

@@ -7,7 +7,7 @@ grid, in full or `--size small`; a model may have more layers than the study's (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,15 @@ import pandas as pd
 
 from heedful.corpora.defaults import default_spec
 from heedful.errors import HeedfulError
+from heedful.reproduction.findings.needs import needed
+from heedful.reproduction.trials import TRIALS
 from heedful.runner.choice import SIZES, Choice
-from heedful.specs import ModelSpec, TrainSpec
+from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Run, Store, canonical
 from heedful.store.files import write_text
 from heedful.studies import STUDIES
 from heedful.studies.published import METRICS
-from heedful.studies.study import Setting, Study
+from heedful.studies.study import Setting, Small, Study
 
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 NUMBERS = ["n", "undefined", "mean", "sd", "low", "high"]
@@ -89,11 +91,12 @@ def _rows(store: Store, run: Run) -> Iterator[pd.DataFrame]:
 
 
 def _wanted(run: Run) -> pd.DataFrame:
-    """What documents are made of: measures with published numbers, of all texts or a class."""
-    table = run.table("summary")
-    measures = [measure for probe, measure in METRICS.values() if probe == run.facts["piece"]]
+    """What documents are made of: measures with published numbers, of all texts or a class, and
+    what the findings look at."""
+    table, probe = run.table("summary"), str(run.facts["piece"])
+    measures = [measure for name, measure in METRICS.values() if name == probe]
     groups = (table["group"] == "all") | table["group"].str.startswith("class=")
-    return pd.DataFrame(table[table["measure"].isin(measures) & groups])
+    return pd.DataFrame(table[table["measure"].isin(measures) & groups | needed(probe, table)])
 
 
 def _belongs(
@@ -102,13 +105,18 @@ def _belongs(
     if "model" not in model or not _as_published(corpus):
         return
     spec, train = ModelSpec(**model["model"]), canonical(model["train"])
-    for name in STUDIES:
-        study = STUDIES[name].make()
+    for name, study in studies().items():
         for setting in study.settings:
             if corpus["piece"] in setting.corpora and _in(setting, spec):
-                size = _size(study, setting, corpus["piece"], train)
-                if size and _asked(setting, probe):
+                size = _size(setting, study.small.get(corpus["piece"]), train, probe)
+                if size:
                     yield Found(name, _named(study, spec), size)
+
+
+def studies() -> dict[str, Study]:
+    """Those of the papers, and trials."""
+    found: dict[str, Study] = {name: STUDIES[name].make() for name in STUDIES}
+    return found | {name: trial.study for name, trial in TRIALS.items()}
 
 
 def _as_published(corpus: Mapping[str, Any]) -> bool:
@@ -120,17 +128,18 @@ def _in(setting: Setting, spec: ModelSpec) -> bool:
     return replace(spec, layers=1) in setting.models
 
 
-def _size(study: Study, setting: Setting, corpus: str, train: str) -> str:
-    """full or small, as the model was trained; empty where it was trained otherwise."""
+def _size(setting: Setting, small: Small | None, train: str, probe: Mapping[str, Any]) -> str:
+    """full or small, as the model was trained and the probe called; empty where otherwise."""
     for size in SIZES:
-        asked: TrainSpec = Choice(size=size).training(setting.train, study.small.get(corpus))
-        if canonical(asked) == train:
+        choice = Choice(size=size)
+        trained = canonical(choice.training(setting.train, small)) == train
+        if trained and _asked(choice.asked(setting.probes, small), probe):
             return size
     return ""
 
 
-def _asked(setting: Setting, probe: Mapping[str, Any]) -> bool:
-    own = {each.name: each.params for each in setting.probes}
+def _asked(probes: Sequence[ProbeSpec], probe: Mapping[str, Any]) -> bool:
+    own = {each.name: each.params for each in probes}
     name = str(probe["piece"])
     return name in own and canonical(own[name]) == canonical(probe["params"])
 

@@ -16,7 +16,7 @@ from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import model_key, trained
 from heedful.specs import TrainSpec
-from heedful.store import Run, Store, run_key
+from heedful.store import Place, Run, Store, run_key, store_at
 
 PARTS = ["family", "encoder", "attention", "layers", "decoder"]
 CELL_COLUMNS = ["corpus", "model", *PARTS, "seed", "probe", "run", "model_run", "corpus_run"]
@@ -25,12 +25,13 @@ Line = dict[str, Any]
 
 def run_study(
     plan: Grid,
-    store: Store,
+    store: Store | Place,
     machine: Machine,
     progress: Progress = silent,
     announce: Callable[[str], None] = lambda line: None,
 ) -> Run:
     """Train and probe what is not in the store yet, then write the list of all cells."""
+    store = store_at(store)
     check_terms(plan, store, progress)
     cells: list[Line] = []
     skipped: list[Line] = []

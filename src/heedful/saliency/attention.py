@@ -48,8 +48,9 @@ def text_sites(model: Model) -> tuple[SiteSpec, ...]:
     return found
 
 
-def main_site(model: Model, layer: int = -1) -> SiteSpec:
-    """THE attention of a model (its last), or that of another layer."""
+def text_site(model: Model, layer: int = -1) -> SiteSpec:
+    """The attention over the text that a reader is shown: the last one, or that of another
+    layer. In a hierarchy it is the one within sentences, and not the main site."""
     sites = text_sites(model)
     if not -len(sites) <= layer < len(sites):
         raise HeedfulError(f"there is no layer {layer}: choose one from 0 to {len(sites) - 1}.")
@@ -85,7 +86,7 @@ def on_text(scores: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, "b t"]:
 
 
 def _read_from(model: Model, batch: Batch, layer: int, head: int | None) -> Tensor:
-    site = main_site(model, layer)
+    site = text_site(model, layer)
     with torch.no_grad():
         trace = model(batch, keep=Keep(readers=True))
     return one_map(read(trace.weights[site.name], reader(trace, site)), head)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
-from heedful.saliency.attention import main_site, on_text, one_map, read, reader
+from heedful.saliency.attention import on_text, one_map, read, reader, text_site
 from heedful.types import Batch, Keep, Model, Target
 
 
@@ -27,7 +27,7 @@ def effective_attention(
 ) -> Float[Tensor, "b t"]:
     """Mean over heads; may be negative, and need not sum to 1. The values are those of all keys
     that any reading query may attend. Neither class nor target matters."""
-    site = main_site(model, layer)
+    site = text_site(model, layer)
     with torch.no_grad():
         trace = model(batch, keep=Keep(readers=True, values=True))
     readers = reader(trace, site)

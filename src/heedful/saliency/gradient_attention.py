@@ -12,7 +12,7 @@ from torch import Tensor
 from heedful.catalogue import ANY, Piece
 from heedful.edits.custom import custom
 from heedful.models.output import probability
-from heedful.saliency.attention import main_site, on_text, reader
+from heedful.saliency.attention import on_text, reader, text_site
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 
 
@@ -26,7 +26,7 @@ def gradient_attention(
 ) -> Float[Tensor, "b t"]:
     """α·∂f/∂α, summed over heads and over the queries the prediction is read from (each
     query's share in the prediction is already in its slope); signed unless told otherwise."""
-    site = main_site(model, layer)
+    site = text_site(model, layer)
     with torch.no_grad():
         trace = model(batch, keep=Keep(states=True, readers=True))
     slopes = _slopes(model, batch, trace, site, target, label)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.models.output import probability
-from heedful.saliency.attention import main_site, on_text, read, reader
+from heedful.saliency.attention import on_text, read, reader, text_site
 from heedful.types import Batch, Keep, Model, Target
 
 
@@ -25,7 +25,7 @@ def value_norm(
     layer: int = -1,
 ) -> Float[Tensor, "b t"]:
     """α·‖v‖ of each head, then the mean over heads. Neither class nor target matters."""
-    site = main_site(model, layer)
+    site = text_site(model, layer)
     with torch.no_grad():
         trace = model(batch, keep=Keep(readers=True, values=True))
     rows = read(trace.weights[site.name], reader(trace, site))

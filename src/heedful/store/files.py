@@ -51,12 +51,17 @@ def unfinished(path: Path) -> Path:
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears, or takes an older one's place, when the block ends."""
+    with whole_path(path) as building, building.open("wb") as stream:
+        yield stream
+
+
+@contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """The same for libraries that open files themselves: where to write it."""
     building = unfinished(path)
     try:
-        with building.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+        yield building
+        sync(building)
         building.replace(path)
     finally:
         building.unlink(missing_ok=True)

@@ -21,8 +21,11 @@ from heedful.store.store import Store, Writer
 from heedful.store.tarred import BROKEN, read_tar, write_tar
 
 
-def store_at(place: Place) -> Store:
-    """The store of a folder or of a URL that fsspec knows (`s3://bucket/runs`)."""
+def store_at(place: Place | Store) -> Store:
+    """The store of a folder or of a URL that fsspec knows (`s3://bucket/runs`). One that is open
+    is taken as it is: so whoever asks for a store can be given any of the three."""
+    if isinstance(place, Store):
+        return place
     url = url_of(place)
     return Store(place) if url is None else RemoteStore(url)
 

@@ -18,6 +18,7 @@ from heedful.subjects.encode import encode_documents, unseen
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.limits import LONGEST, check_tokens, longest
 from heedful.subjects.loading import Loading
+from heedful.subjects.named import corpus_name
 from heedful.subjects.open import FINE_TUNED, reading_and_loading
 from heedful.subjects.reading import Reading
 from heedful.subjects.row import Row
@@ -71,7 +72,7 @@ def open_asked(model: str | Path | Run, **options: Any) -> AbstractContextManage
     """`model` is a run of kind `model`, or a Hugging Face folder or id; options are those of
     `open_subject`."""
     reading, loading = reading_and_loading(options)
-    run = find_run(model, reading.store)
+    run = find_run(model, reading.opened)
     if run is not None and not run.has(FINE_TUNED):
         return _own(run, reading, loading)
     source = run.folder("hf") if run is not None else str(model)
@@ -85,7 +86,7 @@ def _own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     with open_run(run, None, few, loading) as subject:
         prepared = Prepared(store_of(run).open(run.upstream["corpus"]))
         limit = LONGEST if loading.max_length is None else loading.max_length
-        name = f"{subject.family} on {prepared.run.facts['piece']}"
+        name = f"{subject.family} on {corpus_name(prepared.run.facts)}"
         pairs = ALWAYS if reads_pairs(run) else NEVER
         yield Asked(subject, name, pairs, partial(_read_own, run, prepared, limit))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from heedful.corpora.labels import label_name
+from heedful.corpora.span_cells import rationale_spans
 from heedful.errors import HeedfulError
 from heedful.subjects.codecs import RECORDS
 from heedful.subjects.document import Span
@@ -42,10 +42,11 @@ def _check_columns(table: Table, reading: Reading) -> None:
     for role, column in reading.columns.items():
         if column not in table.columns:
             listed = ", ".join(table.columns)
-            hint = " (or label_column=None where there are no labels)" if role == "label" else ""
+            option = f"--{role}-column".replace("_", "-")
+            hint = ", or label_column=None where there are no labels" if role == "label" else ""
             raise HeedfulError(
                 f"{table.where} has no column {column!r}: its columns are {listed}; "
-                f"name one with {role}_column{hint}."
+                f"name one with {role}_column ({option}){hint}."
             )
 
 
@@ -67,7 +68,7 @@ def _record(row: Mapping[str, Any], number: int, table: Table, reading: Reading)
         texts,
         labels,
         None,
-        _rationales(row.get(reading.rationale_column or ""), texts, where),
+        _rationales(row, reading.rationale_column, texts, where),
         _name(row, reading.cluster_column, where),
     )
 
@@ -131,37 +132,12 @@ def _name(row: Mapping[str, Any], column: str | None, where: str) -> str | None:
 
 
 def _rationales(
-    value: Any, texts: Mapping[str, str], where: str
+    row: Mapping[str, Any], column: str | None, texts: Mapping[str, str], where: str
 ) -> dict[str, tuple[Span, ...]] | None:
-    """[start, end) pairs of characters, as a list or its JSON; by side where both have one."""
-    value = plain(value)
-    if is_missing(value) or value == "":
-        return None
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-        sides = found if isinstance(found, Mapping) else {"a": found}
-        spans = {
-            str(side): tuple(_pairs(pairs)) for side, pairs in sides.items() if pairs is not None
-        }
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise HeedfulError(
-            f"{where} has a rationale that is no list of [start, end) pairs of characters: write "
-            f"such as [[0, 4]]."
-        ) from error
-    for side, pairs in spans.items():
-        size = len(texts.get(side, ""))
-        for start, end in pairs:
-            if not 0 <= start < end <= size:
-                raise HeedfulError(
-                    f"{where} has the rationale span [{start}, {end}), its text has {size} "
-                    f"characters: count characters from 0 up to the end."
-                )
-    return spans or None
-
-
-def _pairs(pairs: Any) -> Iterator[Span]:
-    for start, end in pairs:
-        yield int(start), int(end)
+    """As the corpus `file` reads them; tables in memory have missing values of their own."""
+    value = None if column is None else plain(row.get(column))
+    found = None if is_missing(value) else rationale_spans(value, texts, where)
+    return None if found is None else {side: tuple(found[side]) for side in found}
 
 
 def _sorted(names: set[str]) -> tuple[str, ...]:

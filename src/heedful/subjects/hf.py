@@ -42,7 +42,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         rows,
         truncated,
         documents.source,
-        f"{type(loaded.module).__name__} ({task.kind})",
+        f"{type(loaded.module).__name__}{task.aside}",
         str(loaded.module.device),
         _key(loaded, task, loading, limit),
         documents.dropped,

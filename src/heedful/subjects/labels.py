@@ -104,15 +104,16 @@ def _by_map(data: Sequence[str], model: Sequence[str], given: LabelMap) -> tuple
 
 
 def _folded(name: str) -> str:
-    """Case, blanks, hyphens and underscores do not tell labels apart."""
-    return re.sub(r"[\s_-]+", "", name).casefold()
+    """Case, blanks, hyphens and underscores do not tell labels apart; a number's sign does."""
+    sign = "-" if re.match(r"\s*-\s*[.\d]", name) else ""
+    return sign + re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def _mismatch(
     data: Sequence[str], model: Sequence[str], given: LabelMap | None = None
 ) -> HeedfulError:
     ours, theirs = _listed(data), _listed(model)
-    example = f'label_map={{"{data[0]}": "{model[0]}", …}}'
+    example = f'label_map={{"{data[0]}": CLASS, …}} (--label-map {data[0]}=CLASS,…)'
     if given is None:
         return HeedfulError(
             f"the labels do not match: the data has {ours}, the model has {theirs}; "

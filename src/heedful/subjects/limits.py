@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from heedful.errors import HeedfulError
+from heedful.models.hf.places import places
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.row import Row
 
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
-_AFTER_PADDING = (
-    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
-    "longformer", "data2vec-text", "xmod", "ibert", "esm",
-)  # fmt: skip
 
 
 def longest(loaded: Loaded, wanted: int | None) -> int:
     """The most tokens of a text: as many as are wanted, the model has places for, and the
     tokenizer was made for."""
     limits = [loaded.tokenizer.model_max_length, LONGEST if wanted is None else wanted]
-    places = _places(loaded.module.config)
-    if places is not None:
-        limits.append(places)
+    room = places(loaded.module.config)
+    if room is not None:
+        limits.append(room)
     return int(min(limits))
 
 
@@ -56,13 +52,3 @@ def fillers(loaded: Loaded) -> dict[str, int]:
         )
     mask = tokenizer.mask_token_id
     return {"unk": int(unknown)} | ({} if mask in (None, padding) else {"mask": int(mask)})
-
-
-def _places(config: Any) -> int | None:
-    """The size of the table of positions; some begin to count after the padding token's id."""
-    text = config.get_text_config()
-    size = getattr(text, "max_position_embeddings", None)
-    if not isinstance(size, int) or size < 1:
-        return None
-    used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
-    return size - used

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +42,9 @@ def named_records(name: str, reading: Reading) -> Records:
     try:
         raw: RawCorpus = piece.make(reading.data_dir, **corpus_params(piece, spec.params))
     except MissingData:
-        if reading.store is None:
+        if reading.opened is None:
             raise
-        return prepared_records(Prepared(prepare(spec, reading.store)), reading.split)
+        return prepared_records(Prepared(prepare(spec, reading.opened)), reading.split)
     check_raw(raw)
     cut = limit_splits(cut_splits(raw.examples, spec.prepare), spec.prepare)
     examples = [example for example in cut if example.split == reading.split]
@@ -69,8 +71,14 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 def prepared_records(prepared: Prepared, split: str) -> Records:
     """The same from a prepared corpus: its words are its tokens."""
     items = Shelf.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
-    corpus = prepared.run.facts["piece"]
-    return Records(items, prepared.labels, f"{corpus}, {split} split", numbered=True)
+    where = f"{corpus_name(prepared.run.facts)}, {split} split"
+    return Records(items, prepared.labels, where, numbered=True)
+
+
+def corpus_name(facts: Mapping[str, Any]) -> str:
+    """A corpus by its name, a file by its own: `file` would not say which."""
+    name = str(facts["piece"])
+    return Path(str(facts["params"]["path"])).name if name == "file" else name
 
 
 def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:

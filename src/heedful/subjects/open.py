@@ -36,7 +36,7 @@ def _opened(
     model: Any, data: Any, reading: Reading, loading: Loading
 ) -> AbstractContextManager[Subject]:
     if isinstance(model, (str, Path, Run)):
-        run = find_run(model, reading.store)
+        run = find_run(model, reading.opened)
         if run is not None and not run.has(FINE_TUNED):
             return open_run(run, data, reading, loading)
         if run is not None:

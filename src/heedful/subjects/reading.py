@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.store import Store
+from heedful.store import Place, Store, store_at
 from heedful.subjects.document import Span
 
 
@@ -32,7 +33,7 @@ class Reading:
     n: int | None = None
     seed: int = 0
     data_dir: Path | None = None
-    store: Store | None = None
+    store: Store | Place | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Callable[[str], tuple[Span, ...]] | None = None
     trained: Mapping[str, Any] = field(default_factory=dict)
@@ -40,6 +41,11 @@ class Reading:
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
             raise HeedfulError(f"n is {self.n}: give at least 1 text, or leave it out for all.")
+
+    @cached_property
+    def opened(self) -> Store | None:
+        """The store, wherever it is."""
+        return None if self.store is None else store_at(self.store)
 
     @property
     def columns(self) -> dict[str, str]:

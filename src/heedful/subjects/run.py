@@ -46,7 +46,8 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
     if re.fullmatch(_KEY, str(source)):
         if store is None:
             raise HeedfulError(
-                f"{source} looks like the key of a run: name the store it is in (--store)."
+                f"{source} looks like the key of a run: name the store it is in "
+                "(--store, in Python store='heedful-store')."
             )
         return store.resolve(str(source))
     return None

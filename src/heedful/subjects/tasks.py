@@ -13,6 +13,12 @@ from heedful.subjects.loading import Loading
 CLASSES, NUMBER, MANY, NEXT, LABEL_WORDS = (
     "classes", "number", "many labels", "next token", "label words",
 )  # fmt: skip
+_ASKED = {
+    NUMBER: "a number",
+    MANY: "one of many labels",
+    NEXT: "the next token",
+    LABEL_WORDS: "label words",
+}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,11 @@ class Task:
     kind: str
     names: tuple[str, ...]
     tokens: tuple[int, ...] = ()
+
+    @property
+    def aside(self) -> str:
+        """What a reader is told after the model's name, where its classes are not its own."""
+        return "" if self.kind == CLASSES else f" (asked for {_ASKED[self.kind]})"
 
 
 def task_of(loaded: Loaded, loading: Loading) -> Task:

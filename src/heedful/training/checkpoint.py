@@ -1,14 +1,12 @@
 """One safetensors file that holds all a killed training needs to go on.
 
-It replaces its predecessor by one rename, so whenever the process dies there is either
-the old one or the new one.
+It takes its predecessor's place whole, so whenever the process dies there is either the old
+one or the new one.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +15,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from heedful.store.files import refusals, whole_path
+from heedful.training.progressed import Progressed
+
 SCHEMA_VERSION = "1"
-
-
-@dataclass
-class Progressed:
-    """How far training is: finished epochs with their history, and the best so far."""
-
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best_score: float = float("-inf")
-    best: dict[str, Tensor] = field(default_factory=dict)
-
-    @property
-    def epochs(self) -> int:
-        return len(self.history)
 
 
 def save(
@@ -46,10 +34,10 @@ def save(
         "history": json.dumps(done.history),
         "best_score": repr(done.best_score),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)  # gone if another process finished the model
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    save_file(tensors, temporary, metadata=facts)
-    temporary.replace(path)
+    with refusals(f"write to {path.parent}", "make room or choose another store with --store"):
+        path.parent.mkdir(parents=True, exist_ok=True)  # gone if another finished the model
+        with whole_path(path) as building:
+            save_file(tensors, building, metadata=facts)
 
 
 def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Progressed | None:

@@ -25,11 +25,12 @@ from heedful.models.output import probabilities
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.training.batches import bucketed
-from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.checkpoint import load, save
 from heedful.training.finetune_contexts import autocast, drawing, tf32
 from heedful.training.finetune_data import Encoded
 from heedful.training.finetune_loss import FinetuneLoss, finetune_loss
 from heedful.training.finetune_spec import FinetuneSpec, check
+from heedful.training.progressed import Progressed
 
 VERSION = 1
 """Goes up whenever the same spec and seed would give other weights."""
@@ -62,10 +63,11 @@ def finetune(
     epoch = _Epochs(lossy, optimizer, accelerator, data["train"], spec, seed, progress)
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
     done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
-    while done.epochs < spec.epochs and not _stopped(done, spec):
+    while done.epochs < spec.epochs and not done.stopped(spec.patience):
         started = time.perf_counter()
         losses = epoch(done.epochs)
-        _record(done, model, losses, _score(model, data["dev"], spec, device), started)
+        score = _score(model, data["dev"], spec, device)
+        done.record(model, losses, score, started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
@@ -145,29 +147,7 @@ def _score(model: Any, dev: Encoded, spec: FinetuneSpec, device: str) -> float:
     name = spec.select
     if name == "auto":
         name = "roc_auc" if model.config.num_labels == 2 else "accuracy"
-    score = float(METRICS[name].make(dev.labels.numpy(), predict(model, dev, device)))
-    if np.isnan(score):
-        raise HeedfulError("the dev split has no such score: it needs examples of every class.")
-    return score
-
-
-def _record(
-    done: Progressed, model: Any, losses: dict[str, float], score: float, started: float
-) -> None:
-    seconds = round(time.perf_counter() - started, 3)
-    done.history.append(
-        {"epoch": done.epochs + 1, **losses, "dev_score": score, "seconds": seconds}
-    )
-    if score > done.best_score or not done.best:
-        done.best_score = score
-        done.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-
-def _stopped(done: Progressed, spec: FinetuneSpec) -> bool:
-    if spec.patience is None or not done.history:
-        return False
-    scores = [row["dev_score"] for row in done.history]
-    return len(scores) - 1 - scores.index(max(scores)) >= spec.patience
+    return float(METRICS[name].make(dev.labels.numpy(), predict(model, dev, device)))
 
 
 def _to(inputs: Mapping[str, Tensor], device: Any) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from heedful.errors import HeedfulError
+from heedful.models.hf.places import places
 from heedful.randomness import stable_hash
 from heedful.store.keys import file_digest
 from heedful.training.finetune_quiet import quiet
@@ -120,8 +121,7 @@ def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
             f"the tokenizer in {folder} has {len(tokenizer)} tokens, its model {rows}: "
             f"call model.resize_token_embeddings and save it again."
         )
-    positions = getattr(model.config, "max_position_embeddings", None) or max_length
-    most = min(positions, tokenizer.model_max_length)
+    most = min(places(model.config) or max_length, tokenizer.model_max_length)
     if max_length > most:
         raise HeedfulError(
             f"--max-length is {max_length}, and the model in {folder} reads at most {most} tokens: "

@@ -25,7 +25,8 @@ from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
 from heedful.training.aim import Aim, Loss, loss_of
 from heedful.training.batches import bucketed
-from heedful.training.checkpoint import Progressed, load, save
+from heedful.training.checkpoint import load, save
+from heedful.training.progressed import Progressed
 from heedful.training.select import selector
 from heedful.training.term import Data
 from heedful.types import Batch
@@ -63,14 +64,14 @@ def train(
     data, dev = corpus.split("train"), corpus.split("dev")
     lossy = loss_of(model, corpus, spec, aim)
     score = selector(spec, corpus.task, corpus.classes, lossy)
-    while done.epochs < spec.epochs and not _stopped(done, spec):
+    while done.epochs < spec.epochs and not done.stopped(spec.patience):
         started = time.perf_counter()
         steps = count(done.epochs * -(-len(data) // spec.batch_size) + 1)
         step = _stepper(optimizer, accelerator, lossy, spec, steps)
         with _seeded(seed, done.epochs, device):
             losses = _epoch(data, spec, seed, done.epochs, step, progress)
             found = score(model.eval(), dev, device)
-        _record(done, model, losses, found, started)
+        done.record(model, losses, found, started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
@@ -141,20 +142,6 @@ def _optimizer(model: Family, spec: TrainSpec) -> torch.optim.Optimizer:
     return torch.optim.Adam(groups, lr=spec.learning_rate, amsgrad=spec.amsgrad, fused=True)
 
 
-def _record(
-    done: Progressed, model: Family, losses: dict[str, float], score: float, started: float
-) -> None:
-    if math.isnan(score):  # it would beat no other, and the first epoch would be kept unsaid
-        raise HeedfulError("the dev split has no such score: it needs examples of every class.")
-    seconds = round(time.perf_counter() - started, 3)
-    done.history.append(
-        {"epoch": done.epochs + 1, **losses, "dev_score": score, "seconds": seconds}
-    )
-    if score > done.best_score or not done.best:
-        done.best_score = score
-        done.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-
 @contextmanager
 def _seeded(seed: int, epoch: int, device: str) -> Iterator[None]:
     """Dropout's draws depend on seed and epoch alone, so a resumed training has the same."""
@@ -169,13 +156,6 @@ def _pace(step: int, warmup: int) -> float:
     if not warmup:
         return 1.0
     return step / warmup if step < warmup else math.sqrt(warmup / step)
-
-
-def _stopped(done: Progressed, spec: TrainSpec) -> bool:
-    if spec.patience is None or not done.history:
-        return False
-    scores = [row["dev_score"] for row in done.history]
-    return len(scores) - 1 - scores.index(max(scores)) >= spec.patience
 
 
 def check(spec: TrainSpec) -> None:

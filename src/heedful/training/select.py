@@ -24,9 +24,11 @@ _BATCH = 64
 def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
     if spec.select == "loss":
         return least(lossy, task == "generation")
-    if task == "generation":
-        return likelihood
     name = spec.select
+    if task == "generation":
+        if name not in ("auto", "likelihood"):
+            raise HeedfulError(f"targets have no {name}: choose likelihood or loss.")
+        return likelihood
     if name == "likelihood":
         raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
     if name == "auto":

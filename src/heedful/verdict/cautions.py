@@ -7,6 +7,7 @@ Facts about the run come from `facts`, or as the mean of the measure of the same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,7 +36,18 @@ def cautions(
         *(text for each in statements for text in each.warnings),
         *(f"{e.property}: {e.blocked}" for e in statements if "disagree" in e.blocked),
     ]
-    return tuple(dict.fromkeys(found))
+    names = facts.get("classes") or ()
+    return tuple(dict.fromkeys(_by_name(text, names) for text in found))
+
+
+def _by_name(text: str, names: Sequence[str]) -> str:
+    """Strata are told by number; a reader knows the classes by name."""
+
+    def name(number: re.Match[str]) -> str:
+        index = int(number[1])
+        return repr(str(names[index])) if index < len(names) else number[0]
+
+    return re.sub(r"\bclass=(\d+)\b", name, text) if "classes disagree" in text else text
 
 
 def known_facts(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     it."""
     cells = contenders(table, chosen)
     if not cells:
-        why = "erasure was not measured, or no measure of it can be used here"
+        why = "erasure was not measured, or no measure of it can be used on these or so few texts"
         return Recommendation("", f"no explanation could be ranked: {why}.")
     halves = [half(cells, table, side) for side in (0, 1)]
     cluster_of = table.cluster_of

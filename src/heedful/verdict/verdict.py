@@ -39,7 +39,7 @@ CAVEATS = (
 """Stated wherever a verdict is shown."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """`decision` and `headline` are on "attention explains these predictions" (the rule is in
     `overall`); plausibility is a statement of its own and no part of it."""
@@ -73,6 +73,12 @@ class Verdict:
         return lines(
             self.decision, self.headline, self.statements, self.recommendation, self.warnings
         )
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.headline}>"
 
     def to_json(self) -> str:
         data = {"schema_version": SCHEMA_VERSION, **encode.plain(self)}

@@ -95,6 +95,8 @@ class ZooResult:
     def alone(self) -> pd.DataFrame:
         """Each metric as the only judge of attention: how often it supports what is not so,
         refutes what is so, or cannot tell. A coincidence is left out: its order is right."""
+        if self.sides.empty:
+            return pd.DataFrame()
         apart = self.sides["truth"].eq("partly") | self.sides["kind"].eq("coincidence")
         clear = self.sides[~apart]
         rows = []

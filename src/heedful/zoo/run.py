@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heedful.auditing.audit import Plan, audit_subject
+from heedful.auditing.audit import audit_subject
+from heedful.auditing.plan import Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import AuditSpec
 from heedful.progress import Progress, silent

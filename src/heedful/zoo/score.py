@@ -23,7 +23,7 @@ def orders(table: Table, chosen: Settings) -> Iterator[dict[str, object]]:
     """For every explanation and metric, +1 where it is found better than attention, −1 where
     worse, 0 where they cannot be told apart (one-sided bounds, paired by text)."""
     outside = {*chosen.floors, chosen.ceiling, chosen.on_trial, ""}
-    for measure, operator, wide in _matrices(table):
+    for measure, operator, wide in _matrices(table, chosen.on_trial):
         for name in sorted(set(map(str, wide.columns)) - outside):
             lead = BETTER.get(measure, 1) * (wide[name] - wide[chosen.on_trial])
             low, high = _bounds(cell(measure, operator, [(name, lead)]), table, chosen)
@@ -39,7 +39,7 @@ def orders(table: Table, chosen: Settings) -> Iterator[dict[str, object]]:
 def sides(table: Table, chosen: Settings) -> Iterator[dict[str, object]]:
     """What each metric would say of attention if it were alone: +1 above the smallest effect
     between floor and ceiling, −1 below, 0 undecided."""
-    for measure, operator, wide in _matrices(table):
+    for measure, operator, wide in _matrices(table, chosen.on_trial):
         ceiling = _ceiling(measure, wide, chosen)
         floor = best_floor(wide, chosen.floors, BETTER.get(measure, 1))
         if ceiling is None or not floor:
@@ -56,14 +56,14 @@ def sides(table: Table, chosen: Settings) -> Iterator[dict[str, object]]:
         yield {"measure": measure, "operator": operator, "said": said}
 
 
-def _matrices(table: Table) -> Iterator[tuple[str, str, pd.DataFrame]]:
+def _matrices(table: Table, on_trial: str) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Texts × explanations of every metric that scores explanations."""
     for measure in (*BETTER, *table.measures("tau:"), PLAUSIBLE):
         for operator in table.operators(measure):
             wide = table.get(table.main, measure, operator)
             if measure == "flip_share":
                 wide = horizon_times(wide, table.get(table.main, "flip_censored", operator))
-            if "attention" in wide.columns:
+            if on_trial in wide.columns:
                 yield measure, operator, wide
 
 

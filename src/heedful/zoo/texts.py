@@ -26,10 +26,8 @@ def heaps(entries: Sequence[Entry], count: int, seed: int) -> tuple[Heap, ...]:
     """Words that speak are dealt from shuffled decks, equally often each; of the others some
     are rare and some common, so that a word that speaks is neither."""
     draw = random.Random(seed)
-    decks = {
-        (role, sign): _deck(draw, entries, role, sign)
-        for role, sign in {(each.role, each.sign) for each in sorted(entries, key=str)}
-    }
+    # a deck is shuffled when it is first dealt from: in which order they are laid out is nothing
+    decks = {(each.role, each.sign): _deck(draw, entries, each.role, each.sign) for each in entries}
     return tuple(_heap(draw, decks, number % 2) for number in range(count))
 
 

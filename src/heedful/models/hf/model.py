@@ -63,12 +63,13 @@ class HuggingFace(nn.Module):
     ) -> Trace:
         if embeddings is None and keep.embeddings:
             embeddings = self._leaves(batch)
-        notes = Notes(embeddings) if keep.states and self._layers else None
+        notes = Notes(embeddings) if keep.states else None
         return self._pass(batch, edits or {}, keep, notes, embeddings)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the layer of the first edited site on, where the trace kept its states and the
-        module has layers; else from the start."""
+        module has layers; else from the start, with the embeddings that were given if the trace
+        kept any states."""
         notes = trace.encoding
         if not isinstance(notes, Notes):
             return self.forward(batch, edits)

@@ -6,17 +6,15 @@ import os
 import resource
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-import psutil
 import torch
 
 from heedful.errors import HeedfulError
+from heedful.runner.engines.memory import free_memory
 
 MOST_WORKERS = 1024
 _MARGIN = 1.5  # a worker holds more at once than the sample that was timed here
 _LEAST = 1 << 29  # bytes: torch alone takes most of that
-_GROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,3 @@ def worker_memory() -> int:
     """About what a worker will need: this process has just loaded and timed the same things."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return max(_LEAST, int(_MARGIN * peak * (1 if sys.platform == "darwin" else 1024)))
-
-
-def free_memory() -> int:
-    """Of the machine, or of the container or the batch job where that is less."""
-    own = Path("/proc/self/cgroup")
-    group = own.read_text(encoding="utf8").rpartition("::/")[2].strip() if own.is_file() else ""
-    limits = (_GROUPS / "memory.max", _GROUPS / group / "memory.max")
-    texts = [path.read_text(encoding="ascii").strip() for path in limits if path.is_file()]
-    known = [int(text) for text in texts if text.isdigit()]
-    return int(min([psutil.virtual_memory().available, *known]))

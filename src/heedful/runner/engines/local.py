@@ -10,8 +10,9 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
+from itertools import count
 from multiprocessing.connection import Connection, wait
 
 from heedful.runner.engines.board import Board, Failure, Watch, unwatched
@@ -57,11 +58,17 @@ def _hand_out(
         if job is None:
             return
         if not idle:
-            idle.append(_Worker(len(hired), machine))
+            taken = {worker.number for worker in hired.values()}
+            idle.append(_Worker(first_free(taken), machine))
             hired[idle[-1].line] = idle[-1]
         worker = idle.pop()
         board.started(job, worker.name)
         worker.begin(job, place, machine)
+
+
+def first_free(taken: Container[int]) -> int:
+    """The number of a new worker: that of one that died is free again, and so is its card."""
+    return next(number for number in count() if number not in taken)
 
 
 def _listen(board: Board, hired: dict[Connection, _Worker], line: Connection) -> None:
@@ -80,6 +87,7 @@ class _Worker:
     """A process and the line to it."""
 
     def __init__(self, number: int, machine: Machine) -> None:
+        self.number = number
         ours, theirs = socket.socketpair()
         self.line = Connection(ours.detach())
         self.job: Job | None = None
@@ -90,7 +98,7 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_environment(number, machine),
+                env=environment(number, machine),
                 start_new_session=True,  # Ctrl-C is ours to pass on
             )
 
@@ -122,11 +130,13 @@ class _Worker:
             return self._process.wait()
 
 
-def _environment(number: int, machine: Machine) -> dict[str, str]:
-    """Several cards are dealt out in turn."""
+def environment(number: int, machine: Machine) -> dict[str, str]:
+    """Several cards are dealt out in turn: all of the machine, or those that were given to us."""
     import torch
 
     given = dict(os.environ)
-    if machine.device == "cuda" and "CUDA_VISIBLE_DEVICES" not in given:
-        given["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
+    if machine.device == "cuda":
+        every = ",".join(map(str, range(torch.cuda.device_count())))
+        cards = given.get("CUDA_VISIBLE_DEVICES", every).split(",")
+        given["CUDA_VISIBLE_DEVICES"] = cards[number % len(cards)]
     return given | {"OMP_NUM_THREADS": str(machine.threads)}

@@ -20,7 +20,7 @@ from heedful.web.live.asking import Ask, Edit, Explain, Predict
 from heedful.web.live.editing import Change, edited, edited_by
 from heedful.web.live.limits import Limits
 from heedful.web.live.opened import Opened, sight_of
-from heedful.web.live.predicting import predict
+from heedful.web.live.predicting import params_of, predict
 from heedful.web.live.seen import Seen
 from heedful.web.turns import Turns
 
@@ -67,7 +67,7 @@ class Live:
                 f"{len(asked.explanations)} explanations are too many: ask for at most "
                 f"{self.limits.explanations} at once."
             )
-        return await self.turns.run(lambda: predict(self._seen(asked), asked.explanations))
+        return await self.turns.run(lambda: self._predict(asked))
 
     async def edit(self, asked: Edit) -> dict[str, Any]:
         """The prediction with other weights at one site; later sites are computed anew."""
@@ -78,6 +78,11 @@ class Live:
     async def explain(self, asked: Explain) -> dict[str, Any]:
         """Attention taken apart: states, scores, weights, contributions, prediction."""
         return await self.turns.run(lambda: self._explain(asked))
+
+    def _predict(self, asked: Predict) -> dict[str, Any]:
+        for name, params in params_of(asked.explanations):
+            self.limits.check_params(name, params)
+        return predict(self._seen(asked), asked.explanations)
 
     def _edit(self, asked: Edit) -> dict[str, Any]:
         seen = self._seen(asked)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from heedful.errors import HeedfulError
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a request: characters and words of a text, explanations at once. `waiting` calls may
+    """Of a request: characters and words of a text, explanations at once, and the largest
+    `number` that one of their parameters may be, such as LIME's samples. `waiting` calls may
     wait for the model, and an answer may take so many `seconds`, waiting included."""
 
     characters: int = 40_000
     words: int = 512
     explanations: int = 6
+    number: int = 1000
     waiting: int = 8
     seconds: float = 30.0
 
@@ -31,6 +35,15 @@ class Limits:
     def check_words(self, words: int) -> None:
         if words > self.words:
             raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
+
+    def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
+        """A model cannot be stopped in the middle: one call of a million runs would hold it."""
+        for name, value in params.items():
+            if isinstance(value, int) and abs(value) > self.number:
+                raise HeedfulError(
+                    f"the parameter {name!r} of {explanation!r} is too large: at most "
+                    f"{self.number} is served here."
+                )
 
     def to_dict(self) -> dict[str, float]:
         return asdict(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -27,6 +27,16 @@ def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
         "explanations": {name: explained(seen, name) for name in explanations},
         "notes": list(seen.subject.notes),
     }
+
+
+def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of those that there are; why others are none is told beside the prediction."""
+    for text in explanations:
+        try:
+            each = named(text)
+        except (HeedfulError, ImportError):
+            continue
+        yield each.piece.name, each.params
 
 
 def explained(seen: Seen, name: str) -> dict[str, Any]:

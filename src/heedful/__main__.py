@@ -1,0 +1,8 @@
+"""`python -m heedful` is `heedful`."""
+
+from __future__ import annotations
+
+from heedful.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,104 @@
+"""Every number an audit writes into its table, by the group that measures it (`--only`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
+from heedful.measures import erasure, plausibility
+from heedful.measures.heads import STATISTICS
+
+ALWAYS = "any group"
+SEEDS = "--seed-model"
+
+_ITEMS = {
+    "top": "the heaviest word",
+    "random": "another word at random",
+    "best": "the word whose erasure moves the output most",
+}
+_INTERVENTIONS = {
+    "correct": Measure("1 where the decision is the label; also under a change", True, range=SHARE),
+    "tvd": Measure("how far the output moves under a change of attention", range=SHARE),
+    "tvd_permuted": Measure(
+        "median over permutations of the weights of how far the output moves", range=SHARE
+    ),
+    **{
+        f"{unit}_{item}": Measure(
+            f"how far the output moves without attention on {words}", range=most
+        )
+        for unit, most in (("js", LN2), ("tvd", SHARE))
+        for item, words in _ITEMS.items()
+    },
+}
+_EXCLUSIVITY = {
+    "jsd_same_output": Measure("how far attention can move with the same output", range=LN2),
+    "jsd_same_output_ratio": Measure(
+        "how far it can move as a share of the furthest attention there is", range=SHARE
+    ),
+    "jsd_entropy_matched": Measure(
+        "how far attention as peaked as the model's can be from it, same output", range=LN2
+    ),
+    "reachable": Measure("1 where some attention changes the decision", range=SHARE),
+}
+_LAYERS = {
+    "tvd_layer": Measure("how far the output moves when one layer's weights do", range=SHARE),
+    "tvd_stack": Measure(
+        "how far the output moves when the first or last layers are shuffled", range=SHARE
+    ),
+    "correct_stack": Measure(
+        "1 where the decision is the label with such layers shuffled", True, range=SHARE
+    ),
+}
+_SANITY = {
+    "tau_randomised": Measure("τ with the map of the model with random weights", range=SIGNED),
+    "moved_by_shift": Measure(
+        "how far a map moves when only the input's origin does", False, range=NOT_NEGATIVE
+    ),
+}
+_NULL_SPACE = {
+    "null_space_freedom": Measure("directions a head's weights can move in", range=NOT_NEGATIVE),
+    "null_space_jsd": Measure(
+        "how far a head's weights can move with its output as it was", range=LN2
+    ),
+    "null_space_tvd": Measure(
+        "how far the model's output moves with heads' weights moved so", range=SHARE
+    ),
+}
+_INFIDELITY = {
+    "infidelity": Measure(
+        "squared error of a map's sums against what taking words away does",
+        False,
+        range=NOT_NEGATIVE,
+    ),
+    "max_sensitivity": Measure(
+        "how far a map moves under a little noise", False, range=NOT_NEGATIVE
+    ),
+}
+_STABILITY = {
+    "tau_seeds": Measure("τ of attention with that of other seeds", range=SIGNED),
+    "jsd_seeds": Measure("how far attention is from that of other seeds", range=LN2),
+    "jsd_seeds_ratio": Measure(
+        "distance from other seeds' attention as a share of the furthest", range=SHARE
+    ),
+}
+
+NUMBERS: Mapping[str, Mapping[str, Measure]] = {
+    "interventions": _INTERVENTIONS,
+    "agreement": {
+        "tau:*": Measure(
+            "Kendall's τ-b over words with a measure of importance", True, True, SIGNED
+        ),
+        "tie_rate": Measure("share of pairs of words whose attention ties", range=SHARE),
+    },
+    "erasure": erasure.MEASURES,
+    "plausibility": plausibility.MEASURES,
+    "exclusivity": _EXCLUSIVITY,
+    "layers": _LAYERS,
+    "heads": {f"head_{name}": Measure(words) for name, words in STATISTICS.items()},
+    "sanity": _SANITY,
+    "null_space": _NULL_SPACE,
+    "infidelity": _INFIDELITY,
+    ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
+    SEEDS: _STABILITY,
+}
+"""`health` measures erasure again, on a randomised model."""

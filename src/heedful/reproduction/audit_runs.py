@@ -1,0 +1,137 @@
+"""Compact audits out of a store.
+
+Audits of models that differ in nothing but their seed are judged together. Only audits of this
+version's measurements are taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.auditing.identity import VERSION
+from heedful.auditing.result import Audit
+from heedful.auditing.seeds import over_seeds
+from heedful.auditing.spec import ATTENTION
+from heedful.auditing.stored import stored_tables, stored_verdict
+from heedful.metrics.bootstrap import bootstrap_means
+from heedful.reproduction.audits import COLUMNS, PART, ordered
+from heedful.store import Run, Store, canonical
+from heedful.verdict.settings import Settings
+from heedful.verdict.verdict import Verdict
+
+MEASURES = ("auprc", "token_f1", "comprehensiveness", "sufficiency")
+SCORES = ("accuracy", "f1")
+Line = dict[str, Any]
+
+
+def collect_audits(store: Store) -> pd.DataFrame:
+    """The lines of every audit in a store, seeds together."""
+    groups: dict[str, list[Run]] = {}
+    for run in store.runs("audit"):
+        if run.facts.get("version") == VERSION:
+            groups.setdefault(_same(store, run), []).append(run)
+    lines = [line for runs in groups.values() for line in _lines(store, runs)]
+    return ordered(pd.DataFrame(lines, columns=COLUMNS))
+
+
+def _same(store: Store, run: Run) -> str:
+    """Equal for audits that differ in nothing but the seed of their model."""
+    facts = {name: value for name, value in run.facts.items() if name not in ("run", "weights")}
+    trained = store.open(run.facts["run"]).facts if _known(store, run) else {}
+    own = {name: value for name, value in trained.items() if name != "seed"}
+    return canonical({**facts, "trained": own or run.facts["weights"]})
+
+
+def _known(store: Store, run: Run) -> bool:
+    """Whether a model of Heedful's own was audited, and is here."""
+    return "run" in run.facts and store.has(run.facts["run"])
+
+
+def _lines(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
+    runs = sorted(runs, key=lambda run: (_seed(store, run), run.key))
+    audits = [_audit(run) for run in runs]
+    together = audits[0] if len(audits) == 1 else over_seeds(audits, _settings(audits[0]))
+    place = {
+        "model": str(together.facts["model"]),
+        "weights": str(runs[0].facts["weights"]),
+        "data": f"{together.facts['data']}{_limited(store, runs[0])}",
+        "texts": int(together.facts["texts"]),
+        "seeds": len(runs),
+        "run": runs[0].key,
+        **dict.fromkeys(("explanation", "operator", "decision"), ""),
+        "n": int(together.facts["texts"]),
+    }
+    found = [*_stated(together.verdict), *_measured(together.rows), *_scores(store, runs)]
+    return iter([{**place, **line} for line in found])
+
+
+def _limited(store: Store, run: Run) -> str:
+    """Whether the model saw a part of its corpus only."""
+    if not _known(store, run):
+        return ""
+    corpus = store.open(run.facts["run"]).upstream["corpus"]
+    limit = store.open(corpus).facts["prepare"].get("limit") if store.has(corpus) else None
+    return f", {PART} {limit} texts" if limit is not None else ""
+
+
+def _seed(store: Store, run: Run) -> int:
+    return int(store.open(run.facts["run"]).facts["seed"]) if _known(store, run) else 0
+
+
+def _audit(run: Run) -> Audit:
+    verdict = Verdict.from_json(json.dumps(stored_verdict(run)))
+    return Audit(verdict, stored_tables(run), run.json("facts"))
+
+
+def _settings(audit: Audit) -> Settings:
+    """Those that the audit was judged by, as far as they are not the usual ones."""
+    given = audit.verdict.settings
+    return Settings(operators=tuple(given["operators"]), importance=tuple(given["importance"]))
+
+
+def _stated(verdict: Verdict) -> Iterator[Line]:
+    yield {"kind": "verdict", "measure": "overall", "decision": str(verdict.decision)}
+    for name in ("accuracy", "majority"):
+        if verdict.facts.get(name) is not None:
+            yield {"kind": "fact", "measure": name, "mean": float(verdict.facts[name])}
+    for each in verdict.statements:
+        numbers = {"n": each.n, "mean": each.estimate, "low": each.low, "high": each.high}
+        said = {"measure": each.property, "decision": str(each.decision)}
+        yield {"kind": "verdict", "explanation": ATTENTION, **said, **numbers}
+
+
+def _measured(rows: pd.DataFrame) -> Iterator[Line]:
+    """Over texts; of several trainings their mean on each text."""
+    kept = rows[(rows["model"] != "randomised") & rows["measure"].isin(MEASURES)]
+    for (measure, operator), part in kept.groupby(["measure", "operator"], sort=True):
+        wide = part.pivot_table(index="cluster", columns="explanation", values="value")
+        place = {"operator": str(operator), "measure": str(measure)}
+        yield from _means(wide, {"kind": "measure", **place})
+        if ATTENTION in wide:
+            apart = wide.drop(columns=ATTENTION).sub(wide[ATTENTION], axis=0)
+            yield from _means(apart, {"kind": "minus_attention", **place})
+
+
+def _means(wide: pd.DataFrame, place: Mapping[str, str]) -> Iterator[Line]:
+    values = wide.to_numpy(dtype=np.float64)
+    found = bootstrap_means(values, 0)
+    for number, name in enumerate(wide.columns):
+        own = values[:, number][np.isfinite(values[:, number])]
+        ends = {"low": float(found.low[number]), "high": float(found.high[number])}
+        yield {**place, "explanation": str(name), "n": len(own), "mean": own.mean(), **ends}
+
+
+def _scores(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
+    """Of the models that `heedful repair` or a study scored."""
+    keys = [str(run.facts.get("run", "")) for run in runs]
+    for probe in store.runs("probe"):
+        if probe.facts["piece"] == "score" and probe.upstream.get("base") in keys:
+            table = probe.table("summary")
+            for line in table[table["measure"].isin(SCORES)].to_dict("records"):
+                numbers = {name: line[name] for name in ("n", "mean", "low", "high")}
+                yield {"kind": "score", "measure": line["measure"], **numbers, "run": probe.key}

@@ -1,0 +1,58 @@
+"""Compact audits as a file: one line per audited model, explanation and measure.
+
+`verdict` lines have a statement's number, its one-sided bounds and its decision; `measure` lines
+a mean over texts; `minus_attention` lines the difference to attention, text by text; `score`
+lines the scores of a trained model on all texts of its corpus, a line for each training; `fact`
+lines the accuracy on the audited texts, and the share of the commonest class.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from heedful.errors import HeedfulError
+from heedful.store.files import write_text
+
+KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
+COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "run"]
+NUMBERS = ("texts", "seeds", "n", "mean", "low", "high")
+DIGITS = "%.7g"
+PART = "learned from at most"
+"""Said of data whose corpus was cut by `--limit`."""
+
+
+def no_audits() -> pd.DataFrame:
+    """Where none were kept yet."""
+    return pd.DataFrame(columns=COLUMNS)
+
+
+def merged_audits(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """What is measured again takes the place of what was there, even if the model is called
+    otherwise today: its weights tell it apart."""
+    parts = [part for part in (old, new) if len(part)] or [old]
+    both = pd.concat(parts, ignore_index=True)
+    own = [name for name in KEYS if name != "model"]
+    return ordered(both.drop_duplicates([*own, "run"], keep="last"))
+
+
+def read_audits(path: Path) -> pd.DataFrame:
+    """Lines that `write_audits` wrote."""
+    texts = {name: "str" for name in COLUMNS if name not in NUMBERS}
+    missing = {name: [""] for name in NUMBERS}
+    try:
+        table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=missing)
+    except (OSError, ValueError) as error:
+        raise HeedfulError(f"{path} cannot be read as compact audits: {error}.") from error
+    if list(table.columns) != COLUMNS:
+        raise HeedfulError(f"{path} has not the columns of compact audits: {', '.join(COLUMNS)}.")
+    return table
+
+
+def write_audits(table: pd.DataFrame, path: Path) -> None:
+    write_text(path, table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+
+
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    return table.sort_values([*KEYS, "run"], kind="stable", ignore_index=True)

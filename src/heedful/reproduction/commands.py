@@ -1,0 +1,80 @@
+"""The commands whose runs the compact rows are: read off the rows and the studies' grids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from heedful.reproduction.rows import studies
+from heedful.reproduction.trials import TRIALS
+from heedful.specs import ModelSpec
+from heedful.studies.study import Setting, Study
+
+MOST_LAYERS = 8
+
+
+def commands(rows: pd.DataFrame) -> list[str]:
+    """One for each paper, size and depth; corpora that were asked alike share theirs."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    known = studies()
+    for (paper, corpus), lines in rows.groupby(["paper", "corpus"], sort=True):
+        if str(paper) not in known:
+            continue  # of a trial that is no more
+        for options in _options(known[str(paper)], str(corpus), lines):
+            alike.setdefault((str(paper), options), []).append(str(corpus))
+    return [
+        f"{_verb(paper)} --corpora {','.join(corpora)} {options}"
+        for (paper, options), corpora in alike.items()
+    ]
+
+
+def _verb(paper: str) -> str:
+    return f"python -m tools.trials {paper}" if paper in TRIALS else f"heedful study {paper}"
+
+
+def _options(study: Study, corpus: str, lines: pd.DataFrame) -> Iterable[str]:
+    setting = study.setting(corpus, "")
+    known = _models(study, setting)
+    named = lines.assign(layers=[known[name].layers for name in lines["model"]])
+    for (size, layers), part in named.groupby(["size", "layers"], sort=True):
+        models = [known[name] for name in sorted(set(part["model"]))]
+        told = [
+            f"--layers {layers}" if layers != 1 else "",
+            f"--size {size}" if size != "full" else "",
+            _some("encoders", models, setting, lambda model: model.encoder),
+            _some("attention", models, setting, lambda model: model.attention),
+            f"--seeds {_seeds(part['seed'])}",
+            "" if study.name in TRIALS else _probes(setting, set(part["probe"])),
+        ]
+        yield " ".join(filter(None, told))
+
+
+def _models(study: Study, setting: Setting) -> dict[str, ModelSpec]:
+    """By the names that rows have."""
+    deep = [replace(model, layers=n) for n in range(1, 1 + MOST_LAYERS) for model in setting.models]
+    return {study.names.get(model.name, model.name): model for model in deep}
+
+
+def _some(
+    option: str,
+    models: Sequence[ModelSpec],
+    setting: Setting,
+    part: Callable[[ModelSpec], str],
+) -> str:
+    """Nothing where all of the study's were asked."""
+    everything = list(dict.fromkeys(map(part, setting.models)))
+    asked = {part(model) for model in models}
+    chosen = [name for name in everything if name in asked]
+    return "" if chosen == everything else f"--{option} {','.join(chosen)}"
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    """A count where they are the first ones."""
+    found = sorted(set(map(int, seeds)))
+    return str(len(found)) if found == list(range(len(found))) else ",".join(map(str, found))
+
+
+def _probes(setting: Setting, asked: set[str]) -> str:
+    return "--probes " + ",".join(each.name for each in setting.probes if each.name in asked)

@@ -1,0 +1,136 @@
+"""How far away may attention be with the same answer: exactly, and as far as a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from heedful.reproduction.findings.estimate import Estimate, difference, estimate
+from heedful.reproduction.findings.evidence import Evidence, Place, measured
+from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
+from heedful.reproduction.findings.picture import Panel, Picture, Row
+from heedful.reproduction.findings.words import basis, counted, listed, said, sentence, tallied
+
+PAPER, PROBE, EXACT = "jain2019", "adversarial", "jsd_exact"
+TRIAL = "jain2019-search"
+"""The study has only the sharper search; the paper's own, which is long, is a trial."""
+SEARCHES = {
+    "jsd_search": "found by a search",
+    "jsd_entropy_matched": "found by a search that keeps the weights as sharp",
+}
+"""The one that comes first is shown where both were run."""
+QUARTERS = {
+    "length=1": "shortest quarter",
+    "length=2": "second quarter",
+    "length=3": "third quarter",
+    "length=4": "longest quarter",
+}
+Part = tuple[Place, pd.DataFrame]
+
+
+def tell(evidence: Evidence) -> Told | None:
+    parts = [part for part in _places(evidence) if _both(part[1])]
+    if not parts:
+        return None
+    searched = sorted({_search(part) for _, part in parts})
+    papers = tuple(sorted({str(paper) for _, part in parts for paper in part["paper"]}))
+    backing = backed(ROWS, paper=papers, probe=PROBE, measure=(EXACT, *searched))
+    return Told((_far(parts), _gap(parts), _by_length(parts)), _picture(parts), (backing,))
+
+
+def _places(evidence: Evidence) -> list[Part]:
+    """With the paper's own search where it was run."""
+    found = {place.title: (place, part) for place, part in evidence.places(PAPER, PROBE)}
+    found |= {place.title: (place, part) for place, part in evidence.places(TRIAL, PROBE)}
+    return [found[title] for title in sorted(found)]
+
+
+def _both(part: pd.DataFrame) -> bool:
+    return len(measured(part, EXACT)) > 0 and _search(part) != ""
+
+
+def _search(part: pd.DataFrame) -> str:
+    return next((name for name in SEARCHES if len(measured(part, name))), "")
+
+
+def _far(parts: list[Part]) -> str:
+    found = {place.title: estimate(measured(part, EXACT)) for place, part in parts}
+    told = [f"{said(each)} for {title} ({basis(each)})" for title, each in found.items()]
+    return sentence(f"computed exactly, the distance is on average {listed(told)}")
+
+
+def _gap(parts: list[Part]) -> str:
+    """Where the search falls short most and least."""
+    gaps = {place.title: _short(part) for place, part in parts}
+    least, most = (pick(gaps, key=lambda name: gaps[name].mean) for pick in (min, max))
+    ends = f"between {said(gaps[least])} ({least}) and {said(gaps[most])} ({most})"
+    if least == most:
+        ends = f"at {said(gaps[most])} ({most})"
+    signs = [each.sign for each in gaps.values()]
+    above, below = (f"{counted(signs.count(sign))} of {counted(len(signs))}" for sign in (1, -1))
+    return sentence(
+        f"the exact distance less the one {_searched(parts)}, a lower bound, lies {ends}; its "
+        f"interval is above zero for {above}, below zero for {below}"
+    )
+
+
+def _searched(parts: list[Part]) -> str:
+    return " or ".join(dict.fromkeys(SEARCHES[_search(part)] for _, part in parts))
+
+
+def _short(part: pd.DataFrame, group: str = "all") -> Estimate:
+    return difference(measured(part, EXACT, group), measured(part, _search(part), group))
+
+
+def _by_length(parts: list[Part]) -> str:
+    signs = {}
+    for place, part in parts:
+        ends = [measured(part, EXACT, group) for group in ("length=4", "length=1")]
+        if all(len(each) for each in ends):
+            signs[place.title] = difference(*ends).sign
+    if not signs:
+        return sentence("lengths were not told apart")
+    words = ("it is larger", "it is smaller", "no difference can be told")
+    return sentence(
+        f"in the longest quarter of the texts, against the shortest: {tallied(signs, *words)}"
+    )
+
+
+def _picture(parts: list[Part]) -> Picture:
+    searched = [name for name in SEARCHES if any(_search(part) == name for _, part in parts)]
+    series = ("exact", *(SEARCHES[name] for name in searched))
+    panels = tuple(
+        Panel(place.title, "distance of attention (JSD, nats)", tuple(_rows(part)))
+        for place, part in parts
+    )
+    return Picture("Exact and searched distance of attention, by length of text", series, panels)
+
+
+def _rows(part: pd.DataFrame) -> Iterator[Row]:
+    name = _search(part)
+    for group, label in QUARTERS.items():
+        lines = [("exact", measured(part, EXACT, group))]
+        lines.append((SEARCHES[name], measured(part, name, group)))
+        yield Row(label, tuple((title, estimate(each)) for title, each in lines if len(each)))
+
+
+FINDING = Finding(
+    name="exact-and-search",
+    title="How different could attention be, with the same answer?",
+    question=(
+        "Attention gives each word of a text a weight, and the weights add up to one: if quite "
+        "other weights lead to the same answer, the weights alone are not the reason for it. "
+        "How far away are the furthest weights that move the answer by no more than one "
+        "percentage point? Distance is the Jensen–Shannon divergence (JSD): zero for equal "
+        "weights, the logarithm of two where no word has weight in both."
+    ),
+    limits=(
+        "That far-away weights exist does not say that a training would produce them, and it "
+        "can grow with the number of words alone. A search that has to keep the weights as sharp "
+        "(of about the same entropy) looks among fewer weights, so the gap is not the search's "
+        "failure alone."
+    ),
+    commands=("heedful study jain2019 --corpora sst,20news --probes score,adversarial --seeds 5",),
+    tell=tell,
+)

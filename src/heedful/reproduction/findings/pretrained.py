@@ -1,0 +1,143 @@
+"""The same audit for two pretrained models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from heedful.report.display import number
+from heedful.reproduction.findings.evidence import Evidence, of_line
+from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
+from heedful.reproduction.findings.names import CHECKPOINTS, audited
+from heedful.reproduction.findings.picture import Panel, Picture, Row
+from heedful.reproduction.findings.words import listed, said, sentence
+
+PROPERTIES = {
+    "necessity": "what accuracy loses when attention is made even or shuffled",
+    "sensitivity": (
+        "how much more the answer moves when the heaviest word is erased than when another is"
+    ),
+    "agreement": "how near its order of words is to that of two measures of importance",
+    "ranking": "how near its order of words is to the best order found by search",
+    "exclusivity": "how far away attention with the same answer is, a lower bound",
+}
+"""The order in which they are told."""
+DECISIONS = {
+    "SUPPORTED": "yes",
+    "NOT SUPPORTED": "no",
+    "INCONCLUSIVE": "cannot be told",
+    "NOT NEEDED": "attention is not needed",
+    "UNUSABLE": "cannot be measured here",
+    "NOT MEASURED": "was not measured",
+    "REPORTED": "not judged",
+}
+OVERALL = "overall"
+FACTS = ("accuracy", "majority")
+
+
+def tell(evidence: Evidence) -> Told | None:
+    table = evidence.of_audits("verdict", OVERALL, *PROPERTIES)
+    table = table[table["weights"].isin(CHECKPOINTS)]
+    chosen = list(_largest(table))
+    if not chosen:
+        return None
+    facts = evidence.of_audits("fact", *FACTS)
+    told = [sentence(f"{_said(lines)}{_good(facts, lines)}") for lines in chosen]
+    sentences = [_asked(), *told, *_missing(chosen)]
+    backing = backed(
+        AUDITS,
+        kind=("verdict", "fact"),
+        weights=tuple(str(lines["weights"].iloc[0]) for lines in chosen),
+    )
+    return Told(tuple(sentences), _picture(chosen), (backing,))
+
+
+def _largest(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Of each model and data the audit in which most properties were measured, then of most
+    texts."""
+    for _, part in table.groupby(["weights", "data"], sort=True):
+        runs = part.groupby("run", sort=True)
+        sizes = {run: (int(own["mean"].count()), int(own["n"].max())) for run, own in runs}
+        best = max(sizes, key=lambda run: (*sizes[run], run))
+        if sizes[best][0]:
+            yield part[part["run"] == best]
+
+
+def _asked() -> str:
+    parts = [f"{name} ({words})" for name, words in PROPERTIES.items()]
+    return sentence(f"the audit asks for {', '.join(parts)}")
+
+
+def _said(lines: pd.DataFrame) -> str:
+    rows = lines[lines["mean"].notna()].iterrows()
+    known = {str(line["measure"]): f"{said(of_line(line))}: {_decided(line)}" for _, line in rows}
+    parts = [f"{name} {known[name]}" for name in PROPERTIES if name in known]
+    missing = [name for name in PROPERTIES if name not in known]
+    parts += [f"not measured: {listed(missing)}"] if missing else []
+    first = lines.iloc[0]
+    overall = lines[lines["measure"] == OVERALL].iloc[0]
+    return (
+        f"{audited(first)} ({first['texts']} texts): {'; '.join(parts)}. Does attention explain "
+        f"its predictions? By the audit's rule: {_decided(overall)}"
+    )
+
+
+def _good(facts: pd.DataFrame, lines: pd.DataFrame) -> str:
+    """How often the model is right on these texts: what does not work cannot be explained."""
+    own = facts[facts["run"] == lines["run"].iloc[0]]
+    known = {str(line["measure"]): float(line["mean"]) for _, line in own.iterrows()}
+    if not all(name in known for name in FACTS):
+        return ""
+    right, most = (f"{number(100 * known[name], 1)}%" for name in FACTS)
+    return f". It is right on {right} of these texts, where the commonest class is {most}"
+
+
+def _missing(chosen: list[pd.DataFrame]) -> list[str]:
+    there = {str(lines["weights"].iloc[0]) for lines in chosen}
+    names = [name for weights, name in CHECKPOINTS.items() if weights not in there]
+    return [sentence(f"not measured yet: {listed(names)}")] if names else []
+
+
+def _decided(line: pd.Series) -> str:
+    return DECISIONS[str(line["decision"])]
+
+
+def _picture(chosen: list[pd.DataFrame]) -> Picture:
+    panels = []
+    for name, words in PROPERTIES.items():
+        rows = tuple(_rows(chosen, name))
+        if rows:
+            panels.append(Panel(f"{name[0].upper()}{name[1:]}", words, rows))
+    return Picture("The properties of two pretrained models' attention", ("",), tuple(panels))
+
+
+def _rows(chosen: list[pd.DataFrame], name: str) -> Iterator[Row]:
+    for lines in chosen:
+        own = lines[(lines["measure"] == name) & lines["mean"].notna()]
+        for _, line in own.iterrows():
+            yield Row(audited(line), (("", of_line(line)),))
+
+
+FINDING = Finding(
+    name="pretrained",
+    title="Is it any different for pretrained Transformers?",
+    question=(
+        "MiniLM is a small reader of the BERT kind, fine-tuned on film reviews; SmolLM2 is a small "
+        "language model that is asked for the next word after the review, untrained for the task. "
+        "Both are put to the same audit, as far as it was run: does the attention of their last "
+        "layer explain what they answer?"
+    ),
+    limits=(
+        "Bounds are one-sided, each wrong once in twenty times, and over texts alone: there is "
+        "one checkpoint of each. Only the last layer, averaged over its heads, is on trial."
+    ),
+    commands=(
+        "heedful audit .pretrained/minilm-sst sst --quick --n 40 "
+        "--explanations attention,gradient,occlusion,integrated_gradients",
+        'heedful audit .pretrained/smollm2 sst --label-words "positive= positive,negative= '
+        "negative\" --template $'Review: {text}\\nSentiment:' --n 64 --only interventions "
+        "--explanations attention",
+    ),
+    tell=tell,
+)

@@ -1,0 +1,77 @@
+"""Trials: a paper's experiment with a change, to find out why a number is another.
+
+Each is a study that no paper has; its runs give compact rows under its own name, which the page
+shows beside the published number and that of the paper's study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.studies.jain2019 import STUDY as JAIN
+from heedful.studies.study import Setting, Study
+from heedful.studies.tutek2020 import MODELS
+from heedful.studies.tutek2020 import STUDY as TUTEK
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was changed, in words, and the study that has it so."""
+
+    paper: str
+    changed: str
+    study: Study
+
+
+def _tutek(name: str, models: tuple[str, ...], train: TrainSpec, *probes: ProbeSpec) -> Study:
+    """Of the paper's models some, on its two small corpora."""
+    chosen = tuple(MODELS[model] for model in models)
+    setting = Setting("single", ("20news", "sst"), chosen, probes, train)
+    return replace(TUTEK, name=name, settings=(setting,), seeds=(0,), small={}, published=())
+
+
+def _wide(study: Study, hidden: int) -> Study:
+    """Its models as wide as that, under the same names."""
+    setting = study.settings[0]
+    models = tuple(replace(model, hidden=hidden) for model in setting.models)
+    return replace(study, settings=(replace(setting, models=models),))
+
+
+def _searched() -> Study:
+    """jain2019's models of one text with the search that its authors ran."""
+    models = tuple(ModelSpec(encoder) for encoder in ("bilstm", "average"))
+    search = ProbeSpec("adversarial", {"search_candidates": 5})
+    setting = Setting("single", ("sst", "20news"), models, (search,), TrainSpec())
+    return replace(JAIN, name="jain2019-search", settings=(setting,), small={}, published=())
+
+
+TRAIN, FITTING = TUTEK.settings[0].train, TUTEK.settings[0].probes[:2]
+ALONE = ProbeSpec("token_probability")
+INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
+BASES = ("bilstm-dot-base", "bilstm-additive-base")
+ADDITIVE = tuple(f"bilstm-additive-{name}" for name in ("base", "residual", "tying", "mlm"))
+
+TRIALS: Mapping[str, Trial] = {
+    "jain2019-search": Trial(
+        "jain2019", "the authors' search beside the exact solution", _searched()
+    ),
+    "tutek2020-wide": Trial(
+        "tutek2020",
+        "the encoder is as wide as the paper's, 150 per direction instead of 50",
+        _wide(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), 150),
+    ),
+    "tutek2020-long": Trial(
+        "tutek2020",
+        "trained for 40 epochs instead of 8; the best on dev is kept as before",
+        _tutek("tutek2020-long", BASES, replace(TRAIN, epochs=40), *FITTING, ALONE),
+    ),
+    "tutek2020-information": Trial(
+        "tutek2020",
+        "mutual information counted on the training texts, of which there are more, and with "
+        "clusters of embeddings in the place of words, as the paper has it",
+        _tutek("tutek2020-information", ADDITIVE, TRAIN, INFORMATION),
+    ),
+}
+"""By name."""

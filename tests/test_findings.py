@@ -1,0 +1,519 @@
+"""The page of findings: its bytes, its numbers, its words, and the compact audits behind it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from heedful.auditing.identity import VERSION
+from heedful.auditing.result import Audit
+from heedful.auditing.stored import store_audit
+from heedful.cli.main import main
+from heedful.corpora.defaults import default_spec
+from heedful.errors import HeedfulError
+from heedful.metrics.summary import COLUMNS as SUMMARY
+from heedful.reproduction.audit_runs import collect_audits
+from heedful.reproduction.audits import COLUMNS as AUDITED
+from heedful.reproduction.audits import merged_audits, no_audits, read_audits, write_audits
+from heedful.reproduction.findings.estimate import Estimate, difference, estimate
+from heedful.reproduction.findings.evidence import Evidence
+from heedful.reproduction.findings.names import CHECKPOINTS
+from heedful.reproduction.findings.page import FINDINGS, page
+from heedful.reproduction.findings.picture import Panel, Picture, Row
+from heedful.reproduction.findings.words import counted, listed, said, tallied
+from heedful.reproduction.rows import COLUMNS, collect, read_rows, write_rows
+from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.store import Store, run_key
+from heedful.studies.published import DATASETS
+from heedful.studies.wiegreffe2019 import QUICK
+from heedful.verdict.verdict import judge
+
+HERE = Path(__file__).parent.parent
+NUMBER = re.compile(r"(?<![\w.])−?\d+(?:\.\d+)?")
+NAMES = sorted((*DATASETS.values(), *CHECKPOINTS.values()), key=len, reverse=True)
+FORMS = {
+    "exact-and-search": ((1, 2),),
+    "fixed-decisions": ((100, 1),),
+    "query-in-decoder": ((100, 1),),
+    "adversary-and-seeds": ((1, 3),),
+    "faithful-methods": ((1, 2), (100, 1)),
+    "human-rationales": ((1, 2), (100, 1)),
+    "pretrained": ((1, 2), (100, 1)),
+}
+"""How a section shows its numbers: times what, and how many decimals."""
+
+
+@pytest.fixture(scope="module")
+def kept() -> Evidence:
+    rows = read_rows(HERE / "reproduction/rows.csv")
+    return Evidence(rows, read_audits(HERE / "reproduction/audits.csv"))
+
+
+def test_the_committed_page_is_what_the_committed_rows_say(kept: Evidence) -> None:
+    assert (HERE / "docs/findings.md").read_text(encoding="utf8") == page(kept)
+
+
+def test_the_committed_pictures_are_too(kept: Evidence) -> None:
+    told = {each.name: each.tell(kept) for each in FINDINGS}
+    made = {f"{name}.svg": each.picture.svg() for name, each in told.items() if each}
+    folder = HERE / "docs/figures/findings"
+    found = {path.name: path.read_text(encoding="utf8") for path in folder.iterdir()}
+    assert found == made
+
+
+def numbers(text: str) -> list[str]:
+    """Those of the sentences: not of commands, pictures' addresses, or names of corpora."""
+    for pattern in (r"`[^`]*`", r"!\[.*?\]\(.*?\)"):
+        text = re.sub(pattern, "", text)
+    for name in NAMES:
+        text = text.replace(name, "")
+    return NUMBER.findall(text)
+
+
+def sections(text: str) -> dict[str, str]:
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    return {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
+
+
+def backing(foot: str, title: str) -> list[tuple[str, dict[str, list[str]]]]:
+    """The files and values that the page itself names for a section."""
+    line = next(line for line in foot.splitlines() if line.startswith(f"- {title}"))
+    found = re.findall(r"`reproduction/(\w+\.csv)`: `([^`]*)`", line)
+    return [
+        (file, {k: v.split(", ") for k, _, v in (x.partition(" = ") for x in where.split("; "))})
+        for file, where in found
+    ]
+
+
+def shown(value: float, form: tuple[int, int]) -> str:
+    scale, digits = form
+    return f"{round(scale * value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def pool(kept: Evidence, where: Any, forms: Sequence[tuple[int, int]]) -> set[str]:
+    """Everything that the named rows can say, worked out anew: means and intervals over seeds,
+    counts, and what two measures of one model are apart."""
+    found: set[str] = set()
+    for file, wanted in where:
+        table = kept.rows if file == "rows.csv" else kept.audits
+        for column, values in wanted.items():
+            table = table[table[column].isin(values)]
+        table = table[table["group"] == "all"] if "group" in table else table
+        assert len(table), (file, wanted)
+        seeded = ["paper", "corpus", "model", "size", "probe"]
+        by = [*seeded, "measure"] if "seed" in table else ["weights", "run", "explanation"]
+        by += [] if "seed" in table else ["measure", "kind"]
+        groups = [part for _, part in table.groupby(by, dropna=False)]
+        if "seed" not in table:
+            scored = table[table["kind"] == "score"]
+            groups += [part for _, part in scored.groupby(["weights", "measure"])]
+        for part in groups:
+            found |= {str(int(part["n"].min())), str(len(part))}
+            found |= {str(value) for name in ("texts", "seeds") for value in part.get(name, ())}
+            found |= {shown(x, form) for x in _three(part) for form in forms}
+        if "seed" in table:
+            for _, part in table.groupby(seeded):
+                wide = part.pivot(index="seed", columns="measure", values="mean")
+                for one in wide:
+                    for other in wide:
+                        apart = [float(x) for x in wide[one] - wide[other]]
+                        found |= {shown(x, form) for x in _student(apart) for form in forms}
+    return found
+
+
+def _three(part: pd.DataFrame) -> list[float]:
+    if len(part) > 1:
+        mean, low, high = _student([float(x) for x in part["mean"]])
+        return [mean, low, high, max(low, 0.0), min(high, 1.0)]
+    return [float(part[name].iloc[0]) for name in ("mean", "low", "high")]
+
+
+def _student(values: list[float]) -> list[float]:
+    if len(values) < 2:
+        return values
+    low, high = stats.t.interval(
+        0.95, len(values) - 1, np.mean(values), stats.sem(values) or np.finfo(float).tiny
+    )
+    return [float(np.mean(values)), float(low), float(high)]
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda each: each.name)
+def test_every_number_is_in_the_rows_that_its_section_names(kept: Evidence, finding: Any) -> None:
+    parts = sections((HERE / "docs/findings.md").read_text(encoding="utf8"))
+    text = parts[finding.title]
+    if "Not measured yet." in text:
+        assert not numbers(text)
+        return
+    where = backing(parts["What this page is made of"], finding.title)
+    known = pool(kept, where, FORMS[finding.name])
+    assert numbers(text) and set(numbers(text)) <= known, set(numbers(text)) - known
+
+
+def test_no_number_is_typed_in(kept: Evidence) -> None:
+    """Other rows, other numbers: all of them, but for counts and what is zero in any unit."""
+    ends = ["mean", "low", "high"]
+    rows, audits = kept.rows.copy(), kept.audits.copy()
+    for table in (rows, audits):
+        table[ends] *= 3.7
+        table["n"] += 70
+    audits["texts"] += 70
+    old, new = (numbers(page(each)) for each in (kept, Evidence(rows, audits)))
+    assert len(old) == len(new) > 50
+    same = {one for one, other in zip(old, new, strict=True) if one == other}
+    assert all(float(one.replace("−", "-")) == 0 or re.fullmatch(r"\d", one) for one in same), same
+
+
+def lines(probe: str, measure: str, values: Sequence[float], **other: Any) -> pd.DataFrame:
+    one = {"paper": "jain2019", "corpus": "sst", "model": "bilstm-additive", "size": "full"}
+    one |= {"probe": probe, "measure": measure, "group": "all", "n": 50, "undefined": 0, "run": "r"}
+    made = [
+        {**one, **other, "seed": seed, "mean": value, "low": value - 0.01, "high": value + 0.01}
+        for seed, value in enumerate(values)
+    ]
+    return pd.DataFrame(made).reindex(columns=COLUMNS)
+
+
+def told(name: str, *parts: pd.DataFrame, audits: pd.DataFrame | None = None) -> str:
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    found = next(each for each in FINDINGS if each.name == name)
+    said_ = found.tell(Evidence(rows, no_audits() if audits is None else audits))
+    return "" if said_ is None else "\n".join(said_.sentences)
+
+
+@pytest.mark.parametrize(
+    ("longest", "words"),
+    [((0.6, 0.61, 0.62), "larger"), ((0.2, 0.21, 0.22), "smaller"), ((0.1, 0.7, 0.4), "no diff")],
+)
+def test_length_has_a_direction_where_seeds_agree(longest: tuple[float, ...], words: str) -> None:
+    seeds = (0.4, 0.41, 0.42)
+    parts = [
+        lines("adversarial", measure, values, group=group)
+        for measure in ("jsd_exact", "jsd_entropy_matched")
+        for group, values in (("all", seeds), ("length=1", seeds), ("length=4", longest))
+    ]
+    last = told("exact-and-search", *parts).splitlines()[-1]
+    assert words in last and sum(each in last for each in ("larger", "smaller", "no diff")) == 1
+
+
+def test_the_papers_own_search_comes_first() -> None:
+    full = [lines("adversarial", name, (0.5, 0.6)) for name in ("jsd_exact", "jsd_entropy_matched")]
+    trial = [
+        lines("adversarial", name, (value, value), run="s", paper="jain2019-search")
+        for name, value in (("jsd_exact", 0.5), ("jsd_search", 0.25), ("jsd_entropy_matched", 0.1))
+    ]
+    assert "as sharp" in told("exact-and-search", *full)
+    found = told("exact-and-search", *full, *trial)
+    assert "at 0.25 [0.25, 0.25] (LSTM on SST)" in found
+    assert "found by a search, a lower bound" in found
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((0.1, 0.11, 0.12), "some attention would have changed the decision"),
+        ((0.9, 0.91, 0.92), "the decision was made before attention"),
+        ((0.2, 0.8, 0.5), "it cannot be told on which side of a half"),
+    ],
+)
+def test_which_side_of_a_half(values: tuple[float, ...], words: str) -> None:
+    assert words in told("fixed-decisions", lines("reachability", "fixed", values))
+
+
+@pytest.mark.parametrize(
+    ("without", "words"),
+    [
+        ((-0.3, -0.31, -0.32), "; without it more is lost for LSTM on bAbI 1."),
+        ((-0.01, -0.0, -0.01), "; without it less is lost for LSTM on bAbI 1."),
+        ((-0.3, 0.2, -0.1), "; no difference can be told for LSTM on bAbI 1."),
+    ],
+)
+def test_the_query_in_the_decoder(without: tuple[float, ...], words: str) -> None:
+    place = {"paper": "vashishth2019", "corpus": "babi1"}
+    parts = [
+        lines("substitution", "delta:uniform:infer", values, model=model, **place)
+        for model, values in (
+            ("bahdanau", without),
+            ("pair-bilstm-additive-query", (-0.1, -0.11, -0.1)),
+        )
+    ]
+    found = told("query-in-decoder", *parts)
+    assert words in found and "against −10.3 [−11.8, −8.9] for LSTM on bAbI 1 (points)" in found
+    assert told("query-in-decoder", parts[0]) == ""
+
+
+@pytest.mark.parametrize(
+    ("jsd", "tvd", "words"),
+    [
+        (0.6, 0.05, "that is further than the furthest of the seeds"),
+        (0.1, 0.05, "that is nearer than the furthest of the seeds"),
+        (0.205, 0.05, "it cannot be told whether"),
+        (0.6, 0.5, "Every adversary clearly changed the answers more"),
+    ],
+)
+def test_adversaries_are_read_against_seeds(jsd: float, tvd: float, words: str) -> None:
+    wanted = {"jsd_seeds": 0.1, "jsd_seeds_max": 0.2, "delta_seeds": 0.06}
+    place = {"paper": "wiegreffe2019"}
+    parts = [lines("seeds", name, (value,), **place) for name, value in wanted.items()]
+    parts += [
+        lines("frontier", f"{kind}:0.01", (value,), **place)
+        for kind, value in (("jsd", jsd), ("tvd", tvd))
+    ]
+    found = told("adversary-and-seeds", *parts)
+    assert words in found and "1 training)" in found
+
+
+def audited(**given: Any) -> dict[str, Any]:
+    one = {"model": "bilstm-additive", "weights": "w", "data": "sst, test split", "texts": 60}
+    one |= {"seeds": 1, "explanation": "attention", "operator": "", "n": 60, "decision": ""}
+    mean = given.pop("mean", math.nan)
+    ends = {"mean": mean, "low": mean - 0.05, "high": mean + 0.05, "run": "audit-0"}
+    return {**one, **ends, **given}
+
+
+@pytest.mark.parametrize(
+    ("ranking", "decision", "words"),
+    [
+        (0.6, "SUPPORTED", "it is better, with bounds that do not meet, for tying"),
+        (0.05, "NOT SUPPORTED", "it is worse, with bounds that do not meet, for tying"),
+        (0.35, "INCONCLUSIVE", "it cannot be told apart from no method for tying"),
+    ],
+)
+def test_methods_are_read_against_none(ranking: float, decision: str, words: str) -> None:
+    table = [
+        audited(model=model, weights=model, kind=kind, measure=measure, mean=mean, **more)
+        for model, rank, more in (
+            ("bilstm-additive", 0.3, {"decision": "NOT SUPPORTED"}),
+            ("bilstm-additive+tying0.03", ranking, {"decision": decision}),
+        )
+        for kind, measure, mean in (("verdict", "ranking", rank), ("score", "accuracy", 0.8))
+    ]
+    found = told("faithful-methods", audits=pd.DataFrame(table, columns=AUDITED))
+    assert words in found and "it cannot be told apart from no method for tying" in found
+    assert ("reached by tying" in found) == (decision == "SUPPORTED")
+    assert told("faithful-methods", audits=pd.DataFrame(table[:2], columns=AUDITED)) == ""
+
+
+@pytest.mark.parametrize(("apart", "words"), [(0.2, "above"), (-0.2, "below"), (0.01, "cannot")])
+def test_saliency_is_read_against_attention_text_by_text(apart: float, words: str) -> None:
+    means = {"attention": 0.5, "lrp": 0.5 + apart, "random": 0.2}
+    table = [
+        audited(kind="measure", measure="auprc", explanation=name, mean=mean)
+        for name, mean in means.items()
+    ]
+    table.append(audited(kind="minus_attention", measure="auprc", explanation="lrp", mean=apart))
+    last = told("human-rationales", audits=pd.DataFrame(table, columns=AUDITED)).splitlines()[-1]
+    assert words in last
+    assert ("texts: LRP;" in last) == (apart == 0.2) and ("worse: LRP." in last) == (apart == -0.2)
+
+
+def test_pretrained_models_are_told_by_their_weights() -> None:
+    known = next(iter(CHECKPOINTS))
+    table = [
+        audited(weights=weights, kind="verdict", measure=measure, mean=mean, decision=decision)
+        for weights in (known, "another")
+        for measure, mean, decision in (
+            ("overall", math.nan, "NOT SUPPORTED"),
+            ("ranking", 0.31, "NOT SUPPORTED"),
+            ("necessity", math.nan, "NOT MEASURED"),
+        )
+    ]
+    table += [
+        audited(weights=known, kind="fact", measure=measure, mean=mean)
+        for measure, mean in (("accuracy", 0.61), ("majority", 0.52))
+    ]
+    found = told("pretrained", audits=pd.DataFrame(table, columns=AUDITED)).splitlines()
+    assert len(found) == 3 and found[2] == "Not measured yet: SmolLM2."
+    assert f"{CHECKPOINTS[known]} on SST (60 texts)" in found[1]
+    assert "It is right on 61.0% of these texts, where the commonest class is 52.0%." in found[1]
+    assert (
+        "ranking 0.31 [0.26, 0.36]: no; not measured: necessity, sensitivity" in found[1]
+        and "rule: no. It is" in found[1]
+    )
+
+
+def test_what_is_missing_names_the_command() -> None:
+    text = page(Evidence(pd.DataFrame(columns=COLUMNS), no_audits()))
+    assert text.count("Not measured yet. This would: `heedful ") == len(FINDINGS)
+    assert not numbers(text)
+
+
+def test_intervals_by_hand() -> None:
+    """Of 1, 2, 3: mean 2, sd 1, t 4.302653; of one training its own interval over texts."""
+    found = estimate(lines("p", "m", (1.0, 2.0, 3.0)))
+    half = 4.302653 / math.sqrt(3)
+    assert (found.mean, found.seeds, found.texts) == (2.0, 3, 50)
+    assert (found.low, found.high) == pytest.approx((2 - half, 2 + half), rel=1e-6)
+    assert estimate(lines("p", "m", (0.5,))) == Estimate(0.5, 0.49, 0.51, 50, 1)
+    assert estimate(lines("p", "m", (0.0, 0.1)), share=True).low == 0.0
+
+
+def test_differences_by_hand() -> None:
+    """Seeds in common are paired: 1, 1, 1 apart is no spread at all, however they spread."""
+    one, other = (lines("p", "m", values) for values in ((2.0, 5.0, 9.0), (1.0, 4.0, 8.0)))
+    assert difference(one, other) == Estimate(1.0, 1.0, 1.0, 50, 3)
+    alone = difference(lines("p", "m", (0.5,)), lines("p", "m", (0.3,)))
+    assert (alone.low, alone.high) == pytest.approx((0.18, 0.22))
+    assert [Estimate(0, *ends, 1, 1).sign for ends in ((0.1, 1), (-1, -0.1), (-1, 1))] == [1, -1, 0]
+    assert Estimate(0.0, math.nan, math.nan, 1, 1).sign == 0
+
+
+def test_words() -> None:
+    assert said(Estimate(-0.0249, -0.1, 0.05, 1, 1), 1, 100.0, "%") == "−2.5% [−10.0, 5.0]"
+    assert (listed(["a"]), listed(["a", "b", "c"])) == ("a", "a, b and c")
+    assert (counted(0), counted(20), counted(21)) == ("none", "twenty", "21")
+    assert tallied({"a": 1, "b": 0, "c": 1}, "up", "down", "open") == "up for a and c; open for b"
+
+
+def test_a_picture_escapes_and_keeps_everything_inside() -> None:
+    dots = tuple((name, Estimate(0.2, -0.1, 0.93, 1, 1)) for name in ("a", "<b>"))
+    drawn = Picture("<says>", ("a", "<b>"), (Panel("t&t", "x", (Row("r", dots),)),)).svg()
+    assert "<b>" not in drawn and "&lt;says&gt;" in drawn and "t&amp;t" in drawn
+    assert [float(x.replace("−", "-")) for x in re.findall(r">(−?\d\.\d+)</text>", drawn)] == [
+        pytest.approx(-0.25 + 0.25 * i) for i in range(6)
+    ]
+    places = [float(x) for x in re.findall(r'(?:cx|x1|x2)="([\d.]+)"', drawn)]
+    assert min(places) >= 0 and max(places) <= 720
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def put(store: Store, kind: str, facts: dict[str, Any], *measures: tuple[str, str]) -> str:
+    one = {"site": "", "n": 9, "undefined": 0, "mean": 0.8}
+    made = [{**one, "measure": measure, "group": group} for measure, group in measures]
+    with store.writing(kind, facts) as written:
+        if measures:
+            written.table("summary", pd.DataFrame(made).reindex(columns=SUMMARY))
+    return run_key(kind, facts)
+
+
+def trained(store: Store, seed: int = 0, limit: int | None = None) -> tuple[str, str]:
+    """wiegreffe2019's base model, as far as compact rows look at it."""
+    prepared = asdict(default_spec("sst", limit=limit).prepare)
+    corpus = put(store, "corpus", {"piece": "sst", "prepare": prepared, "version": 1})
+    made = {"model": asdict(ModelSpec()), "train": asdict(TrainSpec()), "seed": seed}
+    return put(store, "model", {**made, "upstream": {"corpus": corpus}}), corpus
+
+
+def probed(store: Store, probe: ProbeSpec, *measures: tuple[str, str]) -> None:
+    base, corpus = trained(store)
+    facts = {"piece": probe.name, "params": dict(probe.params), "seed": 0, "version": 1}
+    put(store, "probe", {**facts, "upstream": {"base": base, "corpus": corpus}}, *measures)
+
+
+def test_rows_that_findings_need_are_kept_and_no_others(store: Store) -> None:
+    groups = ("all", "class=0", "length=2", "confidence=1")
+    names = ("jsd_exact", "jsd_exact_ratio", "entropy_adversary")
+    probed(store, ProbeSpec("adversarial"), *((name, group) for name in names for group in groups))
+    rows = collect(store)
+    places = {tuple(each) for each in rows[["measure", "group"]].itertuples(index=False)}
+    assert places == {("jsd_exact", "all"), ("jsd_exact", "length=2")}
+    assert set(rows["paper"]) == {"jain2019", "wiegreffe2019"}
+
+
+@pytest.mark.parametrize(("probe", "size"), [(QUICK[0], ["small"]), (ProbeSpec("seeds"), ["full"])])
+def test_probes_of_the_small_size_say_so(store: Store, probe: ProbeSpec, size: list[str]) -> None:
+    probed(store, probe, ("jsd_seeds", "all"))
+    assert collect(store)["size"].tolist() == size
+    probed(store, ProbeSpec("seeds", {"count": 5}), ("jsd_seeds", "all"))
+    assert len(collect(store)) == 1
+
+
+def an_audit(seed: int) -> Audit:
+    """Made-up numbers: AUPRC of attention 0.5, of LRP 0.25 more on every text."""
+    random = np.random.default_rng(seed)
+    ids = [f"text-{number}" for number in range(20)]
+    base = 0.5 + 0.1 * random.standard_normal(len(ids))
+    facts = {"cluster": ids, "label": 1, "predicted": 1, "confidence": 0.9, "length": 4}
+    rows = [
+        pd.DataFrame({"model": "base", "example": ids, **facts, "explanation": name})
+        .assign(operator="", measure="auprc", value=value)
+        .astype({"value": float})
+        for name, value in (("attention", base), ("lrp", base + 0.25), ("random", 0.1))
+    ]
+    table = pd.concat(rows, ignore_index=True)
+    known = {"model": "bilstm-additive", "data": "sst, test split", "texts": len(ids)}
+    known |= {"classes": ["bad", "good"]}
+    maps = {"example": ids, "explanation": "attention", "scores": [[0.25] * 4] * len(ids)}
+    costs = pd.DataFrame(columns=["explanation", "milliseconds_per_text", "passes_per_text"])
+    documents = pd.DataFrame({"example": ids})
+    return Audit.of(
+        judge(table), known, rows=table, maps=pd.DataFrame(maps), costs=costs, documents=documents
+    )
+
+
+def stored(store: Store, seed: int, version: int = VERSION, limit: int | None = None) -> Audit:
+    base, corpus = trained(store, seed, limit)
+    made = an_audit(seed)
+    store_audit(store, {"run": base, "weights": f"w{seed}", "version": version}, made)
+    score = {"piece": "score", "params": {}, "seed": seed, "version": 2}
+    upstream = {"base": base, "corpus": corpus}
+    put(store, "probe", {**score, "upstream": upstream}, ("accuracy", "all"), ("f1", "all"))
+    return made
+
+
+def test_seeds_of_one_model_are_one_audit(store: Store) -> None:
+    made = [stored(store, seed) for seed in (0, 1)]
+    stored(store, 2, version=VERSION - 1)
+    table = collect_audits(store)
+    assert set(table["seeds"]) == {2} and set(table["weights"]) == {"w0"}
+    measured = table[table["kind"] == "measure"].set_index("explanation")["mean"]
+    attention = [each.rows[each.rows["explanation"] == "attention"]["value"] for each in made]
+    assert measured["attention"] == pytest.approx(np.mean(attention))
+    apart = table[table["kind"] == "minus_attention"].set_index("explanation")
+    assert apart.loc["lrp", ["mean", "low", "high"]].tolist() == pytest.approx([0.25] * 3)
+    assert (table["kind"] == "score").sum() == 4
+    assert (table["measure"] == "overall").sum() == 1
+    assert set(table["data"]) == {"sst, test split"}
+
+
+def test_a_model_of_a_part_of_its_corpus_says_so(store: Store) -> None:
+    stored(store, 0, limit=500)
+    table = collect_audits(store)
+    assert set(table["data"]) == {"sst, test split, learned from at most 500 texts"}
+    assert "LSTM on SST (a part of it): attention" in told("human-rationales", audits=table)
+
+
+def test_audits_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
+    stored(store, 0)
+    table, path = collect_audits(store), tmp_path / "audits.csv"
+    write_audits(table, path)
+    once = path.read_bytes()
+    back = read_audits(path)
+    write_audits(merged_audits(back, collect_audits(store)), path)
+    assert path.read_bytes() == once
+    with pytest.raises(HeedfulError, match="compact audits"):
+        read_audits(tmp_path / "nowhere.csv")
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(HeedfulError, match="columns of compact audits"):
+        read_audits(path)
+
+
+def test_the_command_writes_page_and_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("reproduction", "docs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
+    write_rows(lines("reachability", "fixed", (0.25, 0.5)), tmp_path / "reproduction/rows.csv")
+    stored(Store(tmp_path / "store"), 0)
+    assert main(["study", "all", "--report", "--store", "store"]) == 0
+    text = (tmp_path / "docs/findings.md").read_text(encoding="utf8")
+    assert "37.5% [0.0, 100.0] for LSTM on SST (50 texts, 2 trainings)" in text
+    assert "above attention" in text
+    drawn = {path.name for path in (tmp_path / "docs/figures/findings").iterdir()}
+    assert drawn == {"fixed-decisions.svg", "human-rationales.svg"}
+    assert main(["study", "all", "--report", "--store", "elsewhere"]) == 0
+    assert (tmp_path / "docs/findings.md").read_text(encoding="utf8") == text
