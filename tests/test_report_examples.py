@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.auditing import measure
+from heedful.auditing import agreed
 from heedful.report.audit_evidence import evidence_of
 from heedful.report.evidence import gather
 from heedful.report.examples import Cell, audit_cells, audit_measures, put_examples, study_cells
@@ -589,7 +589,7 @@ def _searched() -> tuple[list[Sorting], list[Sorting]]:
 
 
 def test_weights_tie_as_where_they_were_measured() -> None:
-    assert WEIGHTS == measure.WEIGHTS
+    assert WEIGHTS == agreed.WEIGHTS
 
 
 def test_audits_of_one_model_are_named_by_what_differs() -> None:
