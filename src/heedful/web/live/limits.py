@@ -39,7 +39,7 @@ class Limits:
     def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
         """A model cannot be stopped in the middle: one call of a million runs would hold it."""
         for name, value in params.items():
-            if isinstance(value, int) and abs(value) > self.number:
+            if name != "seed" and isinstance(value, int) and abs(value) > self.number:
                 raise HeedfulError(
                     f"the parameter {name!r} of {explanation!r} is too large: at most "
                     f"{self.number} is served here."
