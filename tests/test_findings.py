@@ -23,14 +23,15 @@ from heedful.errors import HeedfulError
 from heedful.metrics.summary import COLUMNS as SUMMARY
 from heedful.reproduction.audit_runs import collect_audits
 from heedful.reproduction.audits import COLUMNS as AUDITED
-from heedful.reproduction.audits import merged_audits, no_audits, read_audits, write_audits
+from heedful.reproduction.audits import merged_audits, no_audits, read_audits
+from heedful.reproduction.compact import write_compact
 from heedful.reproduction.findings.estimate import Estimate, difference, estimate
 from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.names import CHECKPOINTS
 from heedful.reproduction.findings.page import FINDINGS, page
 from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import counted, listed, said, tallied
-from heedful.reproduction.rows import COLUMNS, collect, read_rows, write_rows
+from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies.published import DATASETS
@@ -488,10 +489,10 @@ def test_a_model_of_a_part_of_its_corpus_says_so(store: Store) -> None:
 def test_audits_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
     stored(store, 0)
     table, path = collect_audits(store), tmp_path / "audits.csv"
-    write_audits(table, path)
+    write_compact(table, path)
     once = path.read_bytes()
     back = read_audits(path)
-    write_audits(merged_audits(back, collect_audits(store)), path)
+    write_compact(merged_audits(back, collect_audits(store)), path)
     assert path.read_bytes() == once
     with pytest.raises(HeedfulError, match="compact audits"):
         read_audits(tmp_path / "nowhere.csv")
@@ -507,7 +508,7 @@ def test_the_command_writes_page_and_pictures(
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    write_rows(lines("reachability", "fixed", (0.25, 0.5)), tmp_path / "reproduction/rows.csv")
+    write_compact(lines("reachability", "fixed", (0.25, 0.5)), tmp_path / "reproduction/rows.csv")
     stored(Store(tmp_path / "store"), 0)
     assert main(["study", "all", "--report", "--store", "store"]) == 0
     text = (tmp_path / "docs/findings.md").read_text(encoding="utf8")

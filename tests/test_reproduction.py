@@ -26,11 +26,12 @@ from heedful.reproduction.audits import COLUMNS as AUDITED
 from heedful.reproduction.audits import merged_audits
 from heedful.reproduction.cells import Published, published_cells
 from heedful.reproduction.commands import commands
+from heedful.reproduction.compact import write_compact
 from heedful.reproduction.document import document
 from heedful.reproduction.judge import Judged
 from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons, reason_for
-from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows, write_rows
+from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020
@@ -182,9 +183,9 @@ def test_what_no_study_asks_for_is_no_row(store: Store, other: dict[str, Any]) -
 def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
     probed(store, 0)
     path = tmp_path / "rows.csv"
-    write_rows(collect(store), path)
+    write_compact(collect(store), path)
     once = path.read_bytes()
-    write_rows(read_rows(path), path)
+    write_compact(read_rows(path), path)
     assert path.read_bytes() == once
 
 
@@ -330,7 +331,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    write_rows(lines("bilstm-dot-base", [0.84]), tmp_path / "reproduction/rows.csv")
+    write_compact(lines("bilstm-dot-base", [0.84]), tmp_path / "reproduction/rows.csv")
     return tmp_path
 
 

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from heedful.errors import HeedfulError
-from heedful.store.files import write_text
+from heedful.reproduction.compact import read_compact
 
 KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
 COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "run"]
 NUMBERS = ("texts", "seeds", "n", "mean", "low", "high")
-DIGITS = "%.7g"
 PART = "learned from at most"
 """Said of data whose corpus was cut by `--limit`."""
 
@@ -38,20 +36,8 @@ def merged_audits(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_audits(path: Path) -> pd.DataFrame:
-    """Lines that `write_audits` wrote."""
-    texts = {name: "str" for name in COLUMNS if name not in NUMBERS}
-    missing = {name: [""] for name in NUMBERS}
-    try:
-        table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=missing)
-    except (OSError, ValueError) as error:
-        raise HeedfulError(f"{path} cannot be read as compact audits: {error}.") from error
-    if list(table.columns) != COLUMNS:
-        raise HeedfulError(f"{path} has not the columns of compact audits: {', '.join(COLUMNS)}.")
-    return table
-
-
-def write_audits(table: pd.DataFrame, path: Path) -> None:
-    write_text(path, table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+    """Lines that were kept."""
+    return read_compact(path, COLUMNS, NUMBERS, "compact audits")
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:

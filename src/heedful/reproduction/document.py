@@ -19,11 +19,12 @@ from heedful.reproduction.beyond import (
     tried,
 )
 from heedful.reproduction.cells import COMPLETE, Published, published_cells
+from heedful.reproduction.compact import write_compact
 from heedful.reproduction.judge import Judged, share
 from heedful.reproduction.lines import table, written
 from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons
-from heedful.reproduction.rows import collect, merged, read_rows, write_rows
+from heedful.reproduction.rows import collect, merged, read_rows
 from heedful.store import Store
 from heedful.store.files import write_text
 
@@ -61,7 +62,7 @@ def write_document(store: Store | None) -> Path:
     rows = read_rows(ROWS)
     if store is not None:
         rows = merged(rows, collect(store))
-        write_rows(rows, ROWS)
+        write_compact(rows, ROWS)
     write_text(PAGE, document(rows, read_reasons(REASONS)))
     return PAGE
 

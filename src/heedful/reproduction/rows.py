@@ -15,13 +15,12 @@ from typing import Any
 import pandas as pd
 
 from heedful.corpora.defaults import default_spec
-from heedful.errors import HeedfulError
+from heedful.reproduction.compact import read_compact
 from heedful.reproduction.findings.needs import needed
 from heedful.reproduction.trials import TRIALS
 from heedful.runner.choice import SIZES, Choice
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Run, Store, canonical
-from heedful.store.files import write_text
 from heedful.studies import STUDIES
 from heedful.studies.published import METRICS
 from heedful.studies.study import Setting, Small, Study
@@ -29,7 +28,6 @@ from heedful.studies.study import Setting, Small, Study
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 NUMBERS = ["n", "undefined", "mean", "sd", "low", "high"]
 COLUMNS = [*KEYS, *NUMBERS, "run"]
-DIGITS = "%.7g"
 
 
 @dataclass(frozen=True)
@@ -55,18 +53,8 @@ def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Rows that `write_rows` wrote."""
-    try:
-        table = pd.read_csv(path, dtype={name: str for name in KEYS if name != "seed"})
-    except (OSError, ValueError) as error:
-        raise HeedfulError(f"{path} cannot be read as compact rows: {error}.") from error
-    if list(table.columns) != COLUMNS:
-        raise HeedfulError(f"{path} has not the columns of compact rows: {', '.join(COLUMNS)}.")
-    return table
-
-
-def write_rows(table: pd.DataFrame, path: Path) -> None:
-    write_text(path, table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+    """Rows that were kept."""
+    return read_compact(path, COLUMNS, ("seed", *NUMBERS), "compact rows")
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:

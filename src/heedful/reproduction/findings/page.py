@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.reproduction.audits import merged_audits, no_audits, read_audits, write_audits
+from heedful.reproduction.audits import merged_audits, no_audits, read_audits
+from heedful.reproduction.compact import write_compact
 from heedful.reproduction.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
 from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.exact_and_search import FINDING as EXACT_AND_SEARCH
@@ -56,7 +57,7 @@ def update_findings(store: Store | None) -> Path:
         from heedful.reproduction.audit_runs import collect_audits
 
         audits = merged_audits(audits, collect_audits(store))
-        write_audits(audits, AUDITS)
+        write_compact(audits, AUDITS)
     return write_findings(Evidence(read_rows(ROWS), audits))
 
 
