@@ -264,6 +264,9 @@ def test_commands_that_make_the_rows() -> None:
         "heedful study tutek2020 --corpora imdb,sst --layers 2 --encoders bilstm "
         "--attention additive --seeds 2 --probes score",
     ]
+    crossed = pd.concat([both, lines("bilstm-dot-concat", [0.1]), lines("bilstm-dot-mlm", [0.1])])
+    wider = next(line for line in commands(crossed) if "--corpora sst --attention dot" in line)
+    assert "--encoders" not in wider  # concat with masked words is no model of the study
     later = lines("bilstm-dot-base", [0.1, 0.2]).assign(seed=[3, 7], size="small")
     assert "--size small --encoders bilstm --attention dot --seeds 3,7 " in commands(later)[0]
 

@@ -62,7 +62,7 @@ def test_a_dry_run_prints_the_plan(
     found = json.loads(out)
     assert (code, found["verb"], found["dry_run"]) == (0, "sweep", True)
     kinds = [job["kind"] for job in found["jobs"]]
-    assert kinds == ["corpus", "model", "model", "probes", "probes"]
+    assert kinds == ["corpus", "model", "probes", "model", "probes"]
     assert all(job["cost"] > 0 for job in found["jobs"] if not job["done"])
     assert found["seconds"] == pytest.approx(sum(job["cost"] for job in found["jobs"]))
     assert [key.partition("-")[0] for key in Store(tmp_path / "store").keys()] == ["corpus"]

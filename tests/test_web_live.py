@@ -67,6 +67,7 @@ HOSTILE = [
 MODELS = {
     "additive": ModelSpec(hidden=8),
     "dot": ModelSpec(hidden=8, attention="dot"),
+    "plain_dot": ModelSpec(hidden=8, attention="plain_dot"),
     "gate": ModelSpec(hidden=8, attention="gate"),
     "sparsemax": ModelSpec(hidden=8, attention="sparsemax"),
     "hierarchical": ModelSpec(hidden=8, family="hierarchical"),
@@ -347,7 +348,9 @@ def test_gates_have_no_furthest_attention(
     assert even["jsd"] is None and len(set(even["weights"])) == 1
 
 
-@pytest.mark.parametrize("name", ["additive", "dot", "gate", "sparsemax", "hierarchical"])
+@pytest.mark.parametrize(
+    "name", ["additive", "dot", "plain_dot", "gate", "sparsemax", "hierarchical"]
+)
 def test_attention_taken_apart_adds_up(
     runs: dict[str, Run], name: str, about: Callable[[Any], TestClient]
 ) -> None:

@@ -21,7 +21,13 @@ WORDS, EMBEDDING, HIDDEN = 40, 5, 8
 START, END = 2, 3
 # Additive attention up to its weights: few encoders are enough to see it. Gates that are 0 or 1
 # have no slopes to compare; `hard` and `entmax` are in test_models_sparse.
-FEW = {"gate": ("bilstm", "none"), "sparsemax": ("bilstm",), "entmax": (), "hard": ()}
+FEW = {
+    "plain_dot": ("bilstm",),
+    "gate": ("bilstm", "none"),
+    "sparsemax": ("bilstm",),
+    "entmax": (),
+    "hard": (),
+}
 FAMILIES = [
     (encoder, attention)
     for encoder, attention in product(ENCODERS, ATTENTIONS)

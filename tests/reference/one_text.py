@@ -36,7 +36,8 @@ def weights_of(parameters: Parameters, attention: str, states: list[Vector]) -> 
         return gates(additive(parameters, states))
     if attention in SPARSE:
         return SPARSE[attention](additive(parameters, states))
-    return softmax({"additive": additive, "dot": dot}[attention](parameters, states))
+    scores = {"additive": additive, "dot": dot, "plain_dot": plain_dot}[attention]
+    return softmax(scores(parameters, states))
 
 
 def additive(parameters: Parameters, states: list[Vector]) -> Vector:
@@ -52,9 +53,14 @@ def additive(parameters: Parameters, states: list[Vector]) -> Vector:
 
 def dot(parameters: Parameters, states: list[Vector]) -> Vector:
     """q · h / √H."""
+    scale = math.sqrt(len(parameters["attention.query"]))
+    return [score / scale for score in plain_dot(parameters, states)]
+
+
+def plain_dot(parameters: Parameters, states: list[Vector]) -> Vector:
+    """q · h."""
     query = parameters["attention.query"]
-    scale = math.sqrt(len(query))
-    return [math.fsum(a * b for a, b in zip(query, h, strict=True)) / scale for h in states]
+    return [math.fsum(a * b for a, b in zip(query, h, strict=True)) for h in states]
 
 
 def softmax(scores: Vector) -> Vector:

@@ -40,6 +40,7 @@ ATTENTIONS = Catalogue(
     {
         "additive": "heedful.models.attention.additive",
         "dot": "heedful.models.attention.dot",
+        "plain_dot": "heedful.models.attention.plain_dot",
         "gate": "heedful.models.attention.gate",
         "sparsemax": "heedful.models.attention.sparsemax",
         "entmax": "heedful.models.attention.entmax",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from heedful.reproduction.rows import studies
 from heedful.reproduction.trials import TRIALS
+from heedful.runner.choice import Choice
 from heedful.specs import ModelSpec
 from heedful.studies.study import Setting, Study
 
 MOST_LAYERS = 8
+CHOICES: Mapping[str, Callable[[list[str]], Choice]] = {
+    "encoders": lambda names: Choice(encoders=names),
+    "attention": lambda names: Choice(attentions=names),
+}
+"""By the option of `heedful study`."""
 
 
 def commands(rows: pd.DataFrame) -> list[str]:
@@ -63,11 +69,13 @@ def _some(
     setting: Setting,
     part: Callable[[ModelSpec], str],
 ) -> str:
-    """Nothing where all of the study's were asked."""
+    """Nothing where all of the study's were asked, nor where the option would also make models
+    that the study has not: a choice of encoders is tried with every loss term."""
     everything = list(dict.fromkeys(map(part, setting.models)))
     asked = {part(model) for model in models}
     chosen = [name for name in everything if name in asked]
-    return "" if chosen == everything else f"--{option} {','.join(chosen)}"
+    alien = set(CHOICES[option](chosen).models(setting.models)) - set(setting.models)
+    return "" if chosen == everything or alien else f"--{option} {','.join(chosen)}"
 
 
 def _seeds(seeds: Iterable[int]) -> str:

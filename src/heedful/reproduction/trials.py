@@ -39,6 +39,20 @@ def _wide(study: Study, hidden: int) -> Study:
     return replace(study, settings=(replace(setting, models=models),))
 
 
+def _starting_sharp(study: Study) -> Study:
+    """Its dot attention not scaled, under the same names."""
+    setting = study.settings[0]
+    plain = {model: replace(model, attention="plain_dot") for model in setting.models}
+    names = {new.name: study.names[old.name] for old, new in plain.items()}
+    return replace(study, settings=(replace(setting, models=tuple(plain.values())),), names=names)
+
+
+def _with_trained_embeddings(study: Study) -> Study:
+    setting = study.settings[0]
+    models = tuple(replace(model, train_embedding=True) for model in setting.models)
+    return replace(study, settings=(replace(setting, models=models),))
+
+
 def _searched() -> Study:
     """jain2019's models of one text with the search that its authors ran."""
     models = tuple(ModelSpec(encoder) for encoder in ("bilstm", "average"))
@@ -47,10 +61,12 @@ def _searched() -> Study:
     return replace(JAIN, name="jain2019-search", settings=(setting,), small={}, published=())
 
 
-TRAIN, FITTING = TUTEK.settings[0].train, TUTEK.settings[0].probes[:2]
+TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
+FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
 INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
 BASES = ("bilstm-dot-base", "bilstm-additive-base")
+DOTS = tuple(f"bilstm-dot-{name}" for name in ("base", "concat", "tying", "mlm"))
 ADDITIVE = tuple(f"bilstm-additive-{name}" for name in ("base", "residual", "tying", "mlm"))
 
 TRIALS: Mapping[str, Trial] = {
@@ -61,6 +77,17 @@ TRIALS: Mapping[str, Trial] = {
         "tutek2020",
         "the encoder is as wide as the paper's, 150 per direction instead of 50",
         _wide(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), 150),
+    ),
+    "tutek2020-sharp": Trial(
+        "tutek2020",
+        "dot attention is not divided by √d, so that it starts ten times as sharp (base, d = 100)",
+        _starting_sharp(_tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE)),
+    ),
+    "tutek2020-trained": Trial(
+        "tutek2020",
+        "the embeddings are trained with the model; in the study they stay as they are, which "
+        "the paper says of one of its models only",
+        _with_trained_embeddings(_tutek("tutek2020-trained", BASES, TRAIN, *OWN)),
     ),
     "tutek2020-long": Trial(
         "tutek2020",

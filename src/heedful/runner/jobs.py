@@ -45,8 +45,8 @@ def jobs(
     timed: bool = True,
     announce: Announce = lambda line: None,
 ) -> list[Job]:
-    """The corpora, which are prepared now; then models, teachers first; then the probes of each
-    cell. What several cells or studies need is there once."""
+    """Cell by cell, so that what is stopped has whole cells: its corpus, which is prepared now,
+    its models, teachers first, and its probes. What several cells need is there once."""
     planner = _Planner(store, Paces(machine) if timed else None)
     for plan in plans:
         check_terms(plan, store)
@@ -59,8 +59,7 @@ def jobs(
                 announce(f"{cell.title} is left out: {missing}")
                 continue
             planner.add(plan, cell, corpus)
-    order = ("corpus", "model", "probes")
-    return sorted(planner.found.values(), key=lambda job: order.index(job.kind))
+    return list(planner.found.values())
 
 
 def probes_name(cell: Cell, precision: str) -> str:

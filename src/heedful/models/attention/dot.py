@@ -15,12 +15,13 @@ from heedful.models.attention.attention import TokenAttention
 
 
 class Dot(TokenAttention):
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, scale: float | None = None) -> None:
         super().__init__()
+        self.scale = size**0.5 if scale is None else scale
         self.query = nn.Parameter(torch.randn(size))
 
     def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
-        return self.query[None] / self.query.shape[0] ** 0.5, self.query.new_zeros(1)
+        return self.query[None] / self.scale, self.query.new_zeros(1)
 
     def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
         return features.squeeze(-1)

@@ -39,8 +39,9 @@ def terms(
         inner = attention.project(states)
         return Terms("v · tanh(W h + b)", _times(inner, attention.score))
     if isinstance(attention, Dot):
-        scale = len(attention.query) ** 0.5
-        return Terms("q · h / √d, with a learned q", states.double() * attention.query / scale)
+        divided = "" if attention.scale == 1 else " / √d"
+        products = states.double() * attention.query / attention.scale
+        return Terms(f"q · h{divided}, with a learned q", products)
     if isinstance(attention, AdditiveQuery) and query is not None:
         inner = attention.project(states) + attention.project_query(query)
         return Terms("v · tanh(W h + U q + b)", _times(inner, attention.score))
