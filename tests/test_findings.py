@@ -34,6 +34,7 @@ from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
+from heedful.studies.jain2019 import STUDY as JAIN
 from heedful.studies.published import DATASETS
 from heedful.studies.wiegreffe2019 import QUICK
 from heedful.verdict.verdict import judge
@@ -174,7 +175,8 @@ def test_no_number_is_typed_in(kept: Evidence) -> None:
 
 
 def lines(probe: str, measure: str, values: Sequence[float], **other: Any) -> pd.DataFrame:
-    one = {"paper": "jain2019", "corpus": "sst", "model": "bilstm-additive", "size": "full"}
+    one: dict[str, Any] = {"paper": "jain2019", "version": JAIN.version, "corpus": "sst"}
+    one |= {"model": "bilstm-additive", "size": "full"}
     one |= {"probe": probe, "measure": measure, "group": "all", "n": 50, "undefined": 0, "run": "r"}
     made = [
         {**one, **other, "seed": seed, "mean": value, "low": value - 0.01, "high": value + 0.01}

@@ -189,6 +189,15 @@ def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
     assert path.read_bytes() == once
 
 
+def test_rows_of_a_study_that_has_changed_are_passed_over(store: Store, tmp_path: Path) -> None:
+    probed(store, 0)
+    table, path = collect(store), tmp_path / "rows.csv"
+    before = table.assign(version=table["version"] - 1, mean=0.5)
+    gone = table.assign(paper="no study of that name")
+    write_compact(pd.concat([before, gone, table]), path)
+    assert read_rows(path)["mean"].tolist() == table["mean"].tolist()
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\0"])
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rows.csv"
@@ -198,7 +207,8 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def lines(model: str, values: list[float], size: str = "full") -> pd.DataFrame:
-    one = {"paper": "tutek2020", "corpus": "sst", "model": model, "size": size}
+    one: dict[str, Any] = {"paper": "tutek2020", "version": tutek2020.STUDY.version}
+    one |= {"corpus": "sst", "model": model, "size": size}
     one |= {"probe": "score", "measure": "f1", "group": "all", "n": 9, "undefined": 0}
     made = [{**one, "seed": seed, "mean": value} for seed, value in enumerate(values)]
     return pd.DataFrame(made).reindex(columns=COLUMNS)

@@ -26,8 +26,6 @@ def commands(rows: pd.DataFrame) -> list[str]:
     alike: dict[tuple[str, str], list[str]] = {}
     known = studies()
     for (paper, corpus), lines in rows.groupby(["paper", "corpus"], sort=True):
-        if str(paper) not in known:
-            continue  # of a trial that is no more
         for options in _options(known[str(paper)], str(corpus), lines):
             alike.setdefault((str(paper), options), []).append(str(corpus))
     return [

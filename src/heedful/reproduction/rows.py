@@ -2,7 +2,8 @@
 
 A run belongs to a study where its corpus, model, training and probe are those of the study's
 grid, in full or `--size small`; a model may have more layers than the study's (tutek2020, Table
-6). Runs of anything else in the store are passed over.
+6). Runs of anything else in the store are passed over, and so are kept rows of a study that has
+changed since: its `version` went up.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from heedful.studies import STUDIES
 from heedful.studies.published import METRICS
 from heedful.studies.study import Setting, Small, Study
 
-KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
+KEYS = ["paper", "version", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 NUMBERS = ["n", "undefined", "mean", "sd", "low", "high"]
 COLUMNS = [*KEYS, *NUMBERS, "run"]
 
@@ -35,6 +36,7 @@ class Found:
     """A probe run in a study: under which name, and how large the study was."""
 
     paper: str
+    version: int
     model: str
     size: str
 
@@ -53,8 +55,10 @@ def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Rows that were kept."""
-    return read_compact(path, COLUMNS, ("seed", *NUMBERS), "compact rows")
+    """Rows that were kept, of studies as they are now."""
+    table = read_compact(path, COLUMNS, ("version", "seed", *NUMBERS), "compact rows")
+    versions = {name: study.version for name, study in studies().items()}
+    return table[table["version"] == table["paper"].map(versions)].reset_index(drop=True)
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
@@ -69,6 +73,7 @@ def _rows(store: Store, run: Run) -> Iterator[pd.DataFrame]:
     for found in _belongs(run.facts, model, corpus):
         yield _wanted(run).assign(
             paper=found.paper,
+            version=found.version,
             corpus=corpus["piece"],
             model=found.model,
             size=found.size,
@@ -98,7 +103,7 @@ def _belongs(
             if corpus["piece"] in setting.corpora and _in(setting, spec):
                 size = _size(setting, study.small.get(corpus["piece"]), train, probe)
                 if size:
-                    yield Found(name, _named(study, spec), size)
+                    yield Found(name, study.version, _named(study, spec), size)
 
 
 def studies() -> dict[str, Study]:
