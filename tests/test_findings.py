@@ -32,9 +32,9 @@ from heedful.reproduction.findings.page import FINDINGS, page
 from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
+from heedful.reproduction.settings import digest
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
-from heedful.studies.jain2019 import STUDY as JAIN
 from heedful.studies.published import DATASETS
 from heedful.studies.wiegreffe2019 import QUICK
 from heedful.verdict.verdict import judge
@@ -175,8 +175,7 @@ def test_no_number_is_typed_in(kept: Evidence) -> None:
 
 
 def lines(probe: str, measure: str, values: Sequence[float], **other: Any) -> pd.DataFrame:
-    one: dict[str, Any] = {"paper": "jain2019", "version": JAIN.version, "corpus": "sst"}
-    one |= {"model": "bilstm-additive", "size": "full"}
+    one = {"paper": "jain2019", "corpus": "sst", "model": "bilstm-additive", "size": "full"}
     one |= {"probe": probe, "measure": measure, "group": "all", "n": 50, "undefined": 0, "run": "r"}
     made = [
         {**one, **other, "seed": seed, "mean": value, "low": value - 0.01, "high": value + 0.01}
@@ -511,7 +510,9 @@ def test_the_command_writes_page_and_pictures(
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    write_compact(lines("reachability", "fixed", (0.25, 0.5)), tmp_path / "reproduction/rows.csv")
+    asked = digest(ModelSpec("bilstm"), TrainSpec(), {}, default_spec("sst").prepare)
+    kept = lines("reachability", "fixed", (0.25, 0.5), setting=asked)
+    write_compact(kept, tmp_path / "reproduction/rows.csv")
     stored(Store(tmp_path / "store"), 0)
     assert main(["study", "all", "--report", "--store", "store"]) == 0
     text = (tmp_path / "docs/findings.md").read_text(encoding="utf8")

@@ -192,10 +192,9 @@ def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
 def test_rows_of_a_study_that_has_changed_are_passed_over(store: Store, tmp_path: Path) -> None:
     probed(store, 0)
     table, path = collect(store), tmp_path / "rows.csv"
-    before = table.assign(version=table["version"] - 1, mean=0.5)
-    gone = table.assign(paper="no study of that name")
-    write_compact(pd.concat([before, gone, table]), path)
-    assert read_rows(path)["mean"].tolist() == table["mean"].tolist()
+    others = [table.assign(**{name: "other"}) for name in ("setting", "paper", "model", "corpus")]
+    write_compact(pd.concat([*others, table]), path)
+    assert read_rows(path)["run"].tolist() == table["run"].tolist()
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\0"])
@@ -207,8 +206,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def lines(model: str, values: list[float], size: str = "full") -> pd.DataFrame:
-    one: dict[str, Any] = {"paper": "tutek2020", "version": tutek2020.STUDY.version}
-    one |= {"corpus": "sst", "model": model, "size": size}
+    one = {"paper": "tutek2020", "corpus": "sst", "model": model, "size": size}
     one |= {"probe": "score", "measure": "f1", "group": "all", "n": 9, "undefined": 0}
     made = [{**one, "seed": seed, "mean": value} for seed, value in enumerate(values)]
     return pd.DataFrame(made).reindex(columns=COLUMNS)
@@ -344,7 +342,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    write_compact(lines("bilstm-dot-base", [0.84]), tmp_path / "reproduction/rows.csv")
+    probed(Store(tmp_path / "before"), seed=0, model=tutek2020.MODELS["bilstm-dot-base"])
+    write_compact(collect(Store(tmp_path / "before")), tmp_path / "reproduction/rows.csv")
     return tmp_path
 
 

@@ -70,8 +70,8 @@ def apart(cells: Sequence[Published], found: Sequence[Judged]) -> str:
     said = "Only a part of these corpora is at hand: nothing of them is judged or counted.\n"
     page = f"{said}\n{_elsewhere(cells, PARTLY)}\n"
     if found:
-        head = ["dataset", "model", "metric", "class", "published", "ours", "seeds"]
-        page += f"\n{table(head, [written(each)[:-1] for each in found])}\n"
+        head = ["paper", "dataset", "model", "metric", "class", "published", "ours", "seeds"]
+        page += f"\n{table(head, [[each.cell.paper, *written(each)[:-1]] for each in found])}\n"
     return f"## From parts of a corpus, not counted\n\n{page}"
 
 

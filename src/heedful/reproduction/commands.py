@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import pandas as pd
 
-from heedful.reproduction.rows import studies
+from heedful.reproduction.settings import named_models, studies
 from heedful.reproduction.trials import TRIALS
 from heedful.runner.choice import Choice
 from heedful.specs import ModelSpec
 from heedful.studies.study import Setting, Study
 
-MOST_LAYERS = 8
 CHOICES: Mapping[str, Callable[[list[str]], Choice]] = {
     "encoders": lambda names: Choice(encoders=names),
     "attention": lambda names: Choice(attentions=names),
@@ -40,7 +38,7 @@ def _verb(paper: str) -> str:
 
 def _options(study: Study, corpus: str, lines: pd.DataFrame) -> Iterable[str]:
     setting = study.setting(corpus, "")
-    known = _models(study, setting)
+    known = named_models(study, setting)
     named = lines.assign(layers=[known[name].layers for name in lines["model"]])
     for (size, layers), part in named.groupby(["size", "layers"], sort=True):
         models = [known[name] for name in sorted(set(part["model"]))]
@@ -53,12 +51,6 @@ def _options(study: Study, corpus: str, lines: pd.DataFrame) -> Iterable[str]:
             "" if study.name in TRIALS else _probes(setting, set(part["probe"])),
         ]
         yield " ".join(filter(None, told))
-
-
-def _models(study: Study, setting: Setting) -> dict[str, ModelSpec]:
-    """By the names that rows have."""
-    deep = [replace(model, layers=n) for n in range(1, 1 + MOST_LAYERS) for model in setting.models]
-    return {study.names.get(model.name, model.name): model for model in deep}
 
 
 def _some(

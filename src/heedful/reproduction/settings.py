@@ -1,0 +1,84 @@
+"""Which study asks for a run: by a digest of all that was set. Rows keep it, so that a study that
+changes leaves its old rows behind, and only those that it changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+from heedful.corpora.defaults import default_spec
+from heedful.reproduction.trials import TRIALS
+from heedful.runner.choice import SIZES, Choice
+from heedful.specs import ModelSpec
+from heedful.store import canonical
+from heedful.studies import STUDIES
+from heedful.studies.study import Setting, Study
+
+MOST_LAYERS = 8
+"""A model may be deeper than the study's (tutek2020, Table 6)."""
+Place = tuple[str, str, str]
+"""A corpus, a probe, and the digest of the setting."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A study, the name it has for the model, and how large it was run."""
+
+    paper: str
+    model: str
+    size: str
+
+
+def digest(model: ModelSpec, train: Any, params: Any, prepare: Any) -> str:
+    """Of the model, its training, the probe's parameters and how the corpus was prepared."""
+    return _digest(*map(canonical, (model, train, params, prepare)))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+@cache
+def asked() -> Mapping[Place, tuple[Asked, ...]]:
+    """Who asks for what: one run may be of several papers. Where a study's small run is the full
+    one, it is called full."""
+    found: dict[Place, dict[tuple[str, str], Asked]] = {}
+    for place, each in _every():
+        found.setdefault(place, {}).setdefault((each.paper, each.model), each)
+    return {place: tuple(each.values()) for place, each in found.items()}
+
+
+def _every() -> Iterator[tuple[Place, Asked]]:
+    for paper, study in studies().items():
+        for setting in study.settings:
+            for corpus, size in product(setting.corpora, SIZES):
+                for model, probe, found in _at(study, setting, corpus, size):
+                    yield (corpus, probe, found), Asked(paper, model, size)
+
+
+def _at(study: Study, setting: Setting, corpus: str, size: str) -> Iterator[tuple[str, str, str]]:
+    """Every model by name, with every probe and the digest of both together."""
+    choice, small = Choice(size=size), study.small.get(corpus)
+    train = canonical(choice.training(setting.train, small))
+    prepare = canonical(default_spec(corpus).prepare)
+    probes = {each.name: canonical(each.params) for each in choice.asked(setting.probes, small)}
+    for name, spec in named_models(study, setting).items():
+        model = canonical(spec)
+        for probe, params in probes.items():
+            yield name, probe, _digest(model, train, params, prepare)
+
+
+def studies() -> dict[str, Study]:
+    """Those of the papers, and trials."""
+    found: dict[str, Study] = {name: STUDIES[name].make() for name in STUDIES}
+    return found | {name: trial.study for name, trial in TRIALS.items()}
+
+
+def named_models(study: Study, setting: Setting) -> dict[str, ModelSpec]:
+    """By the names that rows have."""
+    deep = [replace(model, layers=n) for n in range(1, 1 + MOST_LAYERS) for model in setting.models]
+    return {study.names.get(model.name, model.name): model for model in deep}
