@@ -11,7 +11,7 @@ from heedful.report.audit_numbers import plain
 from heedful.reproduction.findings.estimate import Estimate, estimate
 from heedful.reproduction.findings.evidence import Evidence, measured, of_line
 from heedful.reproduction.findings.finding import AUDITS, ROWS, Finding, Told, backed
-from heedful.reproduction.findings.names import audited
+from heedful.reproduction.findings.names import MINILM, audited
 from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import basis, directed, listed, said, sentence, share
 
@@ -142,7 +142,8 @@ FINDING = Finding(
         "judged as they judged the sentence."
     ),
     commands=(
-        "heedful audit .pretrained/minilm-sst sst --param rationales=words --only plausibility "
+        MINILM,
+        "heedful audit RUN/hf sst --param rationales=words --only plausibility "
         "--n 200 --explanations attention,rollout,gradient,integrated_gradients,lrp,occlusion",
         "heedful train --corpus hatexplain --limit 4000 --epochs 4",
         "heedful audit RUN --only plausibility --n 300 "

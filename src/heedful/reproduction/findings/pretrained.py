@@ -9,7 +9,7 @@ import pandas as pd
 from heedful.report.display import number
 from heedful.reproduction.findings.evidence import Evidence, of_line
 from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
-from heedful.reproduction.findings.names import CHECKPOINTS, audited
+from heedful.reproduction.findings.names import CHECKPOINTS, MINILM, audited
 from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import listed, said, sentence
 
@@ -133,10 +133,11 @@ FINDING = Finding(
         "one checkpoint of each. Only the last layer, averaged over its heads, is on trial."
     ),
     commands=(
-        "heedful audit .pretrained/minilm-sst sst --quick --n 40 "
+        MINILM,
+        "heedful audit RUN/hf sst --quick --n 300 "
         "--explanations attention,gradient,occlusion,integrated_gradients",
         'heedful audit .pretrained/smollm2 sst --label-words "positive= positive,negative= '
-        "negative\" --template $'Review: {text}\\nSentiment:' --n 64 --only interventions "
+        "negative\" --template $'Review: {text}\\nSentiment:' --n 300 --only interventions "
         "--explanations attention",
     ),
     tell=tell,
