@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from heedful.reproduction.findings.estimate import Estimate, difference, estimat
 from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.names import CHECKPOINTS
 from heedful.reproduction.findings.page import FINDINGS, page
-from heedful.reproduction.findings.picture import Panel, Picture, Row
+from heedful.reproduction.findings.picture import WIDTH, Panel, Picture, Row
 from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.reproduction.settings import digest
@@ -40,6 +41,7 @@ from heedful.studies.wiegreffe2019 import QUICK
 from heedful.verdict.verdict import judge
 
 HERE = Path(__file__).parent.parent
+PICTURES = HERE / "docs/figures/findings"
 NUMBER = re.compile(r"(?<![\w.])−?\d+(?:\.\d+)?")
 NAMES = sorted((*DATASETS.values(), *CHECKPOINTS.values()), key=len, reverse=True)
 FORMS = {
@@ -67,9 +69,25 @@ def test_the_committed_page_is_what_the_committed_rows_say(kept: Evidence) -> No
 def test_the_committed_pictures_are_too(kept: Evidence) -> None:
     told = {each.name: each.tell(kept) for each in FINDINGS}
     made = {f"{name}.svg": each.picture.svg() for name, each in told.items() if each}
-    folder = HERE / "docs/figures/findings"
-    found = {path.name: path.read_text(encoding="utf8") for path in folder.iterdir()}
+    found = {path.name: path.read_text(encoding="utf8") for path in PICTURES.iterdir()}
     assert found == made
+
+
+@pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
+def test_words_end_inside_the_picture(picture: Path) -> None:
+    """By the widths of letters in DejaVu Sans, which Linux takes, twelve pixels high."""
+    drawn = picture.read_text(encoding="utf8")
+    texts = re.findall(r'<text x="([\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]*)<', drawn)
+    assert len(texts) > 10
+    for x, anchor, words in texts:
+        wide = sum(_width(letter) for letter in html.unescape(words))
+        begin = float(x) - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        assert begin >= 0 and begin + wide <= WIDTH, words
+
+
+def _width(letter: str) -> float:
+    sizes = {" ijl.,'": 3.8, "frt()-": 4.8, "mwMW": 11.0}
+    return next((size for letters, size in sizes.items() if letter in letters), 7.5)
 
 
 def numbers(text: str) -> list[str]:

@@ -15,9 +15,7 @@ from heedful.reproduction.findings.words import listed, said, sentence
 
 PROPERTIES = {
     "necessity": "what accuracy loses when attention is made even or shuffled",
-    "sensitivity": (
-        "how much more the answer moves when the heaviest word is erased than when another is"
-    ),
+    "sensitivity": "how much more the answer moves without the heaviest word than without another",
     "agreement": "how near its order of words is to that of two measures of importance",
     "ranking": "how near its order of words is to the best order found by search",
     "exclusivity": "how far away attention with the same answer is, a lower bound",
