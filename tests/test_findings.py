@@ -27,7 +27,7 @@ from heedful.reproduction.audits import COLUMNS as AUDITED
 from heedful.reproduction.audits import merged_audits, no_audits, read_audits
 from heedful.reproduction.compact import write_compact
 from heedful.reproduction.findings.estimate import Estimate, difference, estimate
-from heedful.reproduction.findings.evidence import Evidence
+from heedful.reproduction.findings.evidence import Evidence, titled
 from heedful.reproduction.findings.names import CHECKPOINTS
 from heedful.reproduction.findings.page import FINDINGS, page
 from heedful.reproduction.findings.picture import WIDTH, Panel, Picture, Row
@@ -207,6 +207,11 @@ def told(name: str, *parts: pd.DataFrame, audits: pd.DataFrame | None = None) ->
     found = next(each for each in FINDINGS if each.name == name)
     said_ = found.tell(Evidence(rows, no_audits() if audits is None else audits))
     return "" if said_ is None else "\n".join(said_.sentences)
+
+
+def test_corpora_of_which_a_part_is_at_hand_are_called_so() -> None:
+    assert titled("LSTM", "snli") == "LSTM on SNLI (a part of it)"
+    assert titled("LSTM", "sst", "small") == "LSTM on SST (small run)"
 
 
 @pytest.mark.parametrize(

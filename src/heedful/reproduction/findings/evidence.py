@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from heedful.reproduction.absent import PARTLY
 from heedful.reproduction.findings.estimate import Estimate
 from heedful.studies.published import dataset_name
 
@@ -76,4 +77,5 @@ def model_name(model: str) -> str:
 
 def titled(model: str, corpus: str, size: str = "full") -> str:
     data = OURS.get(corpus, dataset_name(corpus))
-    return f"{model} on {data}{' (small run)' * (size == 'small')}"
+    part = " (a part of it)" * (data in PARTLY)
+    return f"{model} on {data}{part}{' (small run)' * (size == 'small')}"
