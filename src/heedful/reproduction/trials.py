@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies.jain2019 import STUDY as JAIN
@@ -32,25 +33,12 @@ def _tutek(name: str, models: tuple[str, ...], train: TrainSpec, *probes: ProbeS
     return replace(TUTEK, name=name, settings=(setting,), seeds=(0,), small={}, published=())
 
 
-def _wide(study: Study, hidden: int) -> Study:
-    """Its models as wide as that, under the same names."""
+def _changed(study: Study, **fields: Any) -> Study:
+    """Its models with other fields, under the same names."""
     setting = study.settings[0]
-    models = tuple(replace(model, hidden=hidden) for model in setting.models)
-    return replace(study, settings=(replace(setting, models=models),))
-
-
-def _starting_sharp(study: Study) -> Study:
-    """Its dot attention not scaled, under the same names."""
-    setting = study.settings[0]
-    plain = {model: replace(model, attention="plain_dot") for model in setting.models}
-    names = {new.name: study.names[old.name] for old, new in plain.items()}
-    return replace(study, settings=(replace(setting, models=tuple(plain.values())),), names=names)
-
-
-def _with_trained_embeddings(study: Study) -> Study:
-    setting = study.settings[0]
-    models = tuple(replace(model, train_embedding=True) for model in setting.models)
-    return replace(study, settings=(replace(setting, models=models),))
+    models = {model: replace(model, **fields) for model in setting.models}
+    names = {new.name: study.names[old.name] for old, new in models.items()}
+    return replace(study, settings=(replace(setting, models=tuple(models.values())),), names=names)
 
 
 def _searched() -> Study:
@@ -76,18 +64,18 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-wide": Trial(
         "tutek2020",
         "the encoder is as wide as the paper's, 150 per direction instead of 50",
-        _wide(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), 150),
+        _changed(_tutek("tutek2020-wide", BASES, TRAIN, *FITTING, ALONE), hidden=150),
     ),
     "tutek2020-sharp": Trial(
         "tutek2020",
         "dot attention is not divided by √d, so that it starts ten times as sharp (base, d = 100)",
-        _starting_sharp(_tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE)),
+        _changed(_tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE), attention="plain_dot"),
     ),
     "tutek2020-trained": Trial(
         "tutek2020",
         "the embeddings are trained with the model; in the study they stay as they are, which "
         "the paper says of one of its models only",
-        _with_trained_embeddings(_tutek("tutek2020-trained", BASES, TRAIN, *OWN)),
+        _changed(_tutek("tutek2020-trained", BASES, TRAIN, *OWN), train_embedding=True),
     ),
     "tutek2020-long": Trial(
         "tutek2020",
