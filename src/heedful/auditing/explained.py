@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from heedful.auditing.decisions import Decisions
 from heedful.auditing.named import Named
 from heedful.auditing.spec import FLOORS
 from heedful.errors import HeedfulError
@@ -19,7 +19,7 @@ from heedful.measures.randomised import torch_module
 from heedful.models.output import TARGETS
 from heedful.saliency.explain import explain
 from heedful.saliency.prior import Prior
-from heedful.types import Batch, Model
+from heedful.types import Model
 
 
 @dataclass
@@ -46,9 +46,7 @@ class Explained:
 
 
 def explained(
-    model: Model,
-    batch: Batch,
-    label: Tensor,
+    made: Decisions,
     wanted: Iterable[Named],
     target: str,
     skip: Mapping[str, str],
@@ -59,29 +57,31 @@ def explained(
     for each in wanted:
         if each.name in found.skipped:
             continue
-        cost = Cost(texts=len(batch))
+        cost = Cost(texts=len(made.batch))
         try:
-            with _counted(model, cost):
-                work = partial(explain, each.piece, model, batch, label, TARGETS[target])
-                found.maps[each.name] = work(**each.params)
+            with _counted(made.model, cost):
+                found.maps[each.name] = explanation(made, each, target)
         except HeedfulError as error:
             if each.name in must:
                 raise
             found.skipped[each.name] = str(error)
             continue
         if each.piece.name not in FLOORS:  # a shortcut past the module's call is no free map
-            cost.passes = max(cost.passes, len(batch))
+            cost.passes = max(cost.passes, len(made.batch))
         found.costs[each.name] = cost
     return found
 
 
-def floors(
-    model: Model, batch: Batch, label: Tensor, prior: Prior, random: Named
-) -> dict[str, Tensor]:
+def explanation(made: Decisions, each: Named, target: str) -> Tensor:
+    """One map."""
+    return explain(each.piece, made.model, made.batch, made.label, TARGETS[target], **each.params)
+
+
+def floors(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]:
     """What can be said without looking at the model."""
     return {
-        "random": explain(random.piece, model, batch, label, **random.params),
-        "prior": explain(prior.piece, model, batch, label),
+        "random": explain(random.piece, made.model, made.batch, made.label, **random.params),
+        "prior": explain(prior.piece, made.model, made.batch, made.label),
     }
 
 

@@ -9,6 +9,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from heedful.auditing.decisions import Decisions
+from heedful.auditing.explained import explanation
 from heedful.auditing.named import Named
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
@@ -21,7 +23,6 @@ from heedful.measures.null_space import null_space
 from heedful.measures.sanity import WordMap, moved_by_shift, tau_with_randomised
 from heedful.models.output import TARGETS
 from heedful.saliency.attention import text_sites
-from heedful.saliency.explain import explain
 from heedful.types import Batch, Model, Trace
 
 
@@ -72,59 +73,42 @@ def freedom(table: Table, model: Model, batch: Batch) -> None:
         table.add(numbers, f"{ATTENTION}:head={head}")
 
 
-def sanity(
-    table: Table, model: Model, batch: Batch, label: Tensor, wanted: Sequence[Named], target: str
-) -> None:
+def sanity(table: Table, made: Decisions, wanted: Sequence[Named], target: str) -> None:
     """τ of each map with that of the model with random weights (should be near 0), and how far
     it moves when the input's origin does (should be 0)."""
     maps: dict[str, WordMap] = {
-        each.name: partial(_map, each=each, label=label, target=target) for each in wanted
+        each.name: partial(_map, each=each, label=made.label, target=target) for each in wanted
     }
-    for name, values in tau_with_randomised(model, batch, maps).items():
+    for name, values in tau_with_randomised(made.model, made.batch, maps).items():
         table.add({"tau_randomised": values}, name)
-    for name, values in moved_by_shift(model, batch, maps).items():
+    for name, values in moved_by_shift(made.model, made.batch, maps).items():
         table.add({"moved_by_shift": values}, name)
 
 
 def infidelities(
-    table: Table,
-    model: Model,
-    batch: Batch,
-    label: Tensor,
-    maps: Mapping[str, Tensor],
-    spec: AuditSpec,
+    table: Table, made: Decisions, maps: Mapping[str, Tensor], spec: AuditSpec
 ) -> None:
     """How far each map's sums are from what taking random sets of words away does."""
+    target = TARGETS[spec.target]
     for operator in spec.operators:
         found = infidelity(
-            model, batch, label, maps, operator, TARGETS[spec.target], seed=spec.seed
+            made.model, made.batch, made.label, maps, operator, target, seed=spec.seed
         )
         for name, values in found.items():
             table.add({"infidelity": values}, name, operator)
 
 
-def unsteady(
-    table: Table,
-    model: Model,
-    batch: Batch,
-    label: Tensor,
-    wanted: Sequence[Named],
-    spec: AuditSpec,
-) -> None:
+def unsteady(table: Table, made: Decisions, wanted: Sequence[Named], spec: AuditSpec) -> None:
     """How far each map moves under a little noise; one that changes the text itself cannot be
     asked, and is left out."""
     for each in wanted:
-        one = partial(_asked, each=each, target=spec.target)
+        one = partial(_map, each=each, target=spec.target)
         try:
-            moved = max_sensitivity(model, batch, label, one, Noise(seed=spec.seed))
+            moved = max_sensitivity(made.model, made.batch, made.label, one, Noise(seed=spec.seed))
         except HeedfulError:
             continue
         table.add({"max_sensitivity": moved}, each.name)
 
 
-def _asked(model: Model, batch: Batch, label: Tensor, each: Named, target: str) -> Tensor:
-    return _map(model, batch, each, label, target)
-
-
-def _map(model: Model, batch: Batch, each: Named, label: Tensor, target: str) -> Tensor:
-    return explain(each.piece, model, batch, label, TARGETS[target], **each.params)
+def _map(model: Model, batch: Batch, label: Tensor, each: Named, target: str) -> Tensor:
+    return explanation(Decisions(model, batch, label), each, target)

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from heedful.auditing import extra
 from heedful.auditing.agreed import agreements, plausible
+from heedful.auditing.decisions import Decisions
 from heedful.auditing.exclusive import exclusive
-from heedful.auditing.explained import Explained, explained, floors
+from heedful.auditing.explained import explained, floors
 from heedful.auditing.intervened import interventions
 from heedful.auditing.named import Named, fitted, named
 from heedful.auditing.part import Part
@@ -62,7 +63,7 @@ class Measurer:
         trace = base_trace(self.model, batch)
         p = probabilities(trace.logits)
         check_finite(p, batch.ids)
-        label = p.argmax(-1)
+        made = Decisions(self.model, batch, p.argmax(-1))
         mask = word_mask(batch.texts["a"])
         table = Table(_facts(batch, clusters, p, mask))
         shown = Shown(batch, self.kept)
@@ -71,27 +72,28 @@ class Measurer:
         if "interventions" in only:
             interventions(table, self.model, batch, trace, p, self.spec)
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
-        found = self._explain(batch, label)
-        maps = {**found.maps, **floors(self.model, batch, label, self.prior, self.random)}
+        found = explained(made, self.wanted, self.spec.target, self.skipped, self.must)
+        self.skipped = found.skipped
+        maps = {**found.maps, **floors(made, self.prior, self.random)}
         if "agreement" in only:
             agreements(table, maps, batch, self.spec)
         if "erasure" in only:
-            taken_away(table, self.model, batch, label, maps, self.spec, shown=shown)
+            taken_away(table, made, maps, self.spec, shown=shown)
         if "plausibility" in only and rationale is not None:
             plausible(table, maps, rationale, batch, self.spec.seed)
         if "exclusivity" in only and self.normalised:
             shown.furthest(exclusive(table, self.model, batch, trace, self.spec))
         if "erasure" in only and "health" in only:
             self._health(table, batch)
-        self._beside(table, batch, trace, label, maps)
+        self._beside(table, made, trace, maps)
         kept = _maps(batch, maps, mask)
         return Part(table.rows(), kept, found.costs, dict(self.skipped), shown.table())
 
     def _beside(
-        self, table: Table, batch: Batch, trace: Trace, label: Tensor, maps: Mapping[str, Tensor]
+        self, table: Table, made: Decisions, trace: Trace, maps: Mapping[str, Tensor]
     ) -> None:
         """What is shown and decides nothing."""
-        only, model = self.spec.only, self.model
+        only, model, batch = self.spec.only, made.model, made.batch
         given = [each for each in self.wanted if each.name not in self.skipped]
         if "layers" in only:
             extra.layers(table, model, batch, trace, self.spec.seed)
@@ -100,18 +102,10 @@ class Measurer:
         if NULL_SPACE in only and self.normalised:
             extra.freedom(table, model, batch)
         if "sanity" in only:
-            extra.sanity(table, model, batch, label, given, self.spec.target)
+            extra.sanity(table, made, given, self.spec.target)
         if "infidelity" in only:
-            extra.infidelities(table, model, batch, label, maps, self.spec)
-            extra.unsteady(table, model, batch, label, given, self.spec)
-
-    def _explain(self, batch: Batch, label: Tensor) -> Explained:
-        spec = self.spec
-        found = explained(
-            self.model, batch, label, self.wanted, spec.target, self.skipped, self.must
-        )
-        self.skipped = found.skipped
-        return found
+            extra.infidelities(table, made, maps, self.spec)
+            extra.unsteady(table, made, given, self.spec)
 
     def _health(self, table: Table, batch: Batch) -> None:
         """Do the measures fall where there is nothing to explain: weights in random order?
@@ -125,10 +119,10 @@ class Measurer:
         part = Table(table.facts.take(chosen))
         with randomised(self.model, self.spec.seed) as model:
             with torch.no_grad():
-                label = probabilities(model(some).logits).argmax(-1)
-            found = explained(model, some, label, self.wanted, self.spec.target, self.skipped)
-            maps = {**found.maps, **floors(model, some, label, self.prior, self.random)}
-            taken_away(part, model, some, label, maps, self.spec, "randomised")
+                made = Decisions(model, some, probabilities(model(some).logits).argmax(-1))
+            found = explained(made, self.wanted, self.spec.target, self.skipped)
+            maps = {**found.maps, **floors(made, self.prior, self.random)}
+            taken_away(part, made, maps, self.spec, "randomised")
         table.extend(part)
 
 
