@@ -29,6 +29,7 @@ from heedful.reproduction.commands import commands
 from heedful.reproduction.compact import write_compact
 from heedful.reproduction.document import document
 from heedful.reproduction.judge import Judged
+from heedful.reproduction.lines import printed
 from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons, reason_for
 from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
@@ -239,8 +240,10 @@ def test_the_document_says_what_it_is_made_of() -> None:
         in page
     )
     assert "- Half of it | was lost.\n  - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
-    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 |" in page
-    assert "| tutek2020 | 1 | SST | 22 |" in page  # of 24 cells two were measured
+    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
+    assert "| of these, three seeds |  | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
+    assert "| more seeds |  | 0 | 0 | 0 | 0 | 0 |  | 0 |" in page
+    assert "| tutek2020 | 1 | SST | bilstm-dot-base | 2 |" in page  # of its 3 cells one
     assert page == document(rows.iloc[::-1], reasons)
 
 
@@ -251,8 +254,51 @@ def test_a_trial_is_shown_and_not_counted(store: Store) -> None:
     assert rows[rows["run"] == key]["paper"].tolist() == ["tutek2020-wide"]
     page = document(rows, [])
     assert "| SST | bilstm-additive-base | F1 |  | 84.2 | 70.0 | 80.0 | 1 |" in page
-    assert "| tutek2020 | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 |" in page
+    assert "| tutek2020 | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 (0%) |" in page
     assert "- `python -m tools.trials tutek2020-wide --corpora sst --attention additive" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (cell("accuracy", 83.4), "83.4"),
+        (replace(cell("accuracy", 83.4), sd=0.5), "83.4 ± 0.5"),
+        (cell("tau_loo", 0.4, 0.34, paper="jain2019"), "0.40 / 0.34"),
+        (cell("mutual_information:most_frequent", 3.985, paper="tutek2020"), "3.985"),
+    ],
+)
+def test_published_numbers_are_shown_as_printed(given: Published, words: str) -> None:
+    assert printed(given) == words
+
+
+def test_spreads_over_texts_are_not_shown_as_those_of_scores() -> None:
+    """jain2019 prints one beside each τ, vashishth2019 beside each score."""
+    shown = {(c.paper, c.metric.partition("_")[0]) for c in published_cells() if c.sd is not None}
+    assert shown == {("vashishth2019", "accuracy"), ("vashishth2019", "bleu")}
+
+
+def test_what_hangs_on_the_second_version() -> None:
+    place = {"paper": "jain2019", "probe": "correlation", "measure": "tau_gradient"}
+    rows = lines("bilstm-additive", [0.33] * 3).assign(**place, group="class=0")
+    assert "Of 1 cells that are printed twice 1 are reproduced by the later only." in document(
+        rows, []
+    )
+
+
+def test_small_runs_are_called_so() -> None:
+    rows = lines("bilstm-additive-base", [0.842, 0.842, 0.842])
+    assert "| SST, run small |" in document(rows.assign(size="small"), [])
+    assert "run small |" not in document(rows, [])
+
+
+def test_a_command_does_not_promise_more_seeds_than_a_probe_had() -> None:
+    five = lines("bilstm-additive-base", [0.8] * 5)
+    three = lines("bilstm-additive-base", [0.8] * 3).assign(probe="substitution")
+    found = commands(pd.concat([five, three], ignore_index=True))
+    assert [line.partition("--seeds ")[2] for line in found] == [
+        "3 --probes substitution",
+        "5 --probes score",
+    ]
 
 
 def test_wide_intervals_are_not_called_close() -> None:

@@ -59,10 +59,12 @@ def left(counted: Sequence[Published], found: Sequence[Judged]) -> str:
     """Cells that these corpora allow and nobody measured yet."""
     measured = {each.cell for each in found}
     places = Counter(
-        (cell.paper, cell.table, cell.dataset) for cell in counted if cell not in measured
+        (cell.paper, cell.table, cell.dataset, cell.model)
+        for cell in counted
+        if cell not in measured
     )
     lines = [[*place, str(count)] for place, count in places.items()]
-    head = ["paper", "table", "dataset", "cells"]
+    head = ["paper", "table", "dataset", "model", "cells"]
     return f"## Not measured yet\n\n{table(head, lines)}\n" if lines else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.studies.published import METRICS, printed_papers, published
 
@@ -24,11 +24,18 @@ class Published:
     model: str
     metric: str
     values: tuple[tuple[str, float], ...]
+    sd: float | None = None
+    """As printed beside a score; beside a τ stands its spread over texts, which is another."""
 
     @property
     def contrast(self) -> bool:
         """A change, whose direction means something; a score or a τ is none."""
         return self.metric.startswith("delta_")
+
+    @property
+    def first(self) -> Published:
+        """Without the later versions."""
+        return replace(self, values=self.values[:1])
 
     @property
     def counted(self) -> bool:
@@ -44,12 +51,17 @@ def published_cells() -> list[Published]:
 
 def _cells(paper: str) -> list[Published]:
     values: dict[tuple[str, str, str, str, str], list[tuple[str, float]]] = {}
+    spread: dict[tuple[str, str, str, str, str], float] = {}
     for line in published(paper).to_dict("records"):
         table, _, version = str(line["table"]).partition("/")
         dataset, label, model, metric = (str(line[key]) for key in PLACE)
         place = (table, dataset, label, model, metric)
         values.setdefault(place, []).append((version or "paper", float(line["value"])))
-    return [Published(paper, *place, tuple(found)) for place, found in values.items()]
+        if not metric.startswith("tau_") and line["sd"] == line["sd"]:
+            spread[place] = float(line["sd"])
+    return [
+        Published(paper, *place, tuple(found), spread.get(place)) for place, found in values.items()
+    ]
 
 
 def _repeats(cell: Published) -> bool:

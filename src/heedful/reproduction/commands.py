@@ -20,7 +20,8 @@ CHOICES: Mapping[str, Callable[[list[str]], Choice]] = {
 
 
 def commands(rows: pd.DataFrame) -> list[str]:
-    """One for each paper, size and depth; corpora that were asked alike share theirs."""
+    """One for each paper, size, depth and number of seeds; corpora that were asked alike share
+    theirs."""
     alike: dict[tuple[str, str], list[str]] = {}
     known = studies()
     for (paper, corpus), lines in rows.groupby(["paper", "corpus"], sort=True):
@@ -40,14 +41,16 @@ def _options(study: Study, corpus: str, lines: pd.DataFrame) -> Iterable[str]:
     setting = study.setting(corpus, "")
     known = named_models(study, setting)
     named = lines.assign(layers=[known[name].layers for name in lines["model"]])
-    for (size, layers), part in named.groupby(["size", "layers"], sort=True):
+    probed = named.groupby(["size", "layers", "probe"])["seed"]
+    named["seeds"] = probed.transform(_seeds).astype(str)
+    for (size, layers, seeds), part in named.groupby(["size", "layers", "seeds"], sort=True):
         models = [known[name] for name in sorted(set(part["model"]))]
         told = [
             f"--layers {layers}" if layers != 1 else "",
             f"--size {size}" if size != "full" else "",
             _some("encoders", models, setting, lambda model: model.encoder),
             _some("attention", models, setting, lambda model: model.attention),
-            f"--seeds {_seeds(part['seed'])}",
+            f"--seeds {seeds}",
             "" if study.name in TRIALS else _probes(setting, set(part["probe"])),
         ]
         yield " ".join(filter(None, told))

@@ -27,10 +27,13 @@ TAU, POINTS, NATS = 0.06, 2.0, 0.06
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell and what was measured of it, in the paper's unit; one value per seed."""
+    """A cell and what was measured of it, in the paper's unit; one value per seed. `texts` is
+    on how many each was measured, `size` whether the study was run in full."""
 
     cell: Published
     measured: tuple[float, ...]
+    texts: int = 0
+    size: str = "full"
 
     @property
     def seeds(self) -> int:

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heedful.report.display import NAMES, number
+from heedful.report.display import metric_name, number
 from heedful.reproduction import judge
 from heedful.reproduction.cells import Published
 from heedful.reproduction.judge import Judged, tolerance
 
-FINE = ("tau_", "mutual_information", "token_probability")
+TAUS = {
+    "tau_gradient": "τ, attention and gradient",
+    "tau_gradient_sig_fraction": "share of texts with significant τ, gradient",
+    "tau_loo": "τ, attention and leave-one-out",
+    "tau_loo_sig_fraction": "share of texts with significant τ, leave-one-out",
+}
 
 
 def written(each: Judged) -> list[str]:
     cell = each.cell
     digits = _digits(cell)
-    printed = " / ".join(number(value, digits) for _, value in cell.values)
     spread = (number(each.mean + sign * each.around, digits) for sign in (-1, 1))
     ours = f"{number(each.mean, digits)} [{', '.join(spread)}]"
     label = "" if cell.label == "all" else cell.label
     ended = f"**{each.judgement}**" if each.judgement == judge.NOT else each.judgement
-    return [cell.dataset, cell.model, metric_of(cell), label, printed, ours, str(each.seeds), ended]
+    data = f"{cell.dataset}, run small" if each.size == "small" else cell.dataset
+    return [data, cell.model, metric_of(cell), label, printed(cell), ours, str(each.seeds), ended]
+
+
+def printed(cell: Published) -> str:
+    """As the paper has it: every version, with the decimals and the spread that it prints."""
+    digits = max(_digits(cell), *(_decimals(value) for _, value in cell.values))
+    values = " / ".join(number(value, digits) for _, value in cell.values)
+    return values if cell.sd is None else f"{values} ± {number(cell.sd, digits)}"
 
 
 def metric_of(cell: Published) -> str:
-    return NAMES.get(cell.metric, cell.metric.replace("_", " "))
+    return TAUS.get(cell.metric) or metric_name(cell.metric)
 
 
 def mean_of(each: Judged | None) -> str:
@@ -32,7 +44,11 @@ def mean_of(each: Judged | None) -> str:
 
 
 def _digits(cell: Published) -> int:
-    return 2 if cell.metric.startswith(FINE) or abs(tolerance(cell)) < 1 else 1
+    return 2 if tolerance(cell) < 1 else 1
+
+
+def _decimals(value: float) -> int:
+    return len(repr(value).partition(".")[2])
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -19,20 +19,22 @@ def judged(cells: Sequence[Published], rows: pd.DataFrame) -> list[Judged]:
     for cell in cells:
         if cell.metric in METRICS:
             place = (cell.paper, cell.dataset, cell.model, *METRICS[cell.metric])
-            values = _values(places.get(place), cell)
-            if values:
-                found.append(Judged(cell, values))
+            lines = places.get(place)
+            each = None if lines is None else _judged(cell, lines)
+            if each is not None:
+                found.append(each)
     return found
 
 
-def _values(lines: pd.DataFrame | None, cell: Published) -> tuple[float, ...]:
+def _judged(cell: Published, lines: pd.DataFrame) -> Judged | None:
     """By seed, in the paper's unit. Of a class where the paper has classes; runs in full come
     before small ones, and the two are never mixed."""
-    if lines is None:
-        return ()
     group = "all" if cell.label == "all" else f"class={cell.label}"
     kept = lines[(lines["group"] == group) & lines["mean"].notna()]
-    sizes = [kept[kept["size"] == size] for size in ("full", "small")]
-    chosen = next((each for each in sizes if len(each)), kept).sort_values("seed")
+    size = next((size for size in ("full", "small") if (kept["size"] == size).any()), None)
+    if size is None:
+        return None
+    chosen = kept[kept["size"] == size].sort_values("seed")
     scale = printed_scale(cell.paper, cell.metric)
-    return tuple(scale * float(value) for value in chosen["mean"])
+    values = tuple(scale * float(value) for value in chosen["mean"])
+    return Judged(cell, values, int(chosen["n"].max()), size)

@@ -106,9 +106,10 @@ def _alike(first: Place, second: Place) -> bool:
 
 def _said(found: Found) -> Iterator[str]:
     yield sentence(
-        f"{found.title}: trained again with another seed, the model attends {said(found.seeds, 3)} "
-        f"away (the furthest seed {said(found.furthest, 3)}), and its answers change by "
-        f"{said(found.change, 3)} in probability ({basis(found.seeds)})"
+        f"{found.title}: trained again with other seeds, the model attends {said(found.seeds, 3)} "
+        f"away (in each text the median of these seeds; the furthest of them "
+        f"{said(found.furthest, 3)}), and its answers change by {said(found.change, 3)} in "
+        f"probability ({basis(found.seeds)})"
     )
     best = found.best
     if best is None:
@@ -120,7 +121,8 @@ def _said(found: Found) -> Iterator[str]:
         "it cannot be told whether that is further than the furthest of the seeds",
     )
     yield sentence(
-        f"of the adversaries that do not clearly change the answers more, the furthest attends "
+        f"of the adversaries that do not clearly change the answers more than that, the furthest "
+        f"attends "
         f"{said(best.jsd, 3)} away at a change of {said(best.tvd, 3)}: "
         f"{directed(between(best.jsd, found.furthest), *words)}"
     )
@@ -158,8 +160,11 @@ FINDING = Finding(
     ),
     limits=(
         "What these trainings did not find may still be there, so an adversary's distance is a "
-        "lower bound. Whether its attention is a wrong reason or another good one cannot be told "
-        "where nobody marked the reasons."
+        "lower bound. It may change answers as much as a seed does, which weights for one text may "
+        "not: so it can be further away than those. Whether its attention is a wrong reason or "
+        "another good one cannot be told where nobody marked the reasons. One model was attacked; "
+        "how much another would differ is not in these intervals. A small run trains fewer seeds "
+        "and adversaries than the paper did."
     ),
     commands=(
         "heedful study wiegreffe2019 --corpora sst --size small "

@@ -82,10 +82,10 @@ def _base(base: Entrant, data: str) -> str:
     corpus, _, rest = data.partition(",")
     return sentence(
         f"on {dataset_name(corpus)}{',' * bool(rest)}{rest}, without any method, the order of "
-        f"words by attention is {said(base.ranking)} of the way from the better of two blind "
-        f"orders to the best order that a search found ({base.ranking.texts} texts, "
-        f"{base.ranking.seeds} trainings), at an accuracy of {points(base.score)} per cent "
-        f"({base.score.texts} texts)"
+        f"words by attention is {said(base.ranking)} of the way from a blind order (random, or "
+        f"rarest words first: the better of the two) to the best that a search found "
+        f"({base.ranking.texts} texts, {base.ranking.seeds} trainings), at an accuracy of "
+        f"{points(base.score)} per cent ({base.score.texts} texts)"
     )
 
 
@@ -110,7 +110,7 @@ def _price(base: Entrant, found: list[Entrant]) -> str:
 
 def _enough(found: list[Entrant]) -> str:
     good = [each.name for each in found if each.decision == SUPPORTED]
-    asked = "half of the way, which the audit asks for, is"
+    asked = "half of the way, which `heedful audit` asks for, is"
     return sentence(f"{asked} clearly reached by {listed(good) if good else 'none of them'}")
 
 
@@ -136,8 +136,9 @@ FINDING = Finding(
     limits=(
         "The bounds of the ranking are one-sided, each wrong once in twenty times, and those of "
         "two methods are compared without what they have in common: more may differ than can be "
-        "told here. One small model on one corpus; the weight of each method was not tuned. "
-        "What the search found is itself a lower bound of what the best order does."
+        "told here. One small model on one corpus; each method has one weight, that of tying "
+        "chosen by hand on other runs. What the search found is itself a lower bound of what the "
+        "best order does."
     ),
     commands=(
         "heedful repair --corpus sst --methods tying,mlm,diversity,orthogonal,sparsemax --seeds 3 "

@@ -66,7 +66,7 @@ def _by_name(lines: pd.DataFrame) -> dict[str, Estimate]:
 def _said(found: Marked) -> Iterator[str]:
     attention = found.means[ATTENTION]
     blind = [f"{BLIND[name]} {said(found.means[name])}" for name in FLOORS if name in found.means]
-    floor = f", where {listed(blind)} would do" if blind else ""
+    floor = f", against {listed(blind)}" if blind else ""
     yield sentence(
         f"{found.title}: attention finds the marked words with an AUPRC of {said(attention)}"
         f"{floor} ({basis(attention)})"
@@ -98,8 +98,8 @@ def _inside(stories: list[tuple[str, Estimate, Estimate]]) -> str:
         for title, inside, even in stories
     ]
     return sentence(
-        "in stories whose deciding sentences are known from how they were made, attention puts "
-        f"so much of its weight on these, against what even weights would: {listed(parts)}"
+        "in stories it is known from how they were made which sentences decide; the share of "
+        f"attention on these, against that of even weights, is {listed(parts)}"
     )
 
 
@@ -127,19 +127,21 @@ FINDING = Finding(
     name="human-rationales",
     title="Does attention mark the words that people would mark?",
     question=(
-        "For some corpora people marked the words that decide (a rationale). Saliency methods "
-        "rank words by what they do to the model's answer: how steeply it depends on a word "
-        "(gradient, integrated gradients), what happens without the word (occlusion), or how much "
-        "of it is handed back to the word layer by layer (LRP). Attention ranks them by weight, "
-        "rollout by the weights of all layers. Whose ranking is nearer to the people's? AUPRC is "
-        "the area under the precision–recall curve: one if all marked words come first, about "
-        "their share of the text if the order is blind."
+        "For some corpora people marked the words that decide (a rationale); for SST those "
+        "words are taken that people, asked about the word alone, judged as they judged the "
+        "sentence. MiniLM is a small pretrained reader, of the BERT kind. Saliency methods rank "
+        "words by what they do to the model's answer: how steeply it depends on a word "
+        "(gradient, integrated gradients), what happens without the word (occlusion), or how "
+        "much of it is handed back to the word layer by layer (LRP, layer-wise relevance "
+        "propagation). Attention ranks them by weight, rollout by the weights of all layers. "
+        "Whose ranking is nearer to the people's? AUPRC is the area under the precision–recall "
+        "curve: one if all marked words come first, about their share of the text if the order "
+        "is blind."
     ),
     limits=(
         "To be plausible to people is not to be true of the model: a model may use other words "
         "than people do, and an explanation that says so is a good one. In SST nobody marked "
-        "words as reasons: taken for marked are those that people, asked about the word alone, "
-        "judged as they judged the sentence."
+        "words as reasons."
     ),
     commands=(
         MINILM,

@@ -34,19 +34,22 @@ PAGE, PICTURES = Path("docs/findings.md"), Path("docs/figures/findings")
 HEAD = """# What we found
 
 For readers who have not read the papers. Brackets hold intervals: of the mean over trainings
-where a number comes from several, else over texts. Unless a section says otherwise they hold
-the truth nineteen times in twenty. *Larger*, *smaller* and their like are said only where an
-interval leaves zero out; otherwise the page says that it cannot tell. Small models are named by
-what reads the words before attention does: an *LSTM* (in order, both ways), a *convolution* (each
-with its neighbours), or nothing but their *word vectors*. *SST* are sentences about films, to be
-told good from bad; *20News* posts on baseball and hockey; *bAbI* made-up stories with a
-question; *HateXplain* posts that may offend.
+where a number comes from several, else over texts. Unless a section says otherwise they are made
+to hold the truth nineteen times in twenty; those of three trainings rest on little. A difference
+is taken training by training, so it can be clear where two brackets overlap. *Larger*, *smaller*
+and their like are said only where an interval leaves zero out, without a correction for how many
+are looked at; otherwise the page says that it cannot tell. Small models are named by what reads
+the words before attention does: an *LSTM* (in order, both ways), or nothing but their *word
+vectors*. *SST* are sentences about films, to be told good from bad; *IMDB* whole reviews of
+films; *20News* posts on baseball and hockey; *bAbI* made-up stories with a question, to be
+answered from one sentence in the first task and from two in the second; *SNLI* pairs of
+sentences, of which one may follow from the other; *HateXplain* posts that may offend.
 """
 FOOT = """## What this page is made of
 
 `heedful study all --report` writes this page and its pictures out of the rows below, and out of
 nothing else; with `--store` it first adds what that store has more. Of several trainings a number
-is their mean, and a difference is taken training by training.
+is their mean.
 """
 
 

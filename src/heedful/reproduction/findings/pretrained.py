@@ -64,7 +64,11 @@ def _largest(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 def _asked() -> str:
     parts = [f"{name} ({words})" for name, words in PROPERTIES.items()]
-    return sentence(f"the audit asks for {', '.join(parts)}")
+    return sentence(
+        f"the audit asks for {', '.join(parts)}; agreement and ranking go from zero (a blind "
+        "order) to one (as near as can be expected), and all are held against what [its "
+        "rule](audit.md) demands, not against zero, the stricter the more are judged"
+    )
 
 
 def _said(lines: pd.DataFrame) -> str:

@@ -21,8 +21,9 @@ DECODERS = {
 """The model whose decoder sees the attended text alone → the one that also sees the query."""
 NAMES = {"bahdanau": "LSTM", "rocktaschel": "conditional LSTM"}
 EDITS = {
-    "delta:uniform:infer": "even weights",
-    "delta:permute:infer": "shuffled weights",
+    "delta:uniform:infer": "even weights after the training",
+    "delta:permute:infer": "shuffled weights after the training",
+    "delta:uniform:train+infer": "even weights in the training too",
 }
 WITHOUT, WITH = "decoder sees the attended text alone", "decoder sees the question too"
 
@@ -112,12 +113,14 @@ FINDING = Finding(
     question=(
         "In models that read a text with a question in mind, attention is often the only part "
         "that sees the question. If the last step (the decoder) is shown the question too, does "
-        "the model still lose as much when its attention is made even, or shuffled?"
+        "the model still lose as much when its attention is made even, or shuffled? Attention is "
+        "replaced once the model is trained, or made even from the start of a training. The "
+        "conditional LSTM reads the question after the text, going on from where that ended."
     ),
     limits=(
         "A model that loses nothing without its attention may still have used it: the rest may "
-        "make up for it. Attention is replaced after the training, and what follows it was never "
-        "trained on such weights."
+        "make up for it. Where attention is replaced after the training, what follows it was "
+        "never trained on such weights, and a loss may come from that alone."
     ),
     commands=(
         "heedful study vashishth2019 --corpora babi1,babi2 --probes score,substitution --seeds 3",
