@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from heedful.auditing.stored import store_audit
 from heedful.cli.main import main
 from heedful.corpora.defaults import default_spec
 from heedful.errors import HeedfulError
-from heedful.metrics.summary import COLUMNS as SUMMARY
 from heedful.reproduction.audit_runs import collect_audits
 from heedful.reproduction.audits import COLUMNS as AUDITED
 from heedful.reproduction.audits import merged_audits, no_audits, read_audits
@@ -35,10 +34,11 @@ from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.reproduction.settings import digest
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.store import Store, run_key
+from heedful.store import Store
 from heedful.studies.published import DATASETS
 from heedful.studies.wiegreffe2019 import QUICK
 from heedful.verdict.verdict import judge
+from probe_runs import put, put_model, put_probe
 
 HERE = Path(__file__).parent.parent
 PICTURES = HERE / "docs/figures/findings"
@@ -416,27 +416,13 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
-def put(store: Store, kind: str, facts: dict[str, Any], *measures: tuple[str, str]) -> str:
-    one = {"site": "", "n": 9, "undefined": 0, "mean": 0.8}
-    made = [{**one, "measure": measure, "group": group} for measure, group in measures]
-    with store.writing(kind, facts) as written:
-        if measures:
-            written.table("summary", pd.DataFrame(made).reindex(columns=SUMMARY))
-    return run_key(kind, facts)
-
-
 def trained(store: Store, seed: int = 0, limit: int | None = None) -> tuple[str, str]:
-    """wiegreffe2019's base model, as far as compact rows look at it."""
-    prepared = asdict(default_spec("sst", limit=limit).prepare)
-    corpus = put(store, "corpus", {"piece": "sst", "prepare": prepared, "version": 1})
-    made = {"model": asdict(ModelSpec()), "train": asdict(TrainSpec()), "seed": seed}
-    return put(store, "model", {**made, "upstream": {"corpus": corpus}}), corpus
+    """wiegreffe2019's base model."""
+    return put_model(store, seed, ModelSpec(), TrainSpec(), limit)
 
 
 def probed(store: Store, probe: ProbeSpec, *measures: tuple[str, str]) -> None:
-    base, corpus = trained(store)
-    facts = {"piece": probe.name, "params": dict(probe.params), "seed": 0, "version": 1}
-    put(store, "probe", {**facts, "upstream": {"base": base, "corpus": corpus}}, *measures)
+    put_probe(store, trained(store), probe, measures)
 
 
 def test_rows_that_findings_need_are_kept_and_no_others(store: Store) -> None:
@@ -486,7 +472,8 @@ def stored(store: Store, seed: int, version: int = VERSION, limit: int | None = 
     store_audit(store, {"run": base, "weights": f"w{seed}", "version": version}, made)
     score = {"piece": "score", "params": {}, "seed": seed, "version": 2}
     upstream = {"base": base, "corpus": corpus}
-    put(store, "probe", {**score, "upstream": upstream}, ("accuracy", "all"), ("f1", "all"))
+    scores = (("accuracy", "all"), ("f1", "all"))
+    put(store, "probe", {**score, "upstream": upstream}, scores, 0.8)
     return made
 
 
@@ -522,9 +509,24 @@ def test_audits_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
     assert path.read_bytes() == once
     with pytest.raises(HeedfulError, match="compact audits"):
         read_audits(tmp_path / "nowhere.csv")
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(HeedfulError, match="columns of compact audits"):
-        read_audits(path)
+    spoilt = {
+        "a,b\n1,2\n": "columns of compact audits",
+        once.decode().replace("measure,lrp", "guess,lrp"): "kind in line .* is 'guess'",
+        once.decode().replace("INCONCLUSIVE", "MAYBE"): "decision in line .* is 'MAYBE'",
+    }
+    for text, words in spoilt.items():
+        assert text.encode() != once
+        path.write_text(text)
+        with pytest.raises(HeedfulError, match=words):
+            read_audits(path)
+
+
+@pytest.mark.parametrize("data", ["planted", "mine.csv", "planted, test split", ""])
+def test_audits_of_ones_own_texts_are_nobodys_finding(store: Store, data: str) -> None:
+    made = an_audit(0)
+    own = replace(made, facts={**made.facts, "data": data})
+    store_audit(store, {"weights": "w", "version": VERSION}, own)
+    assert len(collect_audits(store)) == 0
 
 
 def test_the_command_writes_page_and_pictures(
@@ -544,5 +546,5 @@ def test_the_command_writes_page_and_pictures(
     assert "above attention" in text
     drawn = {path.name for path in (tmp_path / "docs/figures/findings").iterdir()}
     assert drawn == {"fixed-decisions.svg", "human-rationales.svg"}
-    assert main(["study", "all", "--report", "--store", "elsewhere"]) == 0
+    assert main(["study", "all", "--report"]) == 0
     assert (tmp_path / "docs/findings.md").read_text(encoding="utf8") == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,15 @@ from typing import Any
 import pandas as pd
 import pytest
 from tools.trials import arguments
+from tools.trials import main as run_trial
 from typer.main import get_command
 
 from heedful.cli import plan
 from heedful.cli.main import app, main
 from heedful.cli.options import seeds
 from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
 from heedful.errors import HeedfulError
-from heedful.metrics.summary import COLUMNS as SUMMARY
+from heedful.probes import PROBES
 from heedful.reproduction import judge
 from heedful.reproduction.audits import COLUMNS as AUDITED
 from heedful.reproduction.audits import merged_audits
@@ -34,8 +35,9 @@ from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons, reason_for
 from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.store import Store, run_key
+from heedful.store import Store
 from heedful.studies import STUDIES, tutek2020
+from probe_runs import NONE, Facts, put_model, put_probe
 
 CONTRAST = "delta_accuracy:uniform:infer"
 
@@ -117,30 +119,16 @@ BASE = tutek2020.MODELS["bilstm-additive-base"]
 TRAIN, SCORE = tutek2020.STUDY.settings[0].train, ProbeSpec("score")
 
 
-def put(store: Store, kind: str, facts: dict[str, Any], value: float | None = None) -> str:
-    with store.writing(kind, facts) as written:
-        if value is not None:
-            line = {"site": "", "measure": "f1", "group": "all", "n": 9, "undefined": 0}
-            table = pd.DataFrame([{**line, "mean": value}]).reindex(columns=SUMMARY)
-            written.table("summary", table)
-    return run_key(kind, facts)
-
-
 def probed(
     store: Store,
     seed: int,
     model: ModelSpec = BASE,
     train: TrainSpec = TRAIN,
-    limit: int | None = None,
     probe: ProbeSpec = SCORE,
+    other: Facts = NONE,
+    **rest: Any,
 ) -> str:
-    """A probe run as the runner leaves it, as far as compact rows look at it."""
-    prepared = asdict(default_spec("sst", limit=limit).prepare)
-    corpus = put(store, "corpus", {"piece": "sst", "prepare": prepared, "version": 1})
-    made = {"model": asdict(model), "train": asdict(train), "seed": seed}
-    base = put(store, "model", {**made, "upstream": {"corpus": corpus}})
-    facts = {"piece": probe.name, "params": dict(probe.params), "seed": seed, "version": 1}
-    return put(store, "probe", {**facts, "upstream": {"base": base, "corpus": corpus}}, 0.8)
+    return put_probe(store, put_model(store, seed, model, train, **rest), probe, other=other)
 
 
 @pytest.fixture
@@ -174,6 +162,16 @@ def test_deeper_models_have_the_names_of_table_6(store: Store) -> None:
         {"model": replace(BASE, hidden=64)},
         {"probe": ProbeSpec("score", {"resamples": 7})},
         {"probe": ProbeSpec("layers")},
+        {"other": {"version": 1 + PROBES["score"].version}},
+        {"other": {"precision": "float64"}},
+        {"other": {"split": "dev"}},
+        {"other": {"params": None}},
+        {"corpus": {"params": {"classes": 5}}},
+        {"corpus": {"version": 0}},
+        {"corpus": {"prepare": None}},
+        {"trained": {"versions": {"family": 0}}},
+        {"trained": {"model": {**asdict(BASE), "shoes": 2}}},
+        {"trained": {"model": None}},
     ],
 )
 def test_what_no_study_asks_for_is_no_row(store: Store, other: dict[str, Any]) -> None:
@@ -193,16 +191,44 @@ def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
 def test_rows_of_a_study_that_has_changed_are_passed_over(store: Store, tmp_path: Path) -> None:
     probed(store, 0)
     table, path = collect(store), tmp_path / "rows.csv"
-    others = [table.assign(**{name: "other"}) for name in ("setting", "paper", "model", "corpus")]
+    others = [table.assign(**{name: "other"}) for name in ("paper", "model", "corpus")]
+    others.append(table.assign(setting="other", seed=1))
     write_compact(pd.concat([*others, table]), path)
     assert read_rows(path)["run"].tolist() == table["run"].tolist()
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\0"])
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "\0", ",".join(COLUMNS) + '\n"'])
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(text)
     with pytest.raises(HeedfulError, match="compact rows"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda line: line + ",1", "17 fields instead of 16"),
+        (lambda line: line[:20], "fields instead of 16"),
+        (lambda line: line.replace("all", "a\0l"), "characters that no text has"),
+        (lambda line: line.replace("0.8", "high"), "mean in line 2 .* is 'high'"),
+        (lambda line: line.replace("0.8", "inf"), "mean in line 2 .* is 'inf'"),
+        (lambda line: line.replace("0.8", "1e308"), "mean in line 2 .* is '1e308'"),
+        (lambda line: line.replace(",9,", ",-9,"), "n in line 2 .* is -9"),
+        (lambda line: line.replace(",9,", ",9.5,"), "n in line 2 .* is 9.5"),
+        (lambda line: line.replace(",9,", ",,"), "n in line 2 .* is nan"),
+        (lambda line: f"{line}\n{line}", "line 3 .* repeats another"),
+    ],
+)
+def test_spoilt_rows_are_refused(
+    store: Store, tmp_path: Path, spoil: Callable[[str], str], words: str
+) -> None:
+    probed(store, 0)
+    path = tmp_path / "rows.csv"
+    write_compact(collect(store), path)
+    head, line = path.read_text().splitlines()
+    path.write_text(f"{head}\n{spoil(line)}\n")
+    with pytest.raises(HeedfulError, match=words):
         read_rows(path)
 
 
@@ -376,9 +402,19 @@ def test_reasons_by_pattern(tmp_path: Path) -> None:
     reasons = read_reasons(path)
     assert reason_for(cell(), reasons) == "Vectors."
     assert reason_for(cell("f1"), reasons) == ""
-    path.write_text("text\nno\n")
-    with pytest.raises(HeedfulError, match="cannot be read as reasons"):
-        read_reasons(path)
+    spoilt = {
+        "text\nno\n": "columns of reasons",
+        "": "columns of reasons",
+        f"{head}jain2019,*,*\n": "3 fields instead of 6",
+        f"{head}nobody2019,*,*,*,*,Why.\n": "line 2 .* for no published cell",
+        f"{head}jain2019,*,*,*,*, \n": "line 2 .* gives no reason",
+        f'{head}jain2019,*,*,*,*,"# A\nB"\n': "characters that no text has",
+        f'{head}jain2019,*,*,*,*,"open\n': "cannot be read as reasons",
+    }
+    for text, words in spoilt.items():
+        path.write_text(text)
+        with pytest.raises(HeedfulError, match=words):
+            read_reasons(path)
 
 
 @pytest.fixture
@@ -400,8 +436,93 @@ def test_the_command_adds_the_stores_rows_and_writes_the_page(checkout: Path) ->
     assert set(kept["model"]) == {"bilstm-dot-base", "bilstm-additive-base"}
     page = (checkout / "docs/reproduction.md").read_bytes()
     assert page.decode() == document(kept, [])
-    assert main(["study", "all", "--report", "--store", "elsewhere"]) == 0
+    assert main(["study", "all", "--report"]) == 0
     assert (checkout / "docs/reproduction.md").read_bytes() == page
+
+
+def test_only_a_store_that_is_named_is_read(checkout: Path) -> None:
+    probed(Store(checkout / "heedful-store"), seed=0)
+    assert main(["study", "all", "--report"]) == 0
+    assert set(read_rows(checkout / "reproduction/rows.csv")["model"]) == {"bilstm-dot-base"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--store", "elsewhere"], "no store at elsewhere"),
+        (["--store", "file"], "no store at file"),
+        (["--dry-run"], "leave out --dry-run"),
+        (["--json", "--size", "tiny", "--engine", "x"], "leave out --size, --engine, --json"),
+    ],
+)
+def test_a_report_takes_a_store_and_nothing_else(
+    checkout: Path, capsys: pytest.CaptureFixture[str], typed: list[str], words: str
+) -> None:
+    (checkout / "file").write_text("")
+    assert main(["study", "all", "--report", *typed]) == 2
+    assert words in capsys.readouterr().err
+    assert not list((checkout / "docs").iterdir())
+
+
+def test_nothing_is_written_where_something_cannot_be_read(checkout: Path) -> None:
+    before = (checkout / "reproduction/rows.csv").read_bytes()
+    probed(Store(checkout / "store"), seed=0)
+    for name in ("audits", "reasons"):
+        path = checkout / f"reproduction/{name}.csv"
+        kept = path.read_text() if path.exists() else None
+        path.write_text("junk\n")
+        assert main(["study", "all", "--report", "--store", "store"]) == 2
+        path.unlink() if kept is None else path.write_text(kept)
+    assert (checkout / "reproduction/rows.csv").read_bytes() == before
+    assert not list((checkout / "docs").iterdir())
+
+
+def test_nothing_is_written_where_something_cannot_be(checkout: Path) -> None:
+    (checkout / "docs/findings.md").mkdir()
+    assert main(["study", "all", "--report"]) == 2
+    assert [path.name for path in (checkout / "docs").iterdir()] == ["findings.md"]
+
+
+def test_pictures_of_what_is_not_told_go(checkout: Path) -> None:
+    old = checkout / "docs/figures/findings/fixed-decisions.svg"
+    old.parent.mkdir(parents=True)
+    old.write_text("<svg/>")
+    assert main(["study", "all", "--report"]) == 0 and not old.exists()
+
+
+def test_rows_that_no_study_has_any_more_are_told_of(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = checkout / "reproduction/rows.csv"
+    head, line = path.read_text().splitlines()
+    path.write_text(f"{head}\n{line}\n{line.replace('tutek2020', 'other2020')}\n")
+    assert main(["study", "all", "--report"]) == 0
+    assert "1 rows are of settings that no study has any more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--corpora", "planted"], "planted"),
+        (["--corpora", "sst,"], "--corpora"),
+        (["--seeds", "x"], "seeds"),
+        (["--device", "tpu"], "tpu"),
+        (["--data-dir", "nowhere"], "nowhere"),
+        (["--store", "file"], "file"),
+    ],
+)
+def test_a_trial_refuses_in_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    assert run_trial(["tutek2020-wide", *typed]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1 and words in said
 
 
 def test_the_committed_page_is_what_the_committed_rows_say() -> None:
@@ -415,6 +536,8 @@ def test_all_studies_of_a_corpus_are_planned(monkeypatch: pytest.MonkeyPatch) ->
     planned: list[tuple[str, Any]] = []
     monkeypatch.setattr(plan, "plan_study", lambda *given: planned.append(given[:2]))
     plan.plan_studies("all", ["snli", "sst"], None, None, None, None, None)
+    with pytest.raises(HeedfulError, match="no paper has nope"):
+        plan.plan_studies("all", ["sst", "nope"], None, None, None, None, None)
     assert ("jain2019", ["snli", "sst"]) in planned
     assert ("tutek2020", ["sst"]) in planned
     assert "serrano2019" not in dict(planned)

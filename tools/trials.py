@@ -6,36 +6,47 @@ The rows are then added, like any other's, by `heedful study all --report --stor
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.cli.options import seeds
+from heedful.cli.options import DEFAULT_STORE, check_data_dir, names, open_store, seeds
 from heedful.cli.terminal import progress_bar, say
 from heedful.corpora.defaults import default_spec
+from heedful.errors import HeedfulError, unknown_name
 from heedful.reproduction.trials import TRIALS
 from heedful.runner.choice import Choice
 from heedful.runner.grid import grid
 from heedful.runner.machine import machine
 from heedful.runner.study import run_study
-from heedful.store import Store
 
 
-def main() -> None:
-    asked = arguments()
+def main(given: Sequence[str] | None = None) -> int:
+    try:
+        _run(arguments(given))
+    except HeedfulError as error:
+        say(f"error: {error}")
+        return 2
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> None:
     study = TRIALS[asked.trial].study
-    corpora = _listed(asked.corpora) or study.corpora
-    plan = grid(
-        study,
-        [default_spec(name) for name in corpora],
-        Choice(_listed(asked.encoders), _listed(asked.attention)),
-        seeds(asked.seeds),
-        asked.data_dir,
-    )
+    corpora = _listed(asked.corpora, "--corpora") or study.corpora
+    for name in corpora:
+        if name not in study.corpora:
+            raise unknown_name(f"corpus of {asked.trial}", name, list(study.corpora))
+    choice = Choice(_listed(asked.encoders, "--encoders"), _listed(asked.attention, "--attention"))
+    where, store = machine(asked.device, asked.threads), open_store(asked.store)
+    data = check_data_dir(asked.data_dir)
+    plan = grid(study, [default_spec(name) for name in corpora], choice, seeds(asked.seeds), data)
     with progress_bar() as progress:
-        run_study(plan, Store(asked.store), machine(asked.device, asked.threads), progress, say)
+        run_study(plan, store, where, progress, say)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    data = os.environ.get("HEEDFUL_DATA")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("trial", choices=list(TRIALS))
     parser.add_argument("--corpora", help="Some of its corpora, comma-separated.")
@@ -44,14 +55,14 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seeds", default="1", help="A count (3) or a list (0,7).")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int, default=None)
-    parser.add_argument("--data-dir", type=Path, default=None)
-    parser.add_argument("--store", type=Path, default=Path("heedful-store"))
+    parser.add_argument("--data-dir", type=Path, default=Path(data) if data else None)
+    parser.add_argument("--store", default=os.environ.get("HEEDFUL_STORE", DEFAULT_STORE))
     return parser.parse_args(given)
 
 
-def _listed(text: str | None) -> list[str] | None:
-    return text.split(",") if text else None
+def _listed(text: str | None, option: str) -> list[str] | None:
+    return None if text is None else names(text, option)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

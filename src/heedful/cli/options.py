@@ -53,6 +53,22 @@ def open_store(place: str) -> Store:
     return store_at(place)
 
 
+def given_options(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
+    """The options that were typed, as they are spelled; those of the environment were not."""
+    typed = [each for each in context.command.params if each.name and each.name not in but]
+    return [each.opts[0] for each in typed if _source(context, each.name) == "COMMANDLINE"]
+
+
+def was_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, or stands in the environment."""
+    return _source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def _source(context: typer.Context, name: str) -> str:
+    found = context.get_parameter_source(name)
+    return "" if found is None else str(found.name)
+
+
 def existing_store(place: str) -> Store | None:
     """A folder that is not there is not made; at a URL there is a store once a run is."""
     from heedful.store.places import url_of

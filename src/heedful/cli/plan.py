@@ -39,14 +39,17 @@ def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]
     if name != ALL:
         return [plan_study(name, corpora, *rest)]
     plans = []
+    known = {corpus for each in STUDIES for corpus in STUDIES[each].make().corpora}
+    strange = [corpus for corpus in corpora or () if corpus not in known]
+    if strange:
+        raise HeedfulError(
+            f"no paper has {', '.join(strange)}: name the study that is to be run on it."
+        )
     for each in STUDIES:
         own = STUDIES[each].make().corpora
         asked = None if corpora is None else [corpus for corpus in corpora if corpus in own]
         if asked is None or asked:
             plans.append(plan_study(each, asked, *rest))
-    if not plans:
-        wanted = ", ".join(corpora or ())
-        raise HeedfulError(f"no paper has {wanted}: name the study that is to be run on it.")
     return plans
 
 

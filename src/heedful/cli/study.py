@@ -17,10 +17,13 @@ from heedful.cli.options import (
     StoreOption,
     check_data_dir,
     existing_store,
+    given_options,
     names,
     open_store,
     seeds,
+    was_given,
 )
+from heedful.cli.place import check_writable
 from heedful.cli.plan import ALL, Options, plan_studies
 from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, progress_bar, say, show, show_json
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 @spread
 def study(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="A study by name, such as jain2019, or all.")],
     corpora: Annotated[str | None, typer.Option(help="Corpora, comma-separated.")] = None,
     encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
@@ -71,7 +75,7 @@ def study(
 ) -> None:
     """Train and probe a paper's grid. Started again, it goes on where it was stopped."""
     if report:
-        _reproduction(name, store)
+        _reproduction(context, name, store if was_given(context, "store") else None)
         return
     asked.check()
     _check_alone(name, out, as_json)
@@ -139,20 +143,30 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
     return not plan.failed
 
 
-def _reproduction(name: str, store: str) -> None:
-    """The document of all studies, in the folder that holds their kept rows."""
-    from heedful.reproduction.document import REASONS, ROWS, write_document
-    from heedful.reproduction.findings.page import update_findings
-
+def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
+    """The pages of all studies, in the folder that holds their kept rows; with the rows of a
+    store where one is given."""
     if name != ALL:
         raise HeedfulError("--report is of all studies: `heedful study all --report`.")
-    if not (ROWS.is_file() and REASONS.is_file()):
-        raise HeedfulError(
-            f"{ROWS} or {REASONS} is not here: run this in the checkout that keeps them."
-        )
-    place = existing_store(store)
-    say(f"document: {write_document(place)}")
-    say(f"findings: {update_findings(place)}")
+    if others := given_options(context, but=("name", "report", "store")):
+        raise HeedfulError(f"--report goes with --store alone: leave out {', '.join(others)}.")
+    place = None if store is None else existing_store(store)
+    if store is not None and place is None:
+        raise HeedfulError(f"there is no store at {store}: mend --store, or leave it out.")
+    from heedful.reproduction import checkout
+
+    kept = checkout.read_kept()
+    if kept.dropped:
+        say(f"{kept.dropped} rows are of settings that no study has any more: left out.")
+    tables: dict[Path, str] = {}
+    if place is not None:
+        kept = checkout.added(kept, place)
+        tables = checkout.tables(kept)
+    files = {**tables, **checkout.made_of(kept)}
+    check_writable(files=[path for path in files if path.parent.is_dir()])
+    checkout.write(files)
+    say(f"document: {checkout.DOCUMENT}")
+    say(f"findings: {checkout.FINDINGS}")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:

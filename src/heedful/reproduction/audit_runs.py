@@ -1,7 +1,8 @@
 """Compact audits out of a store.
 
 Audits of models that differ in nothing but their seed are judged together. Only audits of this
-version's measurements are taken.
+version's measurements are taken, and only on corpora that people use: what was tried on a file
+of one's own, or on a corpus that was made up, is nobody's finding.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from heedful.auditing.spec import ATTENTION
 from heedful.auditing.stored import stored_tables, stored_verdict
 from heedful.metrics.bootstrap import bootstrap_means
 from heedful.reproduction.audits import COLUMNS, PART, ordered
+from heedful.reproduction.findings.evidence import OURS
 from heedful.store import Run, Store, canonical
+from heedful.studies.published import DATASETS
 from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict
 
@@ -33,10 +36,14 @@ def collect_audits(store: Store) -> pd.DataFrame:
     """The lines of every audit in a store, seeds together."""
     groups: dict[str, list[Run]] = {}
     for run in store.runs("audit"):
-        if run.facts.get("version") == VERSION:
+        if run.facts.get("version") == VERSION and _corpus(run) in (*DATASETS, *OURS):
             groups.setdefault(_same(store, run), []).append(run)
     lines = [line for runs in groups.values() for line in _lines(store, runs)]
     return ordered(pd.DataFrame(lines, columns=COLUMNS))
+
+
+def _corpus(run: Run) -> str:
+    return str(run.json("facts").get("data", "")).partition(",")[0]
 
 
 def _same(store: Store, run: Run) -> str:

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from heedful.reproduction.compact import read_compact
+from heedful.errors import HeedfulError
+from heedful.reproduction.compact import Form, read_compact
+from heedful.verdict.decide import Decision
 
 KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
 COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "run"]
-NUMBERS = ("texts", "seeds", "n", "mean", "low", "high")
+FORM = Form(
+    "compact audits", COLUMNS, ("texts", "seeds", "n"), ("mean", "low", "high"), [*KEYS, "run"]
+)
+KINDS = ("verdict", "measure", "minus_attention", "score", "fact")
 PART = "learned from at most"
 """Said of data whose corpus was cut by `--limit`."""
 
@@ -37,7 +42,14 @@ def merged_audits(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 def read_audits(path: Path) -> pd.DataFrame:
     """Lines that were kept."""
-    return read_compact(path, COLUMNS, NUMBERS, "compact audits")
+    table = read_compact(path, FORM)
+    known = {"kind": KINDS, "decision": ("", *map(str, Decision))}
+    for name, values in known.items():
+        strange = table.index[~table[name].isin(values)]
+        if len(strange):
+            told = f"{name} in line {int(strange[0]) + 2} of {path} is {table[name][strange[0]]!r}"
+            raise HeedfulError(f"{told}: give one of {', '.join(filter(None, values))}.")
+    return table
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
@@ -20,15 +19,11 @@ from heedful.reproduction.beyond import (
     tried,
 )
 from heedful.reproduction.cells import COMPLETE, Published, published_cells
-from heedful.reproduction.compact import write_compact
 from heedful.reproduction.judge import Judged, share
 from heedful.reproduction.lines import table, written
 from heedful.reproduction.match import judged
 from heedful.reproduction.papers import about
-from heedful.reproduction.reasons import Reason, read_reasons
-from heedful.reproduction.rows import collect, merged, read_rows
-from heedful.store import Store
-from heedful.store.files import write_text
+from heedful.reproduction.reasons import Reason
 
 VERDICTS = (judge.REPRODUCED, judge.DIRECTION, judge.NOT, judge.FEW)
 HEAD = """# Published beside measured
@@ -55,20 +50,6 @@ published numbers that come with the package, and from nothing else.
   were set after the first numbers of SST and 20News had been seen.
 - **Not reproduced**: neither; the reason is given below. Fewer than three seeds are not judged.
 """
-
-
-ROWS, REASONS = Path("reproduction/rows.csv"), Path("reproduction/reasons.csv")
-PAGE = Path("docs/reproduction.md")
-
-
-def write_document(store: Store | None) -> Path:
-    """The kept rows with what the store has more, and the page made of them."""
-    rows = read_rows(ROWS)
-    if store is not None:
-        rows = merged(rows, collect(store))
-        write_compact(rows, ROWS)
-    write_text(PAGE, document(rows, read_reasons(REASONS)))
-    return PAGE
 
 
 def document(rows: pd.DataFrame, reasons: Sequence[Reason]) -> str:

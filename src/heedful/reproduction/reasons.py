@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from heedful.errors import HeedfulError
-from heedful.reproduction.cells import Published
+from heedful.reproduction.cells import Published, published_cells
+from heedful.reproduction.compact import read_lines
 
 PLACE = ("paper", "table", "dataset", "model", "metric")
 
@@ -29,12 +29,16 @@ class Reason:
 
 
 def read_reasons(path: Path) -> list[Reason]:
-    try:
-        with path.open(encoding="utf8", newline="") as stream:
-            return [Reason(**line) for line in csv.DictReader(stream)]
-    except (OSError, TypeError, UnicodeDecodeError) as error:
-        wanted = ", ".join((*PLACE, "text"))
-        raise HeedfulError(f"{path} cannot be read as reasons ({wanted}): {error}.") from error
+    """In their order; each must be of some cell, and say something."""
+    cells, found = published_cells(), []
+    for at, line in enumerate(read_lines(path, "reasons", (*PLACE, "text")), 2):
+        reason = Reason(*line)
+        if not reason.text.strip() or not any(reason.fits(cell) for cell in cells):
+            raise HeedfulError(
+                f"line {at} of {path} gives no reason, or one for no published cell: mend it."
+            )
+        found.append(reason)
+    return found
 
 
 def reason_for(cell: Published, reasons: list[Reason]) -> str:

@@ -1,7 +1,7 @@
 """Compact rows: what probe runs of a study's own settings say, one line per number and seed.
 
-Runs of anything else in a store are passed over, and so are kept rows whose study has changed
-since (`reproduction/settings.py`).
+Runs of anything else in a store, or of other versions of its parts, are passed over, and so are
+kept rows whose study has changed since (`reproduction/settings.py`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from heedful.reproduction.compact import read_compact
+from heedful.errors import HeedfulError
+from heedful.reproduction.compact import Form, read_compact
 from heedful.reproduction.findings.needs import needed
-from heedful.reproduction.settings import Asked, asked, digest
-from heedful.specs import ModelSpec
+from heedful.reproduction.settings import Asked, asked, setting_of
 from heedful.store import Run, Store
 from heedful.studies.published import METRICS
 
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
-NUMBERS = ["n", "undefined", "mean", "sd", "low", "high"]
-COLUMNS = [*KEYS, *NUMBERS, "setting", "run"]
+COUNTS, NUMBERS = ["n", "undefined"], ["mean", "sd", "low", "high"]
+COLUMNS = [*KEYS, *COUNTS, *NUMBERS, "setting", "run"]
+FORM = Form("compact rows", COLUMNS, ("seed", *COUNTS), NUMBERS, KEYS)
 WHOSE = ["corpus", "probe", "setting", "paper", "model", "size"]
 
 
@@ -39,13 +40,18 @@ def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 def read_rows(path: Path) -> pd.DataFrame:
     """Rows that were kept, of studies as they are today."""
-    table = read_compact(path, COLUMNS, ("seed", *NUMBERS), "compact rows")
+    table = read_compact(path, FORM)
     known = asked()
     kept = [
         Asked(paper, model, size) in known.get((corpus, probe, setting), ())
         for corpus, probe, setting, paper, model, size in table[WHOSE].itertuples(index=False)
     ]
     return table[kept].reset_index(drop=True)
+
+
+def count_rows(path: Path) -> int:
+    """Of all studies, today's or not."""
+    return len(read_compact(path, FORM))
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
@@ -57,10 +63,10 @@ def _rows(store: Store, run: Run) -> Iterator[pd.DataFrame]:
     if not all(key and store.has(key) for key in keys) or not run.has("summary.parquet"):
         return
     model, corpus = (store.open(key).facts for key in keys)
-    if "model" not in model:
-        return  # a fine-tuned one
-    piece, probe, spec = corpus["piece"], run.facts["piece"], ModelSpec(**model["model"])
-    setting = digest(spec, model["train"], run.facts["params"], corpus["prepare"])
+    setting = setting_of(run.facts, model, corpus)
+    if setting is None:
+        return
+    piece, probe = corpus["piece"], run.facts["piece"]
     for found in asked().get((piece, probe, setting), ()):
         yield _wanted(run).assign(
             paper=found.paper,
@@ -78,6 +84,11 @@ def _wanted(run: Run) -> pd.DataFrame:
     """What documents are made of: measures with published numbers, of all texts or a class, and
     what the findings look at."""
     table, probe = run.table("summary"), str(run.facts["piece"])
+    if missing := {"measure", "group", *COUNTS, *NUMBERS} - set(table.columns):
+        raise HeedfulError(
+            f"the summary of {run.key} has no {sorted(missing)[0]!r}: remove the run, and run its "
+            f"probe again."
+        )
     measures = [measure for name, measure in METRICS.values() if name == probe]
     groups = (table["group"] == "all") | table["group"].str.startswith("class=")
     return pd.DataFrame(table[table["measure"].isin(measures) & groups | needed(probe, table)])

@@ -10,9 +10,14 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from heedful.corpora import CORPORA
 from heedful.corpora.defaults import default_spec
+from heedful.corpora.prepare import corpus_facts, corpus_params
+from heedful.errors import HeedfulError
+from heedful.probes import PROBES
 from heedful.reproduction.trials import TRIALS
 from heedful.runner.choice import SIZES, Choice
+from heedful.runner.train import model_versions
 from heedful.specs import ModelSpec
 from heedful.store import canonical
 from heedful.studies import STUDIES
@@ -36,6 +41,34 @@ class Asked:
 def digest(model: ModelSpec, train: Any, params: Any, prepare: Any) -> str:
     """Of the model, its training, the probe's parameters and how the corpus was prepared."""
     return _digest(*map(canonical, (model, train, params, prepare)))
+
+
+def setting_of(
+    probe: Mapping[str, Any], model: Mapping[str, Any], corpus: Mapping[str, Any]
+) -> str | None:
+    """Of a probe's facts, its model's and its corpus's. None where they are not what this
+    version makes of a corpus by itself: then no row may be made of them."""
+    try:
+        spec = ModelSpec(**model["model"])
+        versions = model["versions"], probe["version"], probe["precision"], probe["split"]
+        today = model_versions(spec), PROBES[probe["piece"]].version, "float32", "test"
+        if versions != today or _treated(corpus) != _usual(corpus["piece"]):
+            return None
+        return digest(spec, model["train"], probe["params"], corpus["prepare"])
+    except (KeyError, TypeError, AttributeError, HeedfulError):
+        return None  # of another version of Heedful, or a fine-tuned model
+
+
+def _treated(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """All but how its texts were prepared, which is a part of the setting, and its files."""
+    return {name: corpus[name] for name in corpus if name not in ("prepare", "sources")}
+
+
+@cache
+def _usual(name: str) -> dict[str, Any]:
+    spec = default_spec(name)
+    piece = CORPORA[name]
+    return _treated(corpus_facts(piece, corpus_params(piece, spec.params), spec.prepare))
 
 
 def _digest(*parts: str) -> str:

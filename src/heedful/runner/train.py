@@ -34,25 +34,30 @@ FILES = ("arcs",)
 def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:
     """What makes a trained model, and so names it."""
     model = recipe.model
-    encoder, wrappers = encoder_parts(model.encoder)
     upstream = {"corpus": corpus.key}
     if recipe.teacher is not None:
         upstream["teacher"] = model_key(corpus, recipe.teacher)
     return {
         "model": asdict(model),
-        "versions": {
-            "family": FAMILIES[model.family].version,
-            "encoder": _version(ENCODERS, encoder),
-            "attention": _version(ATTENTIONS, model.attention),
-            "training": VERSION,
-            **{wrapper: WRAPPERS[wrapper].version for wrapper in wrappers},
-            **{term.name: TERMS[term.name].version for term in model.terms},
-        },
+        "versions": model_versions(model),
         "train": asdict(recipe.train),
         "seed": recipe.seed,
         "upstream": upstream,
         "corpus_digest": corpus.digest,
         **_files(model),
+    }
+
+
+def model_versions(model: ModelSpec) -> dict[str, int]:
+    """Of its parts, as they are today."""
+    encoder, wrappers = encoder_parts(model.encoder)
+    return {
+        "family": FAMILIES[model.family].version,
+        "encoder": _version(ENCODERS, encoder),
+        "attention": _version(ATTENTIONS, model.attention),
+        "training": VERSION,
+        **{wrapper: WRAPPERS[wrapper].version for wrapper in wrappers},
+        **{term.name: TERMS[term.name].version for term in model.terms},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ PAPER = "wiegreffe2019"
 SEEDS = ("jsd_seeds", "jsd_seeds_max", "delta_seeds")
 EXACT = "jsd_exact"
 OF_LABELS = "labels"
+WEIGHTED = re.compile(rf"jsd:({OF_LABELS})?[0-9.e+-]+")
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _found(evidence: Evidence) -> Iterator[Found]:
 
 
 def _trained(part: pd.DataFrame) -> Iterator[Trained]:
-    names = [str(name) for name in dict.fromkeys(part["measure"]) if str(name).startswith("jsd:")]
+    names = [str(name) for name in dict.fromkeys(part["measure"]) if WEIGHTED.fullmatch(name)]
     for name in sorted(names, key=_order):
         weight = name.removeprefix("jsd:")
         lines = [measured(part, f"{kind}:{weight}") for kind in ("jsd", "tvd")]

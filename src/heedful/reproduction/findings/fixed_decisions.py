@@ -62,6 +62,9 @@ FINDING = Finding(
         "has. It is known only for models whose last step is linear, and an encoder that mixes "
         "words beforehand may have put the decision into every one of them."
     ),
-    commands=("heedful study jain2019 --corpora sst,20news --probes score,reachability --seeds 5",),
+    commands=(
+        "heedful study jain2019 --corpora sst,20news --probes score,reachability --seeds 5",
+        "heedful study jain2019 --corpora imdb --probes score,reachability --seeds 3",
+    ),
     tell=tell,
 )

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from heedful.reproduction.audits import merged_audits, no_audits, read_audits
-from heedful.reproduction.compact import write_compact
 from heedful.reproduction.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
 from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.exact_and_search import FINDING as EXACT_AND_SEARCH
@@ -16,9 +13,6 @@ from heedful.reproduction.findings.fixed_decisions import FINDING as FIXED_DECIS
 from heedful.reproduction.findings.human_rationales import FINDING as HUMAN_RATIONALES
 from heedful.reproduction.findings.pretrained import FINDING as PRETRAINED
 from heedful.reproduction.findings.query_in_decoder import FINDING as QUERY_IN_DECODER
-from heedful.reproduction.rows import read_rows
-from heedful.store import Store
-from heedful.store.files import write_text
 
 FINDINGS = (
     EXACT_AND_SEARCH,
@@ -29,8 +23,6 @@ FINDINGS = (
     HUMAN_RATIONALES,
     PRETRAINED,
 )
-ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
-PAGE, PICTURES = Path("docs/findings.md"), Path("docs/figures/findings")
 HEAD = """# What we found
 
 For readers who have not read the papers. Brackets hold intervals: of the mean over trainings
@@ -53,26 +45,12 @@ is their mean.
 """
 
 
-def update_findings(store: Store | None) -> Path:
-    """The kept rows, with the audits that the store has more, and the page made of them."""
-    audits = read_audits(AUDITS) if AUDITS.is_file() else no_audits()
-    if store is not None and any(True for _ in store.runs("audit")):
-        from heedful.reproduction.audit_runs import collect_audits
-
-        audits = merged_audits(audits, collect_audits(store))
-        write_compact(audits, AUDITS)
-    return write_findings(Evidence(read_rows(ROWS), audits))
-
-
-def write_findings(evidence: Evidence) -> Path:
-    """The page and a picture for each section that can be told."""
+def pictures(evidence: Evidence) -> dict[str, str | None]:
+    """By the name of their file; none for a section that cannot be told."""
     told = {finding.name: finding.tell(evidence) for finding in FINDINGS}
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    for name, each in told.items():
-        if each is not None:
-            write_text(PICTURES / f"{name}.svg", each.picture.svg())
-    write_text(PAGE, page(evidence))
-    return PAGE
+    return {
+        f"{name}.svg": None if each is None else each.picture.svg() for name, each in told.items()
+    }
 
 
 def page(evidence: Evidence) -> str:

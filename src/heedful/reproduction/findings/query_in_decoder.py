@@ -111,11 +111,12 @@ FINDING = Finding(
     name="query-in-decoder",
     title="Is attention needed because the question has no other way in?",
     question=(
-        "In models that read a text with a question in mind, attention is often the only part "
-        "that sees the question. If the last step (the decoder) is shown the question too, does "
-        "the model still lose as much when its attention is made even, or shuffled? Attention is "
-        "replaced once the model is trained, or made even from the start of a training. The "
-        "conditional LSTM reads the question after the text, going on from where that ended."
+        "In models that read a text with a question in mind (or, for SNLI, with the other "
+        "sentence of a pair), attention is often the only part that sees the question. If the "
+        "last step (the decoder) is shown the question too, does the model still lose as much "
+        "when its attention is made even, or shuffled? Attention is replaced once the model is "
+        "trained, or made even from the start of a training. The conditional LSTM reads the "
+        "question after the text, going on from where that ended."
     ),
     limits=(
         "A model that loses nothing without its attention may still have used it: the rest may "
@@ -124,6 +125,8 @@ FINDING = Finding(
     ),
     commands=(
         "heedful study vashishth2019 --corpora babi1,babi2 --probes score,substitution --seeds 3",
+        "heedful study vashishth2019 --corpora snli --encoders bilstm "
+        "--probes score,substitution --seeds 3",
     ),
     tell=tell,
 )

@@ -1,0 +1,79 @@
+"""The kept tables of a checkout and the pages made of them: all is read and made before anything
+is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from heedful.errors import HeedfulError
+from heedful.reproduction.audits import merged_audits, no_audits, read_audits
+from heedful.reproduction.compact import compact_text
+from heedful.reproduction.document import document
+from heedful.reproduction.findings.evidence import Evidence
+from heedful.reproduction.findings.page import page, pictures
+from heedful.reproduction.reasons import Reason, read_reasons
+from heedful.reproduction.rows import collect, count_rows, merged, read_rows
+from heedful.store import Store
+from heedful.store.files import write_text
+
+ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
+REASONS = Path("reproduction/reasons.csv")
+DOCUMENT, FINDINGS = Path("docs/reproduction.md"), Path("docs/findings.md")
+PICTURES = Path("docs/figures/findings")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The tables; `dropped` is how many rows no study asks for any more."""
+
+    rows: pd.DataFrame
+    audits: pd.DataFrame
+    reasons: list[Reason]
+    dropped: int = 0
+
+
+def read_kept() -> Kept:
+    for path in (ROWS, REASONS):
+        if not path.exists():
+            raise HeedfulError(f"{path} is not here: run this in the checkout that keeps it.")
+    rows = read_rows(ROWS)
+    audits = read_audits(AUDITS) if AUDITS.exists() else no_audits()
+    return Kept(rows, audits, read_reasons(REASONS), count_rows(ROWS) - len(rows))
+
+
+def added(kept: Kept, store: Store) -> Kept:
+    """With what a store has more."""
+    from heedful.reproduction.audit_runs import collect_audits
+
+    rows = merged(kept.rows, collect(store))
+    audits = merged_audits(kept.audits, collect_audits(store))
+    return Kept(rows, audits, kept.reasons, kept.dropped)
+
+
+def made_of(kept: Kept) -> dict[Path, str | None]:
+    """Every file of both pages; None for a picture that there is not."""
+    evidence = Evidence(kept.rows, kept.audits)
+    drawn = {PICTURES / name: text for name, text in pictures(evidence).items()}
+    pages = {DOCUMENT: document(kept.rows, kept.reasons), FINDINGS: page(evidence)}
+    return {**drawn, **pages}
+
+
+def tables(kept: Kept) -> dict[Path, str]:
+    return {ROWS: compact_text(kept.rows), AUDITS: compact_text(kept.audits)}
+
+
+def write(files: dict[Path, str | None]) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for path in _leftovers(files):
+        path.unlink(missing_ok=True)
+    for path, text in files.items():
+        if text is not None:
+            write_text(path, text)
+
+
+def _leftovers(files: dict[Path, str | None]) -> Iterator[Path]:
+    return (path for path, text in files.items() if text is None)
