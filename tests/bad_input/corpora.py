@@ -33,6 +33,25 @@ BAD: dict[str, Bad] = {
         fix="HEEDFUL_DATA",
         HEEDFUL_DATA="SHARED/good.csv",
     ),
+    "a second corpus that is not there": leaving(
+        "corpus", "study", "jain2019", "--corpora", "planted,sst", names="no data", fix="--data-dir"
+    ),
+    "a parameter of a study's corpus": bad(
+        "study",
+        "jain2019",
+        "--corpora",
+        "planted",
+        "--param",
+        "noise=nan",
+        names="'noise'",
+        fix="give a value like",
+    ),
+    "a page of a study that cannot be written": bad(
+        "study", "jain2019", "--corpora", "planted", "-o", "/proc/x", names="/proc", fix="another"
+    ),
+    "a page of a shard": bad(
+        "study", "jain2019", "--shard", "1/2", "-o", "out", names="-o", fix="without --shard"
+    ),
     "HEEDFUL_DATA for an audit": bad(
         "audit", "SHARED/bert", "sst", names="/nowhere", fix="HEEDFUL_DATA", HEEDFUL_DATA="/nowhere"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +71,8 @@ def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
 
 
 def parameter(text: str) -> tuple[str, Any]:
-    """`name=value` with the value's own type: number, true/false, none or text."""
+    """`name=value` with the value's own type: number, true/false, none or text. What is not
+    finite is no number, and so a text."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise HeedfulError(f"--param is {text!r}: write name=value.")
@@ -79,7 +81,9 @@ def parameter(text: str) -> tuple[str, Any]:
         return name, words[value.lower()]
     for kind in (int, float):
         try:
-            return name, kind(value)
+            found = kind(value)
         except ValueError:
             continue
+        if math.isfinite(found):
+            return name, found
     return name, value

@@ -37,7 +37,8 @@ BatchOption = Annotated[
     int, typer.Option("--batch-size", help="Texts probed at a time; never changes a result.")
 ]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be done and what it costs; do nothing.")
+    bool,
+    typer.Option("--dry-run", help="Say what would be done and cost; prepare a corpus at most."),
 ]
 
 MOST_SEEDS = 1000

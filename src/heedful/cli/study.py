@@ -78,14 +78,14 @@ def study(
         _reproduction(context, name, store if was_given(context, "store") else None)
         return
     asked.check()
-    _check_alone(name, out, as_json)
+    _check_alone(name, out, as_json, asked.shard)
     place = open_store(store)
     if out is not None:
         from heedful.report.extra import check_packages
         from heedful.report.target import check_target
 
         check_packages()
-        check_target(out)
+        check_writable(files=(out,)) if check_target(out) else check_writable(folder=out)
     chosen = Options(
         layers,
         sizes,
@@ -114,8 +114,14 @@ def study(
         raise typer.Exit(1)
 
 
-def _check_alone(name: str, out: Path | None, as_json: bool) -> None:
-    if name == ALL and (out is not None or as_json):
+def _check_alone(name: str, out: Path | None, as_json: bool, shard: str | None) -> None:
+    shown = out is not None or as_json
+    if shard and shown:
+        raise HeedfulError(
+            "-o and --json are of all cells, and --shard does a part of them: give them to the "
+            "same command without --shard, once every shard is done."
+        )
+    if name == ALL and shown:
         raise HeedfulError(
             "-o and --json are of one study: name it, or put the runs of all of them into one "
             "page by `heedful report`."

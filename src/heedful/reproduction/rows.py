@@ -84,10 +84,12 @@ def _wanted(run: Run) -> pd.DataFrame:
     """What documents are made of: measures with published numbers, of all texts or a class, and
     what the findings look at."""
     table, probe = run.table("summary"), str(run.facts["piece"])
-    if missing := {"measure", "group", *COUNTS, *NUMBERS} - set(table.columns):
+    kinds = {name: dtype.kind for name, dtype in table.dtypes.items()}
+    wrong = {name for name in (*COUNTS, *NUMBERS) if kinds.get(name, "") not in tuple("iuf")}
+    if wrong := wrong | {"measure", "group"} - set(kinds):
         raise HeedfulError(
-            f"the summary of {run.key} has no {sorted(missing)[0]!r}: remove the run, and run its "
-            f"probe again."
+            f"the summary of {run.key} has no {sorted(wrong)[0]!r} that can be used: remove the "
+            f"run, and run its probe again."
         )
     measures = [measure for name, measure in METRICS.values() if name == probe]
     groups = (table["group"] == "all") | table["group"].str.startswith("class=")

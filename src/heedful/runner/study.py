@@ -33,6 +33,7 @@ def run_study(
     """Train and probe what is not in the store yet, then write the list of all cells."""
     store = store_at(store)
     check_terms(plan, store, progress)
+    _check_corpora(plan, store, progress)
     cells: list[Line] = []
     skipped: list[Line] = []
     for number, cell in enumerate(plan.cells, 1):
@@ -48,6 +49,13 @@ def run_study(
             else:
                 skipped.append({**line, "reason": reason})
     return _list(plan, store, cells, skipped)
+
+
+def _check_corpora(plan: Grid, store: Store, progress: Progress) -> None:
+    """One that is not there is told of before hours are spent on the others."""
+    for cell in plan.cells:
+        if not plan.lenient and cell.name not in plan.failed:
+            plan.corpus(cell, store, progress)
 
 
 def _left_out(plan: Grid, cell: Cell, store: Store, progress: Progress) -> str | None:
