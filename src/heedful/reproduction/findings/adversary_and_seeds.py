@@ -162,15 +162,15 @@ FINDING = Finding(
     ),
     limits=(
         "What these trainings did not find may still be there, so an adversary's distance is a "
-        "lower bound. It may change answers as much as a seed does, which weights for one text may "
-        "not: so it can be further away than those. Whether its attention is a wrong reason or "
-        "another good one cannot be told where nobody marked the reasons. One model was attacked; "
-        "how much another would differ is not in these intervals. A small run trains fewer seeds "
-        "and adversaries than the paper did."
+        "lower bound. It may change answers as much as a seed does, which weights for one text "
+        "may not: so it can be further away than those. Whether its attention is a wrong reason "
+        "or another good one cannot be told where nobody marked the reasons. Trainings of one "
+        "small model on one corpus were attacked. A small run trains fewer seeds and adversaries "
+        "than the paper did."
     ),
     commands=(
         "heedful study wiegreffe2019 --corpora sst --size small "
-        "--probes score,seeds,frontier --seeds 1",
+        "--probes score,seeds,frontier --seeds 3",
         "heedful study wiegreffe2019 --corpora sst --probes score,adversarial --seeds 5",
     ),
     tell=tell,

@@ -59,8 +59,9 @@ FINDING = Finding(
     ),
     limits=(
         "A decision that some attention could change need not hang on the attention the model "
-        "has. It is known only for models whose last step is linear, and an encoder that mixes "
-        "words beforehand may have put the decision into every one of them."
+        "has. It is known only for models whose last step is linear, which those of stories with "
+        "questions (bAbI) have not, and an encoder that mixes words beforehand may have put the "
+        "decision into every one of them."
     ),
     commands=(
         "heedful study jain2019 --corpora sst,20news --probes score,reachability --seeds 5",
