@@ -79,6 +79,14 @@ def test_train_on_a_users_own_file(capsys: pytest.CaptureFixture[str], tmp_path:
     assert len(found["history"]) == 2
 
 
+def test_a_study_of_nothing_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ["--corpora", "planted", *TINY, "--encoders", "average", "--seeds", "1"]
+    asked += ["--epochs", "1", "--probes", "translation", "--store", str(tmp_path / "store")]
+    code, out, err = run(capsys, "study", "jain2019", *asked)
+    assert (code, out) == (2, "")
+    assert "(translation on planted) because it needs a corpus for generation: ask for" in err
+
+
 def test_study_report_and_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("altair")
     common = ["--store", tmp_path / "store"]

@@ -131,17 +131,28 @@ def gather(store: Store, runs: Sequence[Run]) -> Evidence:
     if not runs:
         raise HeedfulError("a report needs at least one run: `heedful store ls` lists them.")
     cells = [cell for run in runs for cell in _cells(store, run)]
+    skipped = _skipped(runs)
     if not cells:
-        keys = ", ".join(run.key for run in runs)
-        raise HeedfulError(f"no probe was run on {keys}: run `heedful study` or a probe first.")
+        raise _nothing(runs, skipped)
     table = pd.DataFrame(cells)[CELL_COLUMNS].drop_duplicates("run", ignore_index=True)
-    skipped = [run.table("skipped") for run in runs if run.has("skipped.parquet")]
-    together = pd.concat(skipped, ignore_index=True) if skipped else pd.DataFrame()
-    return Evidence(
-        store,
-        tuple(runs),
-        label_cells(store, table),
-        together.reindex(columns=SKIPPED_COLUMNS).drop_duplicates(ignore_index=True),
+    return Evidence(store, tuple(runs), label_cells(store, table), skipped)
+
+
+def _skipped(runs: Sequence[Run]) -> pd.DataFrame:
+    found = [run.table("skipped") for run in runs if run.has("skipped.parquet")]
+    together = pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    return together.reindex(columns=SKIPPED_COLUMNS).drop_duplicates(ignore_index=True)
+
+
+def _nothing(runs: Sequence[Run], skipped: pd.DataFrame) -> HeedfulError:
+    """Why there is nothing to show: nothing was asked, or nothing could be done."""
+    keys = ", ".join(run.key for run in runs)
+    if not len(skipped):
+        return HeedfulError(f"no probe was run on {keys}: run `heedful study` or a probe first.")
+    first = skipped.iloc[0]
+    return HeedfulError(
+        f"every probe of {keys} was left out, the first ({first['probe']} on {first['corpus']}) "
+        f"because {str(first['reason']).rstrip('.')}: ask for others with --probes or --corpora."
     )
 
 
