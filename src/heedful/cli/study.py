@@ -85,7 +85,8 @@ def study(
         from heedful.report.target import check_target
 
         check_packages()
-        check_writable(files=(out,)) if check_target(out) else check_writable(folder=out)
+        alone = check_target(out)
+        check_writable(None if alone else out, (out,) if alone else ())
     chosen = Options(
         layers,
         sizes,

@@ -3,20 +3,19 @@ is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.reproduction.audits import merged_audits, no_audits, read_audits
-from heedful.reproduction.compact import compact_text
+from heedful.reproduction.compact import compact_text, read_compact
 from heedful.reproduction.document import document
 from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.page import page, pictures
 from heedful.reproduction.reasons import Reason, read_reasons
-from heedful.reproduction.rows import collect, count_rows, merged, read_rows
+from heedful.reproduction.rows import FORM, collect, merged, of_today
 from heedful.store import Store
 from heedful.store.files import write_text
 
@@ -40,9 +39,10 @@ def read_kept() -> Kept:
     for path in (ROWS, REASONS):
         if not path.exists():
             raise HeedfulError(f"{path} is not here: run this in the checkout that keeps it.")
-    rows = read_rows(ROWS)
+    every = read_compact(ROWS, FORM)
+    rows = of_today(every)
     audits = read_audits(AUDITS) if AUDITS.exists() else no_audits()
-    return Kept(rows, audits, read_reasons(REASONS), count_rows(ROWS) - len(rows))
+    return Kept(rows, audits, read_reasons(REASONS), len(every) - len(rows))
 
 
 def added(kept: Kept, store: Store) -> Kept:
@@ -50,8 +50,7 @@ def added(kept: Kept, store: Store) -> Kept:
     from heedful.reproduction.audit_runs import collect_audits
 
     rows = merged(kept.rows, collect(store))
-    audits = merged_audits(kept.audits, collect_audits(store))
-    return Kept(rows, audits, kept.reasons, kept.dropped)
+    return replace(kept, rows=rows, audits=merged_audits(kept.audits, collect_audits(store)))
 
 
 def made_of(kept: Kept) -> dict[Path, str | None]:
@@ -68,12 +67,8 @@ def tables(kept: Kept) -> dict[Path, str]:
 
 def write(files: dict[Path, str | None]) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for path in _leftovers(files):
-        path.unlink(missing_ok=True)
     for path, text in files.items():
-        if text is not None:
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
             write_text(path, text)
-
-
-def _leftovers(files: dict[Path, str | None]) -> Iterator[Path]:
-    return (path for path, text in files.items() if text is None)

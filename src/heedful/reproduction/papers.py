@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heedful.studies import STUDIES
+from heedful.studies.tutek2020 import BASE, MASKING, TYING
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ ABOUT = {
         "state, or add it; `tying` keeps states near embeddings; `mlm` has states guess masked "
         "words. `bilstm2` and `bilstm3` have two and three layers.",
         (
-            "Word vectors are GloVe's with 100 numbers and states have 50 per direction; the "
-            "paper's have 300 and 150.",
-            "Tying has one weight, 0.03 on the squared distance summed over the vector. The "
-            "paper writes the same sum with the best of 1, 10, 20 and 30.",
-            "Guessing masked words has one weight, 1; the paper takes the best of five between "
-            "0.1 and 5.",
+            f"Word vectors are GloVe's with 100 numbers and states have {BASE.hidden} per "
+            "direction; the paper's have 300 and 150.",
+            f"Tying has one weight, {TYING.weight:g} on the squared distance summed over the "
+            "vector. The paper writes the same sum with the best of 1, 10, 20 and 30.",
+            f"Guessing masked words has one weight, {MASKING.weight:g}; the paper takes the best "
+            "of five between 0.1 and 5.",
             "Embeddings are kept as they are in every model; the paper says so of `mlm` alone.",
             "The query of dot attention starts from a standard normal, as in the paper.",
             DRAWN,

@@ -40,18 +40,17 @@ def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 def read_rows(path: Path) -> pd.DataFrame:
     """Rows that were kept, of studies as they are today."""
-    table = read_compact(path, FORM)
+    return of_today(read_compact(path, FORM))
+
+
+def of_today(table: pd.DataFrame) -> pd.DataFrame:
+    """Those that a study still asks for."""
     known = asked()
     kept = [
         Asked(paper, model, size) in known.get((corpus, probe, setting), ())
         for corpus, probe, setting, paper, model, size in table[WHOSE].itertuples(index=False)
     ]
     return table[kept].reset_index(drop=True)
-
-
-def count_rows(path: Path) -> int:
-    """Of all studies, today's or not."""
-    return len(read_compact(path, FORM))
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:

@@ -64,9 +64,7 @@ def _left_out(plan: Grid, cell: Cell, store: Store, progress: Progress) -> str |
         return plan.failed[cell.name]
     try:
         plan.corpus(cell, store, progress)
-    except MissingData as missing:
-        if not plan.lenient:
-            raise
+    except MissingData as missing:  # of a lenient plan: others were refused at the start
         return str(missing)
     return None
 
