@@ -35,7 +35,7 @@ from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons, reason_for
 from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.store import Store
+from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020
 from probe_runs import NONE, Facts, put_model, put_probe
 
@@ -177,6 +177,22 @@ def test_deeper_models_have_the_names_of_table_6(store: Store) -> None:
 def test_what_no_study_asks_for_is_no_row(store: Store, other: dict[str, Any]) -> None:
     probed(store, 0, **other)
     assert len(collect(store)) == 0
+
+
+@pytest.mark.parametrize(("column", "text"), [("mean", "high"), ("n", "many"), ("group", None)])
+def test_a_summary_that_cannot_be_used_is_named(
+    store: Store, column: str, text: str | None
+) -> None:
+    probed(store, 0)
+    run = next(store.runs("probe"))
+    table = run.table("summary").drop(columns=column)
+    if text is not None:
+        table = table.assign(**{column: text})
+    facts = {**run.facts, "seed": 9}
+    with store.writing("probe", facts) as written:
+        written.table("summary", table)
+    with pytest.raises(HeedfulError, match=f"{run_key('probe', facts)} has no '{column}'"):
+        collect(store)
 
 
 def test_rows_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
