@@ -140,6 +140,7 @@ def pool(kept: Evidence, where: Any, forms: Sequence[tuple[int, int]]) -> set[st
             found |= {str(int(part["n"].min())), str(len(part))}
             found |= {str(value) for name in ("texts", "seeds") for value in part.get(name, ())}
             found |= {shown(x, form) for x in _three(part) for form in forms}
+            found |= {one for why in part.get("why", ()) for one in numbers(why)}
         if "seed" in table:
             for _, part in table.groupby(seeded):
                 wide = part.pivot(index="seed", columns="measure", values="mean")
@@ -300,7 +301,14 @@ def test_adversaries_are_read_against_seeds(jsd: float, tvd: float, words: str) 
 
 def audited(**given: Any) -> dict[str, Any]:
     one = {"model": "bilstm-additive", "weights": "w", "data": "sst, test split", "texts": 60}
-    one |= {"seeds": 1, "explanation": "attention", "operator": "", "n": 60, "decision": ""}
+    one |= {
+        "seeds": 1,
+        "explanation": "attention",
+        "operator": "",
+        "n": 60,
+        "decision": "",
+        "why": "",
+    }
     mean = given.pop("mean", math.nan)
     ends = {"mean": mean, "low": mean - 0.05, "high": mean + 0.05, "run": "audit-0"}
     return {**one, **ends, **given}
@@ -353,6 +361,14 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
             ("necessity", math.nan, "NOT MEASURED"),
         )
     ]
+    table.append(
+        audited(weights=known, kind="verdict", measure="agreement", decision="UNUSABLE")
+        | {"why": "unusable here: nothing to find."}
+    )
+    table.append(
+        audited(weights=known, kind="verdict", measure="sensitivity", mean=0.1)
+        | {"decision": "INCONCLUSIVE", "why": "two ways disagree."}
+    )
     table += [
         audited(weights=known, kind="fact", measure=measure, mean=mean)
         for measure, mean in (("accuracy", 0.61), ("majority", 0.52))
@@ -362,7 +378,10 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
     assert f"{CHECKPOINTS[known]} on SST (60 texts)" in found[1]
     assert "It is right on 61.0% of these texts, where the commonest class is 52.0%." in found[1]
     assert (
-        "ranking 0.31 [0.26, 0.36]: no; not measured: necessity, sensitivity" in found[1]
+        "sensitivity 0.10 [0.05, 0.15]: cannot be told (two ways disagree); agreement cannot be "
+        "measured here (nothing to find); ranking 0.31 [0.26, 0.36]: no; not measured: necessity "
+        "and exclusivity"
+        in found[1]
         and "rule: no. It is" in found[1]
     )
 

@@ -577,6 +577,16 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
 }
 
 
+def test_a_run_made_from_nothing_readable_is_damaged(tmp_path: Path) -> None:
+    """Its name is right: the hash of facts that no version writes."""
+    path, facts = write(tmp_path).path, {"upstream": None}
+    put_record(path, facts=facts)
+    key = run_key("probe", facts)
+    path.rename(path.with_name(key))
+    with pytest.raises(HeedfulError, match="its run.json cannot be read"):
+        Store(tmp_path).open(key)
+
+
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_run_is_named_with_the_fix(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

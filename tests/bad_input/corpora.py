@@ -71,6 +71,15 @@ BAD: dict[str, Bad] = {
         *PLANTED, "--param", "n_train", names="'n_train'", fix="name=value"
     ),
     "a parameter without a name": bad(*PLANTED, "--param", "=5", names="'=5'", fix="name=value"),
+    "a parameter given twice": bad(
+        *PLANTED,
+        "--param",
+        "n_train=5",
+        "--param",
+        "n_train=6",
+        names="'n_train' twice",
+        fix="once",
+    ),
     "an empty parameter": bad(*PLANTED, "--param", "", names="''", fix="name=value"),
     "a parameter that is ours": bad(
         *PLANTED, "--param", "params=1", names="'params'", fix="--help"

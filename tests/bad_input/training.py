@@ -19,6 +19,11 @@ BAD: dict[str, Bad] = {
     "a parameter of a term that is not there": bad(
         *TRAIN, "--term-param", "tying.k=1", names="'tying.k=1'", fix="add it"
     ),
+    "a parameter of a term twice": bad(
+        *(*TRAIN, "--term", "mlm", "--term-param", "mlm.p=0.1", "--term-param", "mlm.p=0.2"),
+        names="mlm.p twice",
+        fix="once",
+    ),
     "a parameter of no term": bad(
         *TRAIN, "--term-param", "k=1", names="'k=1'", fix="name.key=value"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,7 +49,7 @@ def corpus_spec(
     columns: FileColumns = FileColumns(),
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
-    given = dict(parameter(text) for text in params or [])
+    given = parameters(params)
     if columns.text_column == columns.label_column:
         twice = repr(columns.text_column)
         raise HeedfulError(f"text and label are both read from {twice}: name two columns.")
@@ -68,6 +69,17 @@ def corpus_spec(
 def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
     given = {key: str(value) for key, value in vars(columns).items() if value is not None}
     return {"path": name, **given}
+
+
+def parameters(texts: Sequence[str] | None) -> dict[str, Any]:
+    """What `--param` gave, each once."""
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, value = parameter(text)
+        if name in found:
+            raise HeedfulError(f"--param gives {name!r} twice: give it once.")
+        found[name] = value
+    return found
 
 
 def parameter(text: str) -> tuple[str, Any]:

@@ -103,7 +103,7 @@ class SubjectOptions(ModelOptions):
     data_dir: DataDirOption = None
 
     def given(self) -> dict[str, Any]:
-        from heedful.cli.corpus import parameter
+        from heedful.cli.corpus import parameters
 
         columns = ("text_column", "text_b_column", "rationale_column", "id_column")
         plain = ("n", "split", "cluster_column", *columns)
@@ -111,7 +111,7 @@ class SubjectOptions(ModelOptions):
         found["label_column"] = None if self.label_column == "none" else self.label_column
         found["label_map"] = pairs(self.label_map, "--label-map")
         found["data_dir"] = check_data_dir(self.data_dir)
-        found["params"] = dict(parameter(text) for text in self.param or ())
+        found["params"] = parameters(self.param)
         return found
 
 

@@ -51,5 +51,7 @@ def _params(texts: list[str], names: list[str]) -> dict[str, tuple[tuple[str, An
             raise HeedfulError(f"--term-param is {text!r}: write name.key=value.")
         if term not in found:
             raise HeedfulError(f"--term-param is {text!r}, and there is no --term {term}: add it.")
+        if key in found[term]:
+            raise HeedfulError(f"--term-param gives {term}.{key} twice: give it once.")
         found[term][key] = parameter(text)[1]
     return {name: tuple(given.items()) for name, given in found.items()}

@@ -70,7 +70,7 @@ def _lines(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
         "texts": int(together.facts["texts"]),
         "seeds": len(runs),
         "run": runs[0].key,
-        **dict.fromkeys(("explanation", "operator", "decision"), ""),
+        **dict.fromkeys(("explanation", "operator", "decision", "why"), ""),
         "n": int(together.facts["texts"]),
     }
     found = [*_stated(together.verdict), *_measured(together.rows), *_scores(store, runs)]
@@ -108,7 +108,7 @@ def _stated(verdict: Verdict) -> Iterator[Line]:
             yield {"kind": "fact", "measure": name, "mean": float(verdict.facts[name])}
     for each in verdict.statements:
         numbers = {"n": each.n, "mean": each.estimate, "low": each.low, "high": each.high}
-        said = {"measure": each.property, "decision": str(each.decision)}
+        said = {"measure": each.property, "decision": str(each.decision), "why": each.blocked}
         yield {"kind": "verdict", "explanation": ATTENTION, **said, **numbers}
 
 

@@ -1,7 +1,8 @@
 """Compact audits as a file: one line per audited model, explanation and measure.
 
-`verdict` lines have a statement's number, its one-sided bounds and its decision; `measure` lines
-a mean over texts; `minus_attention` lines the difference to attention, text by text; `score`
+`verdict` lines have a statement's number, its one-sided bounds, its decision, and why there is
+none (`why`, empty in audits that were kept before it was asked for); `measure` lines a mean over
+texts; `minus_attention` lines the difference to attention, text by text; `score`
 lines the scores of a trained model on all texts of its corpus, a line for each training; `fact`
 lines the accuracy on the audited texts, and the share of the commonest class.
 """
@@ -17,7 +18,7 @@ from heedful.reproduction.compact import Form, read_compact
 from heedful.verdict.decide import Decision
 
 KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
-COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "run"]
+COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "why", "run"]
 FORM = Form(
     "compact audits", COLUMNS, ("texts", "seeds", "n"), ("mean", "low", "high"), [*KEYS, "run"]
 )

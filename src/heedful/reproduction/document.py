@@ -37,7 +37,8 @@ published numbers that come with the package, and from nothing else.
   (Kovács, TU Wien, 2021), with other numbers: the paper's come first, and either may be met.
 - **Ours**: mean over seeds (trainings that differ in their random start), and in brackets where
   one more training is expected (95% prediction interval, by Student's t; it is not cut at what
-  is possible, 100% say).
+  is possible, 100% say). The same seed gives the same training on the same kind of processor
+  only: on another the trainings on SST end much the same, those on 20News do not.
 - **Reproduced**: the published number is inside the brackets, or within a tolerance of our mean:
   0.06 for τ and the share of texts with a significant τ, two points for scores and their changes,
   0.02 for probabilities, 0.06 nats. Brackets are wide where trainings differ much, and where

@@ -13,8 +13,10 @@ from typing import Any
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies.jain2019 import STUDY as JAIN
 from heedful.studies.study import Setting, Study
-from heedful.studies.tutek2020 import MODELS
+from heedful.studies.tutek2020 import MASKING, MODELS
 from heedful.studies.tutek2020 import STUDY as TUTEK
+from heedful.studies.vashishth2019 import STORIES
+from heedful.studies.vashishth2019 import STUDY as VASHISHTH
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ def _tutek(name: str, models: tuple[str, ...], train: TrainSpec, *probes: ProbeS
     return replace(TUTEK, name=name, settings=(setting,), seeds=(0,), small={}, published=())
 
 
+def _also(study: Study, *corpora: str) -> Study:
+    """On other corpora too."""
+    setting = study.settings[0]
+    return replace(study, settings=(replace(setting, corpora=(*setting.corpora, *corpora)),))
+
+
 def _changed(study: Study, **fields: Any) -> Study:
     """Its models with other fields, under the same names."""
     setting = study.settings[0]
@@ -49,12 +57,22 @@ def _searched() -> Study:
     return replace(JAIN, name="jain2019-search", settings=(setting,), small={}, published=())
 
 
+def _larger() -> Study:
+    """vashishth2019's conditional encoder on the task that it learns in part only."""
+    model = ModelSpec("conditional", family="pair", decoder="context", hidden=128)
+    setting = Setting("pair", ("babi2",), (model,), (ProbeSpec("score"),), STORIES)
+    return replace(
+        VASHISHTH, name="vashishth2019-large", settings=(setting,), small={}, published=()
+    )
+
+
 TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
 FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
 INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
 BASES = ("bilstm-dot-base", "bilstm-additive-base")
-DOTS = tuple(f"bilstm-dot-{name}" for name in ("base", "concat", "tying", "mlm"))
+DOTS = tuple(name for name in MODELS if name.startswith("bilstm-dot-"))
+GUESSING = ("bilstm-dot-mlm", "bilstm-additive-mlm")
 ADDITIVE = tuple(f"bilstm-additive-{name}" for name in ("base", "residual", "tying", "mlm"))
 
 TRIALS: Mapping[str, Trial] = {
@@ -69,13 +87,28 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-sharp": Trial(
         "tutek2020",
         "dot attention is not divided by √d, so that it starts ten times as sharp (base, d = 100)",
-        _changed(_tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE), attention="plain_dot"),
+        _also(
+            _changed(
+                _tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE), attention="plain_dot"
+            ),
+            "imdb",
+        ),
     ),
-    "tutek2020-trained": Trial(
+    "tutek2020-frozen": Trial(
         "tutek2020",
-        "the embeddings are trained with the model; in the study they stay as they are, which "
-        "the paper says of one of its models only",
-        _changed(_tutek("tutek2020-trained", BASES, TRAIN, *OWN), train_embedding=True),
+        "the embeddings stay as they are, which the paper says of the models that guess words only",
+        _also(
+            _changed(_tutek("tutek2020-frozen", BASES, TRAIN, *OWN), train_embedding=False),
+            "imdb",
+        ),
+    ),
+    "tutek2020-guessing": Trial(
+        "tutek2020",
+        "guessing masked words weighs 0.1, the least that the paper tries, instead of 1",
+        _changed(
+            _tutek("tutek2020-guessing", GUESSING, TRAIN, *OWN),
+            terms=(replace(MASKING, weight=0.1),),
+        ),
     ),
     "tutek2020-long": Trial(
         "tutek2020",
@@ -87,6 +120,9 @@ TRIALS: Mapping[str, Trial] = {
         "mutual information counted on the training texts, of which there are more, and with "
         "clusters of embeddings in the place of words, as the paper has it",
         _tutek("tutek2020-information", ADDITIVE, TRAIN, INFORMATION),
+    ),
+    "vashishth2019-large": Trial(
+        "vashishth2019", "states have 128 numbers per direction instead of 32", _larger()
     ),
 }
 """By name."""

@@ -174,6 +174,8 @@ def record_problem(key: str, record: dict[str, Any]) -> Problem | None:
             return _other_version(version)
         if run_key(record["kind"], record["facts"]) != key:
             return Problem("its folder's name is not the hash of its facts")
+        if not isinstance(record["facts"].get("upstream", {}), dict):
+            return Problem(_NO_RECORD)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Problem(_NO_RECORD)
     return None

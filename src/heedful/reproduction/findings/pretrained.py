@@ -30,7 +30,7 @@ DECISIONS = {
     "NOT MEASURED": "was not measured",
     "REPORTED": "not judged",
 }
-OVERALL = "overall"
+OVERALL, UNUSABLE = "overall", "UNUSABLE"
 FACTS = ("accuracy", "majority")
 
 
@@ -67,13 +67,15 @@ def _asked() -> str:
     return sentence(
         f"the audit asks for {', '.join(parts)}; agreement and ranking go from zero (a blind "
         "order) to one (as near as can be expected), and all are held against what [its "
-        "rule](audit.md) demands, not against zero, the stricter the more are judged"
+        "rule](audit.md) demands, not against zero, the stricter the more are judged. A measure "
+        "counts only where there is less to find once the model's weights are shuffled, and "
+        "ranking is decided only by two ways (operators) of taking words away"
     )
 
 
 def _said(lines: pd.DataFrame) -> str:
-    rows = lines[lines["mean"].notna()].iterrows()
-    known = {str(line["measure"]): f"{said(of_line(line))}: {_decided(line)}" for _, line in rows}
+    rows = lines[lines["mean"].notna() | (lines["decision"] == UNUSABLE)].iterrows()
+    known = {str(line["measure"]): _judged(line) for _, line in rows}
     parts = [f"{name} {known[name]}" for name in PROPERTIES if name in known]
     missing = [name for name in PROPERTIES if name not in known]
     parts += [f"not measured: {listed(missing)}"] if missing else []
@@ -83,6 +85,16 @@ def _said(lines: pd.DataFrame) -> str:
         f"{audited(first)} ({first['texts']} texts): {'; '.join(parts)}. Does attention explain "
         f"its predictions? By the audit's rule: {_decided(overall)}"
     )
+
+
+def _judged(line: pd.Series) -> str:
+    """The number, if there is one, the decision, and what stood in the way of another."""
+    stated = (
+        f"{said(of_line(line))}: {_decided(line)}" if pd.notna(line["mean"]) else _decided(line)
+    )
+    why = str(line["why"]).removeprefix("unusable here: ").rstrip(".")
+    why = why.replace("tau:", "").replace("_", " ")
+    return f"{stated} ({why})" if why else stated
 
 
 def _good(facts: pd.DataFrame, lines: pd.DataFrame) -> str:
@@ -139,8 +151,8 @@ FINDING = Finding(
         "heedful audit RUN/hf sst --quick --n 300 "
         "--explanations attention,gradient,occlusion,integrated_gradients",
         'heedful audit .pretrained/smollm2 sst --label-words "positive= positive,negative= '
-        "negative\" --template $'Review: {text}\\nSentiment:' --n 300 --only interventions "
-        "--explanations attention",
+        "negative\" --template $'Review: {text}\\nSentiment:' --quick --n 300 "
+        "--explanations attention,gradient,occlusion,integrated_gradients",
     ),
     tell=tell,
 )
