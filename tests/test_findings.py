@@ -378,8 +378,8 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
     assert f"{CHECKPOINTS[known]} on SST (60 texts)" in found[1]
     assert "It is right on 61.0% of these texts, where the commonest class is 52.0%." in found[1]
     assert (
-        "sensitivity 0.10 [0.05, 0.15]: cannot be told (two ways disagree); agreement cannot be "
-        "measured here (nothing to find); ranking 0.31 [0.26, 0.36]: no; not measured: necessity "
+        "sensitivity 0.10 [0.05, 0.15]: cannot be told (two ways disagree); agreement unusable "
+        "here: nothing to find; ranking 0.31 [0.26, 0.36]: no; not measured: necessity "
         "and exclusivity"
         in found[1]
         and "rule: no. It is" in found[1]

@@ -34,6 +34,8 @@ from heedful.reproduction.lines import printed
 from heedful.reproduction.match import judged
 from heedful.reproduction.reasons import Reason, read_reasons, reason_for
 from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
+from heedful.reproduction.settings import asked
+from heedful.reproduction.trials import TRIALS
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020
@@ -287,6 +289,18 @@ def test_the_document_says_what_it_is_made_of() -> None:
     assert "| more seeds |  | 0 | 0 | 0 | 0 | 0 |  | 0 |" in page
     assert "| tutek2020 | 1 | SST | bilstm-dot-base | 2 |" in page  # of its 3 cells one
     assert page == document(rows.iloc[::-1], reasons)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_trial_changes_every_model_of_its_paper_that_it_has(name: str) -> None:
+    """Else its runs would be the study's own, and count for both."""
+    trial = TRIALS[name]
+    printed_models = {cell.model for cell in published_cells() if cell.paper == trial.paper}
+    models = trial.study.settings[0].models
+    assert {trial.study.names.get(model.name, model.name) for model in models} <= printed_models
+    found = [{each.paper for each in place} for place in asked().values()]
+    assert any(name in papers for papers in found)
+    assert not any({name, trial.paper} <= papers for papers in found)
 
 
 def test_a_trial_is_shown_and_not_counted(store: Store) -> None:

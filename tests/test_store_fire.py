@@ -577,9 +577,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
 }
 
 
-def test_a_run_made_from_nothing_readable_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("upstream", [None, "base", {"base": 5}])
+def test_a_run_made_from_nothing_readable_is_damaged(tmp_path: Path, upstream: object) -> None:
     """Its name is right: the hash of facts that no version writes."""
-    path, facts = write(tmp_path).path, {"upstream": None}
+    path, facts = write(tmp_path).path, {"upstream": upstream}
     put_record(path, facts=facts)
     key = run_key("probe", facts)
     path.rename(path.with_name(key))

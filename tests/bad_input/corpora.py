@@ -84,6 +84,17 @@ BAD: dict[str, Bad] = {
     "a parameter that is ours": bad(
         *PLANTED, "--param", "params=1", names="'params'", fix="--help"
     ),
+    "a parameter given twice to an audit": bad(
+        "audit",
+        "SHARED/bert",
+        "sst",
+        "--param",
+        "rationales=words",
+        "--param",
+        "rationales=none",
+        names="'rationales' twice",
+        fix="once",
+    ),
     "a parameter of a table": bad(
         "audit",
         "SHARED/bert",

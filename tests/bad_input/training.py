@@ -20,8 +20,16 @@ BAD: dict[str, Bad] = {
         *TRAIN, "--term-param", "tying.k=1", names="'tying.k=1'", fix="add it"
     ),
     "a parameter of a term twice": bad(
-        *(*TRAIN, "--term", "mlm", "--term-param", "mlm.p=0.1", "--term-param", "mlm.p=0.2"),
-        names="mlm.p twice",
+        *(
+            *TRAIN,
+            "--term",
+            "mlm",
+            "--term-param",
+            "mlm.share=0.1",
+            "--term-param",
+            "mlm.share=0.2",
+        ),
+        names="mlm.share twice",
         fix="once",
     ),
     "a parameter of no term": bad(

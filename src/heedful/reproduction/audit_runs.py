@@ -137,7 +137,7 @@ def _scores(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
     """Of the models that `heedful repair` or a study scored."""
     keys = [str(run.facts.get("run", "")) for run in runs]
     for probe in store.runs("probe"):
-        if probe.facts["piece"] == "score" and probe.upstream.get("base") in keys:
+        if probe.facts.get("piece") == "score" and probe.upstream.get("base") in keys:
             table = probe.table("summary")
             for line in table[table["measure"].isin(SCORES)].to_dict("records"):
                 numbers = {name: line[name] for name in ("n", "mean", "low", "high")}

@@ -38,7 +38,7 @@ published numbers that come with the package, and from nothing else.
 - **Ours**: mean over seeds (trainings that differ in their random start), and in brackets where
   one more training is expected (95% prediction interval, by Student's t; it is not cut at what
   is possible, 100% say). The same seed gives the same training on the same kind of processor
-  only: on another the trainings on SST end much the same, those on 20News do not.
+  only.
 - **Reproduced**: the published number is inside the brackets, or within a tolerance of our mean:
   0.06 for τ and the share of texts with a significant τ, two points for scores and their changes,
   0.02 for probabilities, 0.06 nats. Brackets are wide where trainings differ much, and where
@@ -131,7 +131,7 @@ def _texts(part: Sequence[Judged]) -> str:
     """On how many texts the numbers were measured."""
     counts: dict[str, set[int]] = {}
     for each in part:
-        counts.setdefault(each.cell.dataset, set()).add(each.texts)
+        counts.setdefault(each.cell.dataset, set()).update(each.texts)
     ranges = {
         name: "–".join(dict.fromkeys((str(min(found)), str(max(found)))))
         for name, found in counts.items()

@@ -27,12 +27,12 @@ TAU, POINTS, NATS = 0.06, 2.0, 0.06
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell and what was measured of it, in the paper's unit; one value per seed. `texts` is
-    on how many each was measured, `size` whether the study was run in full."""
+    """A cell and what was measured of it, in the paper's unit; one value per seed. `texts` are
+    on how many each was measured, `size` is whether the study was run in full."""
 
     cell: Published
     measured: tuple[float, ...]
-    texts: int = 0
+    texts: tuple[int, ...] = ()
     size: str = "full"
 
     @property

@@ -37,4 +37,4 @@ def _judged(cell: Published, lines: pd.DataFrame) -> Judged | None:
     chosen = kept[kept["size"] == size].sort_values("seed")
     scale = printed_scale(cell.paper, cell.metric)
     values = tuple(scale * float(value) for value in chosen["mean"])
-    return Judged(cell, values, int(chosen["n"].max()), size)
+    return Judged(cell, values, tuple(map(int, chosen["n"])), size)

@@ -15,7 +15,6 @@ from heedful.studies.jain2019 import STUDY as JAIN
 from heedful.studies.study import Setting, Study
 from heedful.studies.tutek2020 import MASKING, MODELS
 from heedful.studies.tutek2020 import STUDY as TUTEK
-from heedful.studies.vashishth2019 import STORIES
 from heedful.studies.vashishth2019 import STUDY as VASHISHTH
 
 
@@ -28,17 +27,17 @@ class Trial:
     study: Study
 
 
-def _tutek(name: str, models: tuple[str, ...], train: TrainSpec, *probes: ProbeSpec) -> Study:
-    """Of the paper's models some, on its two small corpora."""
+def _tutek(
+    name: str,
+    models: tuple[str, ...],
+    train: TrainSpec,
+    *probes: ProbeSpec,
+    corpora: tuple[str, ...] = ("20news", "sst"),
+) -> Study:
+    """Of the paper's models some, on its two small corpora or on those given."""
     chosen = tuple(MODELS[model] for model in models)
-    setting = Setting("single", ("20news", "sst"), chosen, probes, train)
+    setting = Setting("single", corpora, chosen, probes, train)
     return replace(TUTEK, name=name, settings=(setting,), seeds=(0,), small={}, published=())
-
-
-def _also(study: Study, *corpora: str) -> Study:
-    """On other corpora too."""
-    setting = study.settings[0]
-    return replace(study, settings=(replace(setting, corpora=(*setting.corpora, *corpora)),))
 
 
 def _changed(study: Study, **fields: Any) -> Study:
@@ -59,17 +58,19 @@ def _searched() -> Study:
 
 def _larger() -> Study:
     """vashishth2019's conditional encoder on the task that it learns in part only."""
-    model = ModelSpec("conditional", family="pair", decoder="context", hidden=128)
-    setting = Setting("pair", ("babi2",), (model,), (ProbeSpec("score"),), STORIES)
-    return replace(
-        VASHISHTH, name="vashishth2019-large", settings=(setting,), small={}, published=()
-    )
+    name, score = "vashishth2019-large", (ProbeSpec("score"),)
+    stories = next(each for each in VASHISHTH.settings if "babi2" in each.corpora)
+    models = tuple(m for m in stories.models if VASHISHTH.names.get(m.name) == "rocktaschel")
+    setting = replace(stories, corpora=("babi2",), models=models, probes=score, also=())
+    study = replace(VASHISHTH, name=name, settings=(setting,), small={}, published=())
+    return _changed(study, hidden=128)
 
 
 TRAIN, OWN = TUTEK.settings[0].train, TUTEK.settings[0].probes[:4]
 FITTING = OWN[:2]
 ALONE = ProbeSpec("token_probability")
 INFORMATION = ProbeSpec("mutual_information", {"split": "training", "inputs": "clusters"})
+THREE = ("20news", "sst", "imdb")
 BASES = ("bilstm-dot-base", "bilstm-additive-base")
 DOTS = tuple(name for name in MODELS if name.startswith("bilstm-dot-"))
 GUESSING = ("bilstm-dot-mlm", "bilstm-additive-mlm")
@@ -87,19 +88,16 @@ TRIALS: Mapping[str, Trial] = {
     "tutek2020-sharp": Trial(
         "tutek2020",
         "dot attention is not divided by √d, so that it starts ten times as sharp (base, d = 100)",
-        _also(
-            _changed(
-                _tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE), attention="plain_dot"
-            ),
-            "imdb",
+        _changed(
+            _tutek("tutek2020-sharp", DOTS, TRAIN, *FITTING, ALONE, corpora=THREE),
+            attention="plain_dot",
         ),
     ),
     "tutek2020-frozen": Trial(
         "tutek2020",
         "the embeddings stay as they are, which the paper says of the models that guess words only",
-        _also(
-            _changed(_tutek("tutek2020-frozen", BASES, TRAIN, *OWN), train_embedding=False),
-            "imdb",
+        _changed(
+            _tutek("tutek2020-frozen", BASES, TRAIN, *OWN, corpora=THREE), train_embedding=False
         ),
     ),
     "tutek2020-guessing": Trial(

@@ -174,11 +174,16 @@ def record_problem(key: str, record: dict[str, Any]) -> Problem | None:
             return _other_version(version)
         if run_key(record["kind"], record["facts"]) != key:
             return Problem("its folder's name is not the hash of its facts")
-        if not isinstance(record["facts"].get("upstream", {}), dict):
+        if not _keys(record["facts"].get("upstream", {})):
             return Problem(_NO_RECORD)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Problem(_NO_RECORD)
     return None
+
+
+def _keys(upstream: object) -> bool:
+    """Whether these are keys of runs, by role."""
+    return isinstance(upstream, dict) and all(isinstance(key, str) for key in upstream.values())
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -4,13 +4,13 @@ Four ways to keep words in their states, so that attention on a state is attenti
 the embedding beside the state or added to it, states tied to embeddings, words guessed where
 they are masked. Does the score then depend on the weights?
 
-The paper's embeddings have 300 numbers and its encoder 150 per direction; ours have 100, and
-so 50 per direction, since tying, adding and guessing need states as wide as embeddings. It
-tries tying weights of 10, 20 and 30 and masking weights from 0.1 to 5 and prints the best; here
-each has one weight, which the models' names show. Ours is on the sum over dimensions, 0.1: what
-30 is on a mean over 300. With 0.3 and more SST loses five points of F1. Epochs are jain2019's, the
-dev score is F1. Embeddings are trained, as jain2019's are, but for the models that guess words,
-of which the paper says that they are not (`python -m tools.trials tutek2020-frozen`).
+The paper's embeddings have 300 numbers and its encoder 150 per direction; ours have 100, and so 50
+per direction, since tying, adding and guessing need states as wide as embeddings. It tries tying
+weights from 1 to 30 and masking weights from 0.1 to 5 and prints the best; here each has one
+weight, which the models' names show. Tying's is on the sum over dimensions, 0.1: what 30 is on a
+mean over 300. Tried by hand, 0.3 and more cost SST five points of F1. Epochs are jain2019's, the
+dev score is F1. Embeddings are trained, as jain2019's are, but for the models that guess words, of
+which the paper says that they are not (`python -m tools.trials tutek2020-frozen`).
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
 from heedful.reproduction.findings.names import CHECKPOINTS, MINILM, audited
 from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import listed, said, sentence
+from heedful.verdict.settings import EFFECTS
 
 PROPERTIES = {
     "necessity": "what accuracy loses when attention is made even or shuffled",
-    "sensitivity": "how much more the answer moves without the heaviest word than without another",
+    "sensitivity": "how much the answer moves with shuffled weights, or without the heaviest",
     "agreement": "how near its order of words is to that of two measures of importance",
     "ranking": "how near its order of words is to the best order found by search",
-    "exclusivity": "how far away attention with the same answer is, a lower bound",
+    "exclusivity": "how far off attention with the same answer is at least (one: the furthest)",
 }
 """The order in which they are told."""
 DECISIONS = {
@@ -30,6 +31,7 @@ DECISIONS = {
     "NOT MEASURED": "was not measured",
     "REPORTED": "not judged",
 }
+HALF, LITTLE = 0.5, 0.02
 OVERALL, UNUSABLE = "overall", "UNUSABLE"
 FACTS = ("accuracy", "majority")
 
@@ -66,11 +68,18 @@ def _asked() -> str:
     parts = [f"{name} ({words})" for name, words in PROPERTIES.items()]
     return sentence(
         f"the audit asks for {', '.join(parts)}; agreement and ranking go from zero (a blind "
-        "order) to one (as near as can be expected), and all are held against what [its "
-        "rule](audit.md) demands, not against zero, the stricter the more are judged. A measure "
-        "counts only where there is less to find once the model's weights are shuffled, and "
-        "ranking is decided only by two ways (operators) of taking words away"
+        "order, the floor) to one (as near as can be expected, the ceiling). [Its rule](audit.md) "
+        f"holds {_asked_of(HALF)} against a half, {_asked_of(LITTLE)} against two hundredths, and "
+        "leaves exclusivity open; since several are judged at once, a number must be further "
+        "from these than its brackets alone would ask. A measure counts only where floor and "
+        "ceiling are clearly apart, and less so once the model's weights are shuffled; ranking "
+        "is decided only by two ways (operators) of taking words away"
     )
+
+
+def _asked_of(effect: float) -> str:
+    """The properties whose smallest effect of interest this is."""
+    return listed([name for name in PROPERTIES if EFFECTS.get(name) == effect])
 
 
 def _said(lines: pd.DataFrame) -> str:
@@ -88,12 +97,11 @@ def _said(lines: pd.DataFrame) -> str:
 
 
 def _judged(line: pd.Series) -> str:
-    """The number, if there is one, the decision, and what stood in the way of another."""
-    stated = (
-        f"{said(of_line(line))}: {_decided(line)}" if pd.notna(line["mean"]) else _decided(line)
-    )
-    why = str(line["why"]).removeprefix("unusable here: ").rstrip(".")
-    why = why.replace("tau:", "").replace("_", " ")
+    """The number and its decision, if there is one, and what stood in the way of another."""
+    why = str(line["why"]).rstrip(".")
+    if pd.isna(line["mean"]):
+        return why or _decided(line)
+    stated = f"{said(of_line(line))}: {_decided(line)}"
     return f"{stated} ({why})" if why else stated
 
 
@@ -139,8 +147,8 @@ FINDING = Finding(
     question=(
         "MiniLM is a small reader of the BERT kind, fine-tuned on film reviews; SmolLM2 is a small "
         "language model that is asked for the next word after the review, untrained for the task. "
-        "Both are put to the same audit, as far as it was run: does the attention of their last "
-        "layer explain what they answer?"
+        "Both are put to the same audit: does the attention of their last layer explain what "
+        "they answer?"
     ),
     limits=(
         "Bounds are one-sided, each wrong once in twenty times, and over texts alone: there is "
