@@ -511,6 +511,13 @@ def test_seeds_of_one_model_are_one_audit(store: Store) -> None:
     assert set(table["data"]) == {"sst, test split"}
 
 
+def test_what_stood_in_the_way_of_a_decision_is_kept(store: Store) -> None:
+    made = stored(store, 0).verdict.statements
+    table = collect_audits(store).query("kind == 'verdict'").set_index("measure")["why"]
+    assert {each.property: each.blocked for each in made} | {"overall": ""} == table.to_dict()
+    assert table["agreement"]
+
+
 def test_a_model_of_a_part_of_its_corpus_says_so(store: Store) -> None:
     stored(store, 0, limit=500)
     table = collect_audits(store)
