@@ -283,7 +283,7 @@ def test_the_document_says_what_it_is_made_of() -> None:
         "| SST | bilstm-dot-base | F1 |  | 84.3 | 50.0 [50.0, 50.0] | 3 | **not reproduced** |"
         in page
     )
-    assert "- Half of it | was lost.\n  - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
+    assert "- Half of it | was lost.\n    - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
     assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
     assert "| of these, three seeds |  | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
     assert "| more seeds |  | 0 | 0 | 0 | 0 | 0 |  | 0 |" in page

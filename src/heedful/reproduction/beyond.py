@@ -33,7 +33,7 @@ def disagreements(found: Sequence[Judged], reasons: Sequence[Reason]) -> str:
 
 def _named(cells: Sequence[Published]) -> str:
     words = (
-        f"  - {cell.paper}, table {cell.table}: {cell.dataset}, {cell.model}, "
+        f"    - {cell.paper}, table {cell.table}: {cell.dataset}, {cell.model}, "
         f"{metric_of(cell)}" + ("" if cell.label == "all" else f", class {cell.label}")
         for cell in cells
     )
