@@ -20,15 +20,13 @@ BAD: dict[str, Bad] = {
         *TRAIN, "--term-param", "tying.k=1", names="'tying.k=1'", fix="add it"
     ),
     "a parameter of a term twice": bad(
-        *(
-            *TRAIN,
-            "--term",
-            "mlm",
-            "--term-param",
-            "mlm.share=0.1",
-            "--term-param",
-            "mlm.share=0.2",
-        ),
+        *TRAIN,
+        "--term",
+        "mlm",
+        "--term-param",
+        "mlm.share=0.1",
+        "--term-param",
+        "mlm.share=0.2",
         names="mlm.share twice",
         fix="once",
     ),

@@ -37,8 +37,8 @@ ABOUT = {
             f"Tying has one weight, {TYING.weight:g} on the squared distance summed over the "
             "vector, chosen by hand on two trainings on SST with the published numbers in sight. "
             "The paper writes the same sum with the best of 1, 10, 20 and 30 (1 is not in its "
-            "appendix), weights with which F1 falls here; on a mean over its 300 numbers its 30 "
-            "would be ours.",
+            "appendix); 1 and 10, tried by hand, cost F1 here. On a mean over its 300 numbers "
+            "the paper's 30 would be ours.",
             f"Guessing masked words has one weight, {MASKING.weight:g}, on the mean over masked "
             "words; the paper tries five between 0.1 and 5, fitted to the length of the texts.",
             "Embeddings are trained, as jain2019's are, but for `mlm`; the paper says only that "

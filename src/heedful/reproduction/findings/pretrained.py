@@ -19,7 +19,7 @@ PROPERTIES = {
     "sensitivity": "how much the answer moves with shuffled weights, or without the heaviest",
     "agreement": "how near its order of words is to that of two measures of importance",
     "ranking": "how near its order of words is to the best order found by search",
-    "exclusivity": "how far off attention with the same answer is at least (one: the furthest)",
+    "exclusivity": "how far off attention with the same answer is at least, one being furthest",
 }
 """The order in which they are told."""
 DECISIONS = {
@@ -31,7 +31,7 @@ DECISIONS = {
     "NOT MEASURED": "was not measured",
     "REPORTED": "not judged",
 }
-HALF, LITTLE = 0.5, 0.02
+SPELLED = {0.5: "a half", 0.02: "two hundredths"}
 OVERALL, UNUSABLE = "overall", "UNUSABLE"
 FACTS = ("accuracy", "majority")
 
@@ -69,17 +69,20 @@ def _asked() -> str:
     return sentence(
         f"the audit asks for {', '.join(parts)}; agreement and ranking go from zero (a blind "
         "order, the floor) to one (as near as can be expected, the ceiling). [Its rule](audit.md) "
-        f"holds {_asked_of(HALF)} against a half, {_asked_of(LITTLE)} against two hundredths, and "
-        "leaves exclusivity open; since several are judged at once, a number must be further "
-        "from these than its brackets alone would ask. A measure counts only where floor and "
-        "ceiling are clearly apart, and less so once the model's weights are shuffled; ranking "
-        "is decided only by two ways (operators) of taking words away"
+        f"holds {_held()}, and leaves exclusivity open; since several are judged at once, a "
+        "number must be further from these than its brackets alone would ask. A measure counts "
+        "only where floor and ceiling are clearly apart, and less so once the model's weights are "
+        "shuffled; ranking is decided only by two ways (operators) of taking words away"
     )
 
 
-def _asked_of(effect: float) -> str:
-    """The properties whose smallest effect of interest this is."""
-    return listed([name for name in PROPERTIES if EFFECTS.get(name) == effect])
+def _held() -> str:
+    """What each property is held against: the smallest effect of interest."""
+    held: dict[str, list[str]] = {}
+    for name in PROPERTIES:
+        if name in EFFECTS:
+            held.setdefault(SPELLED[EFFECTS[name]], []).append(name)
+    return ", ".join(f"{listed(names)} against {effect}" for effect, names in held.items())
 
 
 def _said(lines: pd.DataFrame) -> str:
