@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.report.formats import latex_escape, to_latex
+from heedful.store.csv_jsonl import plain_text, safe_text
 
 STATIC = Path(__file__).parent.parent / "src" / "heedful" / "report" / "static"
 MODULES = ("downloads", "cell_order", "chart_data")
@@ -91,6 +92,10 @@ CELLS = {
     "@SUM(A1)": "'@SUM(A1)",
     "-2+3": "'-2+3",
     "\tx": "'\tx",
+    "\nx": "'\nx",
+    "'=1": "''=1",
+    "\uff1d1": "'\uff1d1",
+    "'quoted'": "'quoted'",
     "+0.5": "+0.5",
     "-0.3": "-0.3",
     "−0.3": "−0.3",
@@ -100,7 +105,9 @@ CELLS = {
 
 def test_no_cell_is_run_by_a_spreadsheet(folder: Path) -> None:
     text = call(folder, "downloads", "m.csv(given)", [[cell] for cell in CELLS])
-    assert [row[0] for row in csv.reader(io.StringIO(text))] == list(CELLS.values())
+    assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))] == list(CELLS.values())
+    assert [safe_text(cell) for cell in CELLS] == list(CELLS.values())
+    assert [plain_text(cell) for cell in CELLS.values()] == list(CELLS)
 
 
 def test_any_text_is_escaped_as_the_report_does(folder: Path) -> None:
@@ -115,6 +122,20 @@ def test_any_text_is_escaped_as_the_report_does(folder: Path) -> None:
     collect()
     found = call(folder, "downloads", "given.map(m.latexEscape)", kept)
     assert found == [latex_escape(text) for text in kept]
+
+
+def test_any_text_is_made_safe_as_python_does(folder: Path) -> None:
+    kept: list[str] = []
+
+    @settings(max_examples=80, database=None, derandomize=True)
+    @given(st.text("'=+-@\t1.%ax −\uff0b", max_size=6))
+    def collect(text: str) -> None:
+        assert plain_text(safe_text(text)) == text
+        kept.append(text)
+
+    collect()
+    found = call(folder, "downloads", "given.map((text) => m.csv([[text, 0]]))", kept)
+    assert [next(csv.reader([text]))[0] for text in found] == [safe_text(text) for text in kept]
 
 
 def test_files_have_plain_names(folder: Path) -> None:

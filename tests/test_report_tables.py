@@ -13,7 +13,8 @@ from scipy import stats
 
 from heedful.report import gather, over_seeds, published_beside_measured
 from heedful.report.display import interval, number, with_sd
-from heedful.report.formats import latex_escape, to_csv, to_html, to_json, to_latex, to_text
+from heedful.report.formats import latex_escape, to_html, to_json, to_latex, to_text
+from heedful.store.csv_jsonl import to_csv
 from test_report_fake import Fake, fake_study, write
 
 

@@ -13,6 +13,7 @@ from heedful.annotate.database import RELEVANCE
 from heedful.annotate.results import judgements
 from heedful.annotate.study import Study
 from heedful.report.figure5 import SHOWN
+from heedful.store.csv_jsonl import to_csv
 from heedful.store.files import write_text
 
 VERSION = 1
@@ -42,15 +43,15 @@ def write_tables(study: Study, found: Mapping[str, Any], folder: Path) -> None:
     write_text(folder / "results.json", text)
     columns = ["one", "other", "items", "kappa"]
     pairs = pd.DataFrame(found["agreement"]["pairs"], columns=columns)
-    write_text(folder / "agreement.csv", pairs.to_csv(index=False))
+    write_text(folder / "agreement.csv", to_csv(pairs))
     if study.task == RELEVANCE:
         cells = pd.DataFrame(found["figure5"])
         for dataset, numbers in found["published"].items():
             keys = cells["shown"] + ":" + cells["cell"]
             cells[f"published {dataset}"] = [numbers.get(key) for key in keys]
-        write_text(folder / "figure5.csv", cells.to_csv(index=False))
+        write_text(folder / "figure5.csv", to_csv(cells))
         rows = judgements(study, study.everybody())
-        write_text(folder / "judgements.csv", rows.to_csv(index=False))
+        write_text(folder / "judgements.csv", to_csv(rows))
 
 
 def _figure(found: Mapping[str, Any], shown: str) -> Iterator[str]:

@@ -136,15 +136,16 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .jsonl or .parquet file.")],
     path: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write one table of a run as CSV, JSON lines or Parquet."""
+    """Write one table of a run as CSV, JSON lines or Parquet, with every digit and whole lists."""
+    from heedful.store.csv_jsonl import to_csv, to_jsonl
     from heedful.store.files import whole_file
 
     check_writable(files=(out,))
     found = _existing(path).resolve(run)
     frame = found.table(table)
     writers: dict[str, Callable[[BinaryIO], object]] = {
-        ".csv": lambda stream: frame.to_csv(stream, index=False),
-        ".jsonl": lambda stream: frame.to_json(stream, orient="records", lines=True),
+        ".csv": lambda stream: stream.write(to_csv(frame).encode("utf8")),
+        ".jsonl": lambda stream: stream.write(to_jsonl(frame).encode("utf8")),
         ".parquet": lambda stream: frame.to_parquet(stream, index=False),
     }
     if out.suffix not in writers:

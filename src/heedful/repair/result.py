@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.repair.choice import Choice
 from heedful.report.extra import need
 from heedful.store import Run, Store, store_of
+from heedful.store.csv_jsonl import to_csv
 from heedful.store.files import refusals, whole_folder
 
 COLUMNS = [
@@ -87,7 +88,7 @@ class Repair:
         shutil.rmtree(folder / MODEL / "scratch", ignore_errors=True)
         parts = {**self.as_parts(), "load": load_line(out / MODEL, self.model)}
         texts = {
-            "repair.csv": self.table.to_csv(index=False),
+            "repair.csv": to_csv(self.table),
             "repair.svg": repair_svg(parts),
             "repair.html": repair_page(parts),
         }

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from heedful.report.formats import to_csv, to_json, to_latex
+from heedful.report.formats import to_json, to_latex
 from heedful.report.measured import measured
 from heedful.report.page import Case
 from heedful.report.readable import Readable
 from heedful.report.study_chapter import Content
 from heedful.report.svg import render
 from heedful.report.target import PAGE
+from heedful.store.csv_jsonl import to_csv
 from heedful.store.files import whole_folder
 
 

@@ -1,4 +1,4 @@
-"""One table, written five ways: text, HTML, CSV, LaTeX, JSON.
+"""One table, written four ways: text, HTML, LaTeX, JSON; as CSV by `store/csv_jsonl.py`.
 
 Names of corpora, models and classes come from outside; every format escapes them.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 import unicodedata
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.display import visible
+from heedful.store.csv_jsonl import NUMBER
 
 SCHEMA_VERSION = 1
-_NUMBERS = re.compile(r"[-+−]?[\d.,]+%?(?: (?:±|to) [-+−]?[\d.,]+%?)?|undefined")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -49,10 +48,6 @@ def to_html(table: pd.DataFrame) -> str:
     head = _line("th", [str(name) for name in table.columns], numeric or [False] * table.shape[1])
     body = "".join(_line("td", line, numeric) for line in lines)
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def to_csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, lineterminator="\n"))
 
 
 def to_latex(table: pd.DataFrame) -> str:
@@ -106,7 +101,7 @@ def _text(value: Any) -> str:
 
 def _numeric(column: tuple[str, ...]) -> bool:
     filled = [text for text in column if text]
-    return bool(filled) and all(_NUMBERS.fullmatch(text) for text in filled)
+    return bool(filled) and all(NUMBER.fullmatch(text) for text in filled)
 
 
 def _plain(value: Any) -> Any:

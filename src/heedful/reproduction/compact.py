@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.errors import HeedfulError
+from heedful.store.csv_jsonl import plain_text, to_csv
 from heedful.store.files import write_text
 
 DIGITS = "%.7g"
@@ -33,7 +34,9 @@ class Form:
 
 def read_compact(path: Path, form: Form) -> pd.DataFrame:
     """A table that `write_compact` wrote."""
-    lines = list(read_lines(path, form.what, form.columns))
+    lines = [
+        [plain_text(cell) for cell in line] for line in read_lines(path, form.what, form.columns)
+    ]
     table = pd.DataFrame(lines, columns=list(form.columns), dtype=object)
     for name in (*form.counts, *form.numbers):
         values = [_number(path, at, name, text) for at, text in enumerate(table[name], 2)]
@@ -96,4 +99,4 @@ def write_compact(table: pd.DataFrame, path: Path) -> None:
 
 
 def compact_text(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+    return to_csv(table, DIGITS)

@@ -1,7 +1,7 @@
 // Files that a page makes itself: tables as CSV and LaTeX, and whatever else is handed to it.
 
 const NUMBER = /^(?:[-+−]?[\d.,]+%?(?: (?:±|to) [-+−]?[\d.,]+%?)?|undefined)$/;
-const RUNS = /^[=+\-@\t\r]/;
+const RUNS = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const SPECIAL = new Map(Object.entries({
   "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_",
   "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
@@ -55,7 +55,8 @@ export function tableFiles(name, rows) {
   ];
 }
 
-/** A spreadsheet runs a cell that begins like a formula: it is told that this is text. */
+/** A spreadsheet runs a cell that begins like a formula: an apostrophe says that this is text, as
+ *  in `store/csv_jsonl.py`. */
 function csvCell(value) {
   const text = value === null || value === undefined ? "" : String(value);
   const safe = RUNS.test(text) && typeof value !== "number" && !NUMBER.test(text) ? `'${text}` : text;
