@@ -51,7 +51,7 @@ from heedful.web.live import app as live
 from heedful.web.live.app import STATIC, live_app
 from heedful.web.live.limits import Limits
 from heedful.web.live.opened import Opened
-from heedful.web.serving import rules_for
+from heedful.web.serving import address, bound, rules_for
 from heedful.web.turns import Busy, TooSlow, Turns
 
 TEXT = "The film was wonderful. Our neighbour opened a window."
@@ -447,6 +447,11 @@ BAD: list[tuple[dict[str, Any], int]] = [
     ({}, 422),
     ({"text": TEXT, "more": 1}, 422),
     ({"text": TEXT, "text_b": "two"}, 422),
+    ({"text": "good \ud83d film"}, 422),
+    ({"text": TEXT, "\ud83d": 1}, 422),
+    ({"text": TEXT, "explanations": ["\ud83d"]}, 422),
+    ({"text": TEXT, "explanations": ["random:seed=\ud83d"]}, 422),
+    ({"text": TEXT, "explanations": ["x" * 301]}, 422),
     ({"text": "x" * 40_001}, 422),
     ({"text": "a " * 513}, 422),
     ({"text": TEXT, "model": 1}, 404),
@@ -471,7 +476,8 @@ def test_bad_requests_are_one_sentence(
     client: TestClient, body: dict[str, Any], status: int
 ) -> None:
     path = "/api/edit" if "site" in body else "/api/predict"
-    refusal(client.post(path, json=body), status)
+    headers = {"content-type": "application/json"}  # and ASCII, where halves of characters fit
+    refusal(client.post(path, content=json.dumps(body), headers=headers), status)
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe", b"[1, 2]", b'"text"', b"[" * 5000])
@@ -557,6 +563,31 @@ def test_a_token_becomes_a_cookie(runs: dict[str, Run]) -> None:
         assert client.get("/api/model", headers=bearer).status_code == 200
 
 
+TOKENS = ("a&b=c#d", "se cr%C3%A9t+", "sécrét", "秘密 🔑", 'quo"te;\\', "new\nline")
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_any_token_works_as_a_link_a_cookie_and_a_header(runs: dict[str, Run], token: str) -> None:
+    """The printed link is followed as it stands; headers carry UTF-8."""
+    with ExitStack() as stack:
+        rules = Rules(hosts=None, token=token)
+        client = served(stack, runs["additive"], rules=rules)
+        link = address(stack.enter_context(bound("127.0.0.1", 0)), rules)
+        assert link.isascii() and link.isprintable()
+        response = client.get("/?" + link.partition("?")[2])
+        assert response.status_code == 200 and client.get("/api/model").status_code == 200
+        client.cookies.clear()
+        if "\n" not in token:  # which no header can hold
+            bearer = {b"authorization": b"Bearer " + token.encode()}
+            assert client.get("/api/model", headers=bearer).status_code == 200
+        for wrong in ("秘", "é", token + "é", "%ff"):
+            header = {b"authorization": b"Bearer " + wrong.encode()}
+            refusal(client.get("/api/model", headers=header), 401)
+            refusal(client.get("/", params={"token": wrong}), 401)
+            refusal(client.get("/", headers={b"cookie": b"heedful-token=" + wrong.encode()}), 401)
+        refusal(client.get("/?token=%ff%fe"), 401)
+
+
 def test_two_requests_at_once(client: TestClient) -> None:
     texts = [f"The film was {word}." for word in ("good", "bad", "wonderful", "awful")] * 2
     alone = [post(client, "predict", text=text) for text in texts]
@@ -586,6 +617,30 @@ def test_a_full_queue_and_a_slow_model() -> None:
         assert await turns.run(lambda: "sixth") == "sixth"
 
     asyncio.run(scene())
+
+
+def test_a_model_is_free_again_when_nobody_waits(
+    runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An explanation that calls the model for ever, and whose request has timed out."""
+    passes: list[int] = []
+
+    def endless(seen: Any, explanations: Any) -> dict[str, Any]:
+        while True:
+            with contextlib.suppress(Exception):  # as a library's own handler would
+                seen.subject.model(seen.batch)
+            passes.append(1)
+
+    with ExitStack() as stack:
+        client = served(stack, runs["additive"], limits=Limits(seconds=1.0))
+        own = live.predict
+        monkeypatch.setattr(live, "predict", endless)
+        assert "seconds" in refusal(client.post("/api/predict", json={"text": TEXT}), 504)
+        monkeypatch.setattr(live, "predict", own)
+        post(client, "predict", text=TEXT)
+        done = len(passes)
+        time.sleep(0.1)
+        assert done and len(passes) == done
 
 
 def test_busy_slow_and_broken_have_their_status(

@@ -7,13 +7,13 @@ from importlib.resources import files
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.routes import Desk, router
 from heedful.annotate.study import Study
-from heedful.web.guard import LOOPBACK, Guard, Rules
+from heedful.web.guard import LOOPBACK, Guard, Rules, refused
 
 LARGEST = 64 * 1024  # bytes of a request
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
@@ -53,7 +53,7 @@ def _page(name: str, kind: str) -> Callable[[], Response]:
 
 def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    return JSONResponse({"error": str(error), **error.more}, error.status)
+    return refused(error.status, str(error), **error.more)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
@@ -61,13 +61,12 @@ def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return JSONResponse({"error": "the request is no JSON: send an object."}, 400)
+        return refused(400, "the request is no JSON: send an object.")
     where = ".".join(str(part)[:40] for part in first["loc"])
-    said = f"the request is wrong at {where}: {str(first['msg'])[:200].lower()}."
-    return JSONResponse({"error": said}, 422)
+    return refused(422, f"the request is wrong at {where}: {str(first['msg'])[:200].lower()}.")
 
 
 def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     said = _SAID.get(error.status_code, f"{str(error.detail)[:200].rstrip('.')}.")
-    return JSONResponse({"error": said}, error.status_code)
+    return refused(error.status_code, said)

@@ -15,7 +15,7 @@ from heedful.annotate.study import Annotator, Answer, Study
 
 router = APIRouter(prefix="/api")
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
-Value = StrictStr | list[StrictInt]
+Value = Name | list[StrictInt]
 Bearer = Annotated[str, Header()]
 
 

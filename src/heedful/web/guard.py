@@ -5,7 +5,8 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qs
+from typing import Any
+from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -72,22 +73,23 @@ class Guard:
             return True
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        return self._is_token(bearer) or self._is_token(cookie)
+        token = self.rules.token
+        return _same(bearer.encode("latin-1"), token) or _same(
+            cookie.encode("latin-1"), quoted(token)
+        )
 
     def _introduced(self, scope: Scope) -> Response:
         """The address with the token in it is exchanged for a cookie, so that the token does
         not stay where people copy addresses from."""
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] != "/" or scope["method"] != "GET" or not self._is_token(given):
+        token = self.rules.token or ""
+        if scope["path"] != "/" or scope["method"] != "GET" or not _same(given.encode(), token):
             refusal = refused(401, "this server needs its token: open the address it printed.")
             refusal.headers["WWW-Authenticate"] = "Bearer"
             return refusal
         welcome = RedirectResponse("/", status_code=303)
-        welcome.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+        welcome.set_cookie(COOKIE, quoted(token), httponly=True, samesite="strict")
         return welcome
-
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), (self.rules.token or "").encode())
 
     def _counted(self, receive: Receive) -> Receive:
         """A body whose length nobody announced is counted as it comes."""
@@ -108,8 +110,20 @@ class Guard:
         return f"the request is too large: at most {self.rules.most_bytes // 1024} KiB are read."
 
 
-def refused(status: int, sentence: str) -> JSONResponse:
-    return JSONResponse({"error": sentence}, status_code=status)
+def quoted(token: str) -> str:
+    """As it stands in addresses and cookies, which hold ASCII only."""
+    return quote(token, safe="")
+
+
+def _same(given: bytes, token: str) -> bool:
+    """In a time that tells nothing; headers are bytes, and a token's are UTF-8."""
+    return hmac.compare_digest(given, token.encode())
+
+
+def refused(status: int, sentence: str, **more: Any) -> JSONResponse:
+    """Half of a character, which a sentence may quote, cannot be sent."""
+    whole = sentence.encode("utf-8", "replace").decode()
+    return JSONResponse({"error": whole, **more}, status_code=status)
 
 
 def _host(header: str) -> str:

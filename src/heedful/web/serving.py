@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import secrets
 import signal
 import socket
@@ -12,7 +14,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from heedful.errors import HeedfulError
-from heedful.web.guard import LOOPBACK, Rules
+from heedful.web.connections import LimitedConnection, errors_once, taken_at_once
+from heedful.web.guard import LOOPBACK, Rules, quoted
 
 _PATIENCE = 5  # seconds for what is under way when the server is told to end
 
@@ -31,7 +34,8 @@ def bound(host: str, port: int) -> socket.socket:
     if not host.strip():
         raise HeedfulError("--host is empty: give a name or an address, or leave it out.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    here = socket.socket(family, socket.SOCK_STREAM)
+    # named TCP, or asyncio leaves Nagle's delay on: 40 ms for every answer
+    here = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         here.bind((host, port))
@@ -49,23 +53,37 @@ def address(here: socket.socket, rules: Rules = Rules()) -> str:
     """What to open in a browser."""
     host, port = here.getsockname()[:2]
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/" + (f"?token={rules.token}" if rules.token else "")
+    token = f"?token={quoted(rules.token)}" if rules.token else ""
+    return f"http://{name}:{port}/{token}"
 
 
 def serve(app: ASGIApp, here: socket.socket) -> None:
     """Until SIGINT or SIGTERM, the usual ends of a server: what is under way is finished first."""
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        http=LimitedConnection,
+        ws="none",
+        backlog=taken_at_once(),
+        log_level="error",  # whoever sends nonsense would write our log
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_PATIENCE,
     )
+    logging.getLogger("uvicorn.error").addFilter(_told)
     _Server(config).run(sockets=[here])
+
+
+def _told(record: logging.LogRecord) -> bool:
+    """A request that was cancelled because the server ends is no error."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class _Server(uvicorn.Server):
     """uvicorn's own would raise the signal once more afterwards, and end with a traceback."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(errors_once())
+        await super().startup(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

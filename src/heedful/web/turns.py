@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from heedful.errors import HeedfulError
 
 T = TypeVar("T")
+_Call = tuple[Future[Any], Callable[[], Any], threading.Event]
 
 
 class Busy(HeedfulError):
@@ -22,27 +23,34 @@ class TooSlow(HeedfulError):
     """The answer did not come in time."""
 
 
+class GivenUp(BaseException):
+    """Nobody waits for this work any more; no `except` on its way takes it for an error."""
+
+
 class Turns:
     """Work is done by one thread, in the order it came.
 
-    A call that takes too long is given up by whoever asked; a model cannot be stopped in the
-    middle, so the next turn begins when it has finished. The thread is a daemon: a long call
-    never keeps the process from ending.
+    Work that calls `check` now and then ends soon after whoever asked has given it up; other
+    work is finished before the next turn begins. The thread is a daemon: a long call never keeps
+    the process from ending.
     """
 
     def __init__(self, waiting: int = 8, seconds: float = 30.0) -> None:
         self.waiting, self.seconds = waiting, seconds
-        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_Call] = queue.SimpleQueue()
+        self._given_up = threading.Event()  # of the call that is being worked on
         self._lock = threading.Lock()
         self._open = 0
-        threading.Thread(target=self._work, daemon=True, name="model").start()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="model")
+        self._thread.start()
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns, or its exception; `Busy` or `TooSlow` where there is no answer."""
         self._enter()
         future: Future[T] = Future()
         future.add_done_callback(self._leave)
-        self._calls.put((future, work))
+        given_up = threading.Event()
+        self._calls.put((future, work, given_up))
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.seconds)
         except TimeoutError as error:
@@ -50,6 +58,13 @@ class Turns:
                 f"the model did not answer within {self.seconds:g} seconds: give a shorter text "
                 f"or fewer explanations."
             ) from error
+        finally:
+            given_up.set()
+
+    def check(self) -> None:
+        """For work to call: raises `GivenUp` where nobody waits for it."""
+        if self._given_up.is_set() and threading.current_thread() is self._thread:
+            raise GivenUp
 
     def _enter(self) -> None:
         with self._lock:
@@ -63,7 +78,7 @@ class Turns:
 
     def _work(self) -> None:
         while True:
-            future, work = self._calls.get()
+            future, work, self._given_up = self._calls.get()
             if not future.set_running_or_notify_cancel():
                 continue  # nobody waits for it any more
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from heedful import __version__
 from heedful.errors import HeedfulError
@@ -67,17 +68,29 @@ class Live:
                 f"{len(asked.explanations)} explanations are too many: ask for at most "
                 f"{self.limits.explanations} at once."
             )
-        return await self.turns.run(lambda: self._predict(asked))
+        return await self._turn(lambda: self._predict(asked))
 
     async def edit(self, asked: Edit) -> dict[str, Any]:
         """The prediction with other weights at one site; later sites are computed anew."""
         if (asked.weights is None) == (asked.kind is None):
             raise HeedfulError("give either weights or a kind of them, and not both.")
-        return await self.turns.run(lambda: self._edit(asked))
+        return await self._turn(lambda: self._edit(asked))
 
     async def explain(self, asked: Explain) -> dict[str, Any]:
         """Attention taken apart: states, scores, weights, contributions, prediction."""
-        return await self.turns.run(lambda: self._explain(asked))
+        return await self._turn(lambda: self._explain(asked))
+
+    async def _turn(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A model looks up before each of its modules, so that work nobody waits for ends."""
+
+        def interruptible() -> dict[str, Any]:
+            watch = register_module_forward_pre_hook(lambda *_: self.turns.check())
+            try:
+                return work()
+            finally:
+                watch.remove()
+
+        return await self.turns.run(interruptible)
 
     def _predict(self, asked: Predict) -> dict[str, Any]:
         for name, params in params_of(asked.explanations):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MOST_UNITS = 4096
 LARGEST_SEED = 2**32 - 1
+Written = Annotated[str, Field(max_length=300)]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
@@ -22,13 +23,13 @@ class Ask(BaseModel):
 
 
 class Predict(Ask):
-    explanations: Annotated[list[str], Field(max_length=32)] = []
+    explanations: Annotated[list[Written], Field(max_length=32)] = []
 
 
 class Place(Ask):
     """A site by its name; a head by its number, all of them if it is left out."""
 
-    site: Annotated[str, Field(max_length=300)]
+    site: Written
     head: Annotated[int | None, Field(ge=0)] = None
 
 
@@ -44,4 +45,4 @@ class Edit(Place):
 class Explain(Place):
     """`of` is the class whose logit is added up."""
 
-    of: Annotated[str | None, Field(max_length=300)] = None
+    of: Written | None = None

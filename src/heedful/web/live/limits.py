@@ -37,7 +37,7 @@ class Limits:
             raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
 
     def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
-        """A model cannot be stopped in the middle: one call of a million runs would hold it."""
+        """One call of a million runs would take every other's time."""
         for name, value in params.items():
             if name != "seed" and isinstance(value, int) and abs(value) > self.number:
                 raise HeedfulError(
