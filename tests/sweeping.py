@@ -56,7 +56,7 @@ def results(place: Path) -> dict[str, str]:
     """The digests of every run's rows, summaries and maps."""
     names = ("rows.parquet", "summary.parquet", "maps.parquet")
     return {
-        f"{run.key}/{name}": run.record["files"][name]
+        f"{run.key}/{name}": run.record.files[name]
         for run in Store(place).runs("probe")
         for name in names
         if run.has(name)

@@ -50,8 +50,9 @@ def world(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worl
 
 def typed(entry: Bad, world: World) -> list[str]:
     """The command line, in a world that was prepared for it."""
-    entry.prepare(world)
-    return [put(str(each), world) for each in entry.typed]
+    made = entry.prepare(world)
+    names = made if isinstance(made, dict) else {}
+    return [names.get(str(each), put(str(each), world)) for each in entry.typed]
 
 
 def put(text: str, world: World) -> str:

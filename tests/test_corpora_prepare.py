@@ -66,7 +66,7 @@ def test_default_spec_tells_treatment_from_parameters() -> None:
 
 def test_twice_the_same_bytes_and_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (prepare(SMALL, Store(tmp_path / name)) for name in ("one", "two"))
-    assert one.key == two.key and one.record["files"] == two.record["files"]
+    assert one.key == two.key and one.record.files == two.record.files
     explicit = replace(SMALL, params={**SMALL.params, "classes": 2})
     monkeypatch.setattr(module, "_write", None)  # a second call must not get there
     assert prepare(explicit, Store(tmp_path / "one")).key == one.key

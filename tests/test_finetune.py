@@ -183,7 +183,7 @@ def test_the_same_seed_gives_the_same_bytes(whole: Run, small: Task, tmp_path: P
     again = finetuned(Store(tmp_path), small, 0, MACHINE)
     assert again.key == whole.key
     assert weights(again) == weights(whole)
-    differ = set(again.record["files"].items()) ^ set(whole.record["files"].items())
+    differ = set(again.record.files.items()) ^ set(whole.record.files.items())
     assert {name for name, _ in differ} <= {"history.parquet"}  # it has seconds
     other = finetuned(Store(tmp_path), small, 1, MACHINE)
     assert other.key != whole.key and weights(other) != weights(whole)

@@ -36,8 +36,9 @@ from heedful.errors import HeedfulError
 from heedful.store import Run, Store, remote, run_key, store_at, store_of
 from heedful.store.pack import pack, unpack
 from heedful.store.places import cache_folder, url_of
+from heedful.store.record import Damaged, Problem
 from heedful.store.remote import Remote
-from heedful.store.run import Damaged, Problem, write_folder
+from heedful.store.run import write_folder
 
 FACTS = {"piece": "far", "seed": 1}
 KEY = run_key("probe", FACTS)
@@ -290,7 +291,7 @@ def test_a_place_that_may_only_be_read(tmp_path: Path) -> None:
             with one_sentence(kept):
                 write(store, {"seed": 2})
         other = run_key("probe", {"seed": 2})
-        assert store.keys() == sorted([KEY, other]) and store.record(other)["kind"] == "probe"
+        assert store.keys() == sorted([KEY, other]) and store.record(other).kind == "probe"
         with one_sentence("cannot remove run"):
             store.remove(KEY)
         assert store.clear_scratch() == []
@@ -509,7 +510,7 @@ def test_records_are_read_without_the_rest(tmp_path: Path) -> None:
     for seed in range(3):
         write(one, {"piece": "far", "seed": seed})
     store = store_at(url)
-    assert [store.record(key)["facts"]["piece"] for key in store.keys()] == ["far"] * 3
+    assert [store.record(key).facts["piece"] for key in store.keys()] == ["far"] * 3
     assert not store.root.exists()
     assert [run.facts["seed"] for run in store.find("probe", {"seed": 2})] == [2]
     assert len(Store(store.root).keys()) == 1
@@ -520,7 +521,7 @@ def test_a_long_record_is_read_too(tmp_path: Path) -> None:
     facts = {"words": ["word"] * 30_000}
     write(on_machine(tmp_path / "a", f"file://{tmp_path}/far"), facts)
     store = store_at(f"file://{tmp_path}/far")
-    assert store.record(run_key("probe", facts))["facts"] == facts
+    assert store.record(run_key("probe", facts)).facts == facts
 
 
 def test_removed_here_and_there(tmp_path: Path) -> None:

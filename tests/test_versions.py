@@ -29,6 +29,7 @@ from heedful.report.audits import audit_of_folder, audit_of_run
 from heedful.schemas.versions import check_version, unread
 from heedful.store import Run, Store
 from heedful.store.frames import PartGone, read_part, table_version, write_part
+from heedful.store.record import Damaged, parse_record
 from heedful.store.tarred import read_record, write_tar
 from heedful.training.checkpoint import load, save
 from heedful.training.progressed import Progressed
@@ -191,10 +192,9 @@ def test_the_beginning_of_a_packed_run(tmp_path: Path, version: int | None) -> N
     put(store.root / "runs" / key / "run.json", version)
     with (tmp_path / "t.tar").open("wb") as stream:
         write_tar([store.root / "runs" / key], stream)
-    from heedful.store.run import record_problem
-
-    problem = record_problem(key, read_record((tmp_path / "t.tar").read_bytes(), key))
-    assert problem is not None and problem.reason == unread(version, 1)
+    with pytest.raises(Damaged) as caught:
+        parse_record(key, read_record((tmp_path / "t.tar").read_bytes(), key))
+    assert caught.value.problem.reason == unread(version, 1)
 
 
 @every_version

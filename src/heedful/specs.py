@@ -6,9 +6,10 @@ Nothing here imports torch, so a report can read a spec on a machine without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, TypeVar
 
 __all__ = ["CorpusSpec", "ModelSpec", "PrepareSpec", "ProbeSpec", "TermSpec", "TrainSpec"]
 
@@ -163,3 +164,34 @@ class ProbeSpec:
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
+
+
+_S = TypeVar("_S", ModelSpec, PrepareSpec, TermSpec)
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "float": (float, int),
+    "int | None": (int, NoneType),
+    "float | None": (float, int, NoneType),
+    "Params": (list, tuple),
+    "tuple[TermSpec, ...]": (list, tuple),
+}
+
+
+def spec_from_plain(kind: type[_S], value: object) -> _S:
+    """A spec as JSON holds it; ValueError says what is not one's."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"no {kind.__name__}")
+    known = {each.name: _KINDS[str(each.type)] for each in fields(kind)}
+    for name, given in value.items():
+        wanted = known.get(name, ())
+        if not isinstance(given, wanted) or (isinstance(given, bool) and bool not in wanted):
+            raise ValueError(f"{name!r} is {str(given)[:40]!r}")
+    parts = dict(value)
+    if "terms" in parts:
+        parts["terms"] = tuple(spec_from_plain(TermSpec, term) for term in parts["terms"])
+    try:
+        return kind(**parts)
+    except (TypeError, OverflowError) as error:  # a name is missing, a pair is none
+        raise ValueError(f"no whole {kind.__name__}") from error

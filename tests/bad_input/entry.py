@@ -30,6 +30,7 @@ class World:
 
 
 Prepare = Callable[[World], object]
+"""A dict that it returns has names for words of the command line."""
 
 
 def nothing(world: World) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bad_input.entry import Bad, World, bad, of_file, spoilt
+from heedful.store import run_key
 
 HERE = ("--store", "store")
 GC = "heedful store gc --damaged"
@@ -25,6 +26,32 @@ def record(kind: str, **changes: Any) -> Callable[[Path], object]:
         path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
     return spoil
+
+
+def rewritten(kind: str, change: Callable[[dict[str, Any]], object], *typed: object) -> Bad:
+    """A model, or the corpus it names, whose facts no version writes: whole, and its key is the
+    hash of its facts. `CHANGED` in a command line is the model."""
+
+    def prepare(world: World) -> dict[str, str]:
+        store = world.copy("store")
+        model = run_of(store, "model")
+        if kind == "model":
+            return {"CHANGED": rewrite(model, change)}
+        corpus = json.loads((model / "run.json").read_text())["facts"]["upstream"]["corpus"]
+        other = rewrite(store / "runs" / corpus, change)
+        return {"CHANGED": rewrite(model, lambda facts: facts["upstream"].update(corpus=other))}
+
+    return Bad((*typed, *HERE), "its facts", "make it again with this version", prepare)
+
+
+def rewrite(run: Path, change: Callable[[dict[str, Any]], object]) -> str:
+    """The new key."""
+    record = json.loads((run / "run.json").read_text())
+    change(record["facts"])
+    (run / "run.json").write_text(json.dumps(record))
+    key = run_key(record["kind"], record["facts"])
+    run.rename(run.with_name(key))
+    return key
 
 
 def filled(kind: str, name: str, content: bytes) -> Callable[[Path], object]:
@@ -57,9 +84,88 @@ def some_parts(world: World) -> None:
     (folder / "heedful-pack.tar.001").unlink()
 
 
+def added_to_pack(world: World) -> None:
+    """A whole run, and a file that its record does not list."""
+    run = run_of(world.shared / "store", "probe")
+    with tarfile.open(world.here / "p.000", "w") as tar:
+        tar.add(run, run.name)
+        tar.addfile(tarfile.TarInfo(f"{run.name}/added.json"))
+
+
+def deep(levels: int) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for _ in range(levels):
+        facts = {"x": facts}
+    return facts
+
+
+STRANGE: dict[str, Bad] = {
+    "a model of nothing to cite": rewritten("model", dict.clear, "cite", "CHANGED"),
+    "a model of nothing to audit": rewritten("model", dict.clear, "audit", "CHANGED"),
+    "a model of nothing to explain": rewritten("model", dict.clear, "explain", "CHANGED", "good"),
+    "a model of nothing to serve": rewritten("model", dict.clear, "serve", "CHANGED", "--port", 0),
+    "a model of nothing to annotate": rewritten(
+        "model", dict.clear, "annotate", "new", "CHANGED", "-o", "s.db"
+    ),
+    "a model in words": rewritten(
+        "model", lambda facts: facts.update(model="wide"), "explain", "CHANGED", "good"
+    ),
+    "a model in words to cite": rewritten(
+        "model", lambda facts: facts.update(model="wide"), "cite", "CHANGED"
+    ),
+    "a model of other fields": rewritten(
+        "model", lambda facts: facts["model"].update(wings=2), "audit", "CHANGED"
+    ),
+    "a model with text for a size": rewritten(
+        "model", lambda facts: facts["model"].update(hidden="wide"), "audit", "CHANGED"
+    ),
+    "a model with terms in words": rewritten(
+        "model", lambda facts: facts["model"].update(terms=["tying"]), "cite", "CHANGED"
+    ),
+    "a model of another size": rewritten(
+        "model", lambda facts: facts["model"].update(hidden=16), "explain", "CHANGED", "good"
+    ),
+    "a seed in words": rewritten(
+        "model", lambda facts: facts.update(seed="one"), "audit", "CHANGED"
+    ),
+    "no corpus": rewritten("model", lambda facts: facts["upstream"].clear(), "audit", "CHANGED"),
+    "training in words": rewritten(
+        "model", lambda facts: facts.update(train="long"), "cite", "CHANGED"
+    ),
+    "a corpus of nothing": rewritten("corpus", dict.clear, "audit", "CHANGED"),
+    "a corpus prepared in words": rewritten(
+        "corpus", lambda facts: facts.update(prepare="well"), "explain", "CHANGED", "good"
+    ),
+    "a corpus of nothing to cite": rewritten("corpus", dict.clear, "cite", "CHANGED"),
+}
 PACK = "give all its parts"
 MODEL = ("audit", "MODEL_KEY")
 BAD: dict[str, Bad] = {
+    **STRANGE,
+    "facts that are missing": damaged(
+        record("model", facts=None), "cite", "MODEL_KEY", names="cannot be read"
+    ),
+    "facts in words": damaged(
+        record("model", facts="none"), "explain", "MODEL_KEY", "good", names="cannot be read"
+    ),
+    "facts that are too deep": damaged(
+        record("model", facts=deep(200)), "cite", "MODEL_KEY", names="cannot be read"
+    ),
+    "facts of a path": damaged(
+        record("model", facts={"upstream": {"corpus": "../../x"}}),
+        "serve",
+        "MODEL_KEY",
+        names="hash of its facts",
+    ),
+    "a file from the root": damaged(
+        record("model", files={"/etc/passwd": "0"}), *MODEL, names="/etc/passwd"
+    ),
+    "a file that is not listed": damaged(
+        filled("model", "added.json", b"{}"), *MODEL, names="added.json", fix="move that out of"
+    ),
+    "a packed file that is not listed": Bad(
+        ("store", "unpack", "p.000", "--store", "other"), "added.json", "move that", added_to_pack
+    ),
     "not there": bad("store", "ls", "--store", "none", names="none", fix="--store"),
     "a file": bad("store", "ls", "--store", "SHARED/good.csv", names="good.csv", fix="--store"),
     "a file to verify": bad(

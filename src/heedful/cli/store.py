@@ -22,6 +22,7 @@ from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
     from heedful.store import Store
+    from heedful.store.record import Record
 
 KINDS = ("corpus", "model", "probe", "study", "audit")
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
@@ -41,13 +42,13 @@ def ls(
     records, damaged = _look(place, kind)
     if as_json:
         found = [
-            {"key": key, "kind": record["kind"], "facts": record["facts"]}
+            {"key": key, "kind": record.kind, "facts": record.facts}
             for key, record in records.items()
         ]
         show_json("store ls", {"runs": found, "damaged": damaged})
         return
     for key, record in records.items():
-        facts = record["facts"]
+        facts = record.facts
         seed = f" seed {facts['seed']}" if "seed" in facts else ""
         show(f"{key}  {_what(facts)}{seed}")
     for key in damaged:
@@ -157,10 +158,10 @@ def export(
     show(f"wrote {len(frame)} rows to {out}")
 
 
-def _look(place: Store, kind: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+def _look(place: Store, kind: str | None) -> tuple[dict[str, Record], dict[str, str]]:
     """The records of a kind, and the reasons why runs of any kind cannot be read: a damaged run
     must not hide the others."""
-    from heedful.store.run import Damaged
+    from heedful.store.record import Damaged
 
     records, damaged = {}, {}
     for key in place.keys():
@@ -168,12 +169,12 @@ def _look(place: Store, kind: str | None) -> tuple[dict[str, Any], dict[str, str
             records[key] = place.record(key)
         except Damaged as error:
             damaged[key] = error.problem.reason
-    return {key: each for key, each in records.items() if kind in (None, each["kind"])}, damaged
+    return {key: each for key, each in records.items() if kind in (None, each.kind)}, damaged
 
 
 def _whole(place: Store, keys: list[str]) -> list[str]:
     """Those that can be read."""
-    from heedful.store.run import Damaged
+    from heedful.store.record import Damaged
 
     found = []
     for key in keys:

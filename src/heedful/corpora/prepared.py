@@ -25,12 +25,15 @@ class Prepared:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = self.run.json("report")
-        return report
+        report = self.run.json("report")
+        names = report.get("labels") if isinstance(report, dict) else None
+        if not isinstance(names, list) or not isinstance(report.get("task"), str):
+            raise self.run.unfit("its report names no labels and no task")
+        return dict(report)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(self.report["labels"])
+        return tuple(map(str, self.report["labels"]))
 
     @property
     def task(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -14,7 +15,6 @@ from heedful.edits.edited import edited
 from heedful.models.build import build
 from heedful.models.family import Family
 from heedful.models.main_site import main_site
-from heedful.specs import ModelSpec
 from heedful.store import Run, store_of
 
 Given = Mapping[str, Tensor]
@@ -24,15 +24,17 @@ _TOKENS_AT_ONCE = 1 << 13
 
 def restored(run: Run, device: str = "cpu") -> Family:
     """The model of a run, ready to be probed."""
-    store = store_of(run)
-    corpus = Prepared(store.open(run.upstream["corpus"]))
-    spec = ModelSpec(**run.facts["model"])
-    fresh = build(spec, torch.zeros_like(corpus.vectors), corpus.classes, 0)
+    store, spec = store_of(run), run.spec
+    corpus = Prepared(store.open(run.source("corpus")))
     given = None
     if spec.train_edit == "frozen":
-        given = weights_by_id(store.open(run.upstream["teacher"]), device)
-    model = edited(fresh, spec, int(run.facts["seed"]), given)
-    model.load_state_dict(load_file(run.weights("weights")))
+        given = weights_by_id(store.open(run.source("teacher")), device)
+    try:
+        fresh = build(spec, torch.zeros_like(corpus.vectors), corpus.classes, 0)
+        model = edited(fresh, spec, run.seed, given)
+        model.load_state_dict(load_file(run.weights("weights")))
+    except (RuntimeError, ValueError, SafetensorError) as error:
+        raise run.unfit("its weights are not those of the model in its facts") from error
     return model.to(device).eval()
 
 
@@ -40,8 +42,7 @@ def restored(run: Run, device: str = "cpu") -> Family:
 def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
     """What a trained model attends to in every example of its corpus, at its main site."""
     store = store_of(teacher)
-    spec = ModelSpec(**teacher.facts["model"])
-    corpus = shown_to(spec, Prepared(store.open(teacher.upstream["corpus"])))
+    corpus = shown_to(teacher.spec, Prepared(store.open(teacher.source("corpus"))))
     model = restored(teacher, device)
     site = main_site(model).name
     found: dict[str, Tensor] = {}

@@ -98,7 +98,7 @@ class Repair:
 
 def upstream(run: Run) -> Run:
     """The corpus of a model, which it cannot be opened without."""
-    return store_of(run).open(run.upstream["corpus"])
+    return store_of(run).open(run.source("corpus"))
 
 
 def load_line(store: str | Path, run: Run) -> str:

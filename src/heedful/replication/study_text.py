@@ -49,7 +49,7 @@ class StudyText:
 
     @property
     def paper(self) -> str:
-        return str(self.run.facts["piece"])
+        return self.run.fact("piece", str)
 
     @property
     def title(self) -> str:
@@ -177,7 +177,7 @@ class StudyText:
 
 
 def _made(run: Run) -> str:
-    made = run.record.get("made_with", {})
+    made = run.record.made_with
     return listed([f"{name} {made[name]}" for name in VERSIONS if name in made])
 
 

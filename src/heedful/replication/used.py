@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heedful.catalogue import Catalogue
 from heedful.corpora import CORPORA
@@ -58,7 +57,7 @@ def uses_of_run(store: Store, run: Run, seen: set[str] | None = None) -> Iterato
     if run.key in seen:
         return
     seen.add(run.key)
-    yield from _OF_KIND[run.kind](run.facts) if run.kind in _OF_KIND else ()
+    yield from _OF_KIND[run.kind](run) if run.kind in _OF_KIND else ()
     if run.kind == "study":
         yield from intervals_of(run)
     if run.kind == "audit":
@@ -84,52 +83,59 @@ def _before(run: Run) -> list[str]:
     """An audit names the model it looked at beside its own facts."""
     found = list(run.upstream.values())
     if run.kind == "audit" and "run" in run.facts:
-        found.append(str(run.facts["run"]))
+        found.append(run.fact("run", str))
     return list(dict.fromkeys(found))
 
 
-def _corpus(facts: Mapping[str, Any]) -> Iterator[Use]:
-    yield _piece("corpus", CORPORA, str(facts["piece"]))
-    prepare = facts.get("prepare", {})
+def _corpus(run: Run, at: str = "") -> Iterator[Use]:
+    """`at` is where a fine-tuned model's facts tell of its corpus."""
+    yield _piece("corpus", CORPORA, run.fact(f"{at}piece", str))
+    prepare = run.fact(f"{at}prepare", dict)
     if prepare.get("vectors") == "glove":
         yield Use("word vectors", ("pennington2014",))
-    if prepare.get("tokenizer") in TOKENIZERS:
-        tokenizer = str(prepare["tokenizer"])
+    tokenizer = str(prepare.get("tokenizer"))
+    if tokenizer in TOKENIZERS:
         yield Use(f"tokenizer {tokenizer}", (TOKENIZERS[tokenizer],))
 
 
-def model_uses(facts: Mapping[str, Any]) -> Iterator[Use]:
+def _model(run: Run) -> Iterator[Use]:
     """Of a model that was trained here, from nothing or from a pretrained one."""
-    if "pretrained" in facts:
-        yield from _corpus(facts["corpus"])
+    train = run.fact("train", dict)
+    if "pretrained" in run.facts:
+        yield from _corpus(run, "corpus.")
         yield Use("fine-tuning by AdamW", ("loshchilov2019",))
-        terms = facts["train"].get("terms", ())
-        yield from (_piece("term", STATE_TERMS, str(term["name"])) for term in terms)
+        yield from (_piece("term", STATE_TERMS, name) for name in _terms(run))
         return
-    model = facts["model"]
-    yield _piece("family", FAMILIES, str(model["family"]))
-    if model["family"] != "transformer":
-        encoder, *wrappers = str(model["encoder"]).split("+")
+    spec = run.spec
+    yield _piece("family", FAMILIES, spec.family)
+    if spec.family != "transformer":
+        encoder, *wrappers = spec.encoder.split("+")
         yield _piece("encoder", ENCODERS, encoder)
         yield from (_piece("wrapper", WRAPPERS, name) for name in wrappers)
-        yield _piece("attention", ATTENTIONS, str(model["attention"]))
-    if model.get("train_edit"):
-        yield _piece("edit", EDITS, str(model["train_edit"]))
-    yield from (_piece("term", TERMS, str(term["name"])) for term in model.get("terms", ()))
-    extra = ("reddi2018",) if facts["train"].get("amsgrad") else ()
-    yield Use("training by Adam", ("kingma2015", *extra))
+        yield _piece("attention", ATTENTIONS, spec.attention)
+    if spec.train_edit:
+        yield _piece("edit", EDITS, spec.train_edit)
+    yield from (_piece("term", TERMS, term.name) for term in spec.terms)
+    yield Use("training by Adam", ("kingma2015", *(("reddi2018",) if train.get("amsgrad") else ())))
 
 
-def _probe(facts: Mapping[str, Any]) -> Iterator[Use]:
-    name = str(facts["piece"])
+def _terms(run: Run) -> list[str]:
+    """Those that a pretrained model was fine-tuned with."""
+    found = run.fact("train.terms", list) if "terms" in run.fact("train", dict) else []
+    return [str(each["name"]) for each in found if isinstance(each, dict) and "name" in each]
+
+
+def _probe(run: Run) -> Iterator[Use]:
+    name = run.fact("piece", str)
     yield _piece("probe", PROBES, name)
     if name in PROBE_METHODS:
         yield Use(f"probe {name}", PROBE_METHODS[name])
 
 
-def _study(facts: Mapping[str, Any]) -> Iterator[Use]:
-    if facts["piece"] in STUDIES:  # `heedful train` lists its cells as a study of that name
-        yield _piece("study", STUDIES, str(facts["piece"]))
+def _study(run: Run) -> Iterator[Use]:
+    name = run.fact("piece", str)
+    if name in STUDIES:  # `heedful train` lists its cells as a study of that name
+        yield _piece("study", STUDIES, name)
 
 
 def _piece(kind: str, catalogue: Catalogue, name: str) -> Use:
@@ -137,4 +143,4 @@ def _piece(kind: str, catalogue: Catalogue, name: str) -> Use:
     return piece_use(kind, catalogue[name]) if name in catalogue else named(kind, name)
 
 
-_OF_KIND = {"corpus": _corpus, "model": model_uses, "probe": _probe, "study": _study}
+_OF_KIND = {"corpus": _corpus, "model": _model, "probe": _probe, "study": _study}

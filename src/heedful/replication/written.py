@@ -145,7 +145,7 @@ def _study(text: StudyText) -> dict[str, Any]:
         "study": text.paper,
         "run": text.run.key,
         "cells": len(text.evidence.cells),
-        "skipped": dict(text.run.facts["skipped"]),
+        "skipped": text.run.fact("skipped", dict),
     }
 
 

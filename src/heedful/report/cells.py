@@ -7,20 +7,21 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.specs import ModelSpec
+from heedful.specs import ModelSpec, spec_from_plain
 from heedful.store import Run, Store, canonical, run_key
 
 
 def cell_of_probe(store: Store, probe: Run) -> dict[str, Any]:
     """The cell of a probe run that no study lists; what was not carried along stays unnamed."""
     base, corpus = probe.upstream.get("base", ""), probe.upstream.get("corpus", "")
-    model_facts = store.open(base).facts if base and store.has(base) else {}
+    model = store.open(base) if base and store.has(base) else None
     corpus_facts = store.open(corpus).facts if corpus and store.has(corpus) else {}
+    seeded = next((run for run in (model, probe) if run is not None and "seed" in run.facts), None)
     return {
         "corpus": str(corpus_facts.get("piece", corpus or "unknown corpus")),
-        "model": model_name(model_facts.get("model")) or base or "unknown model",
-        "seed": int(model_facts.get("seed", probe.facts.get("seed", 0))),
-        "probe": str(probe.facts["piece"]),
+        "model": model_name(model.facts.get("model") if model else None) or base or "unknown model",
+        "seed": seeded.seed if seeded else 0,
+        "probe": probe.fact("piece", str),
         "run": probe.key,
         "model_run": base,
         "corpus_run": corpus,
@@ -32,7 +33,10 @@ def model_name(spec: Any) -> str:
     if not isinstance(spec, dict) or not {"encoder", "attention"} <= spec.keys():
         return ""
     known = {field.name for field in fields(ModelSpec)}
-    return ModelSpec(**{name: value for name, value in spec.items() if name in known}).name
+    try:
+        return spec_from_plain(ModelSpec, {k: v for k, v in spec.items() if k in known}).name
+    except ValueError:
+        return ""
 
 
 def label_cells(store: Store, cells: pd.DataFrame) -> pd.DataFrame:

@@ -37,7 +37,7 @@ class Evidence:
     @property
     def papers(self) -> list[str]:
         """The studies among the runs, by name."""
-        return sorted({str(run.facts["piece"]) for run in self.runs if run.kind == "study"})
+        return sorted({run.fact("piece", str) for run in self.runs if run.kind == "study"})
 
     @cached_property
     def summaries(self) -> pd.DataFrame:
@@ -86,7 +86,7 @@ class Evidence:
         """The parameters that a probe was given on a model; seeds share them."""
         cells = self.cells[(self.cells["corpus"] == corpus) & (self.cells["label"] == label)]
         runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
-        return dict(runs[0].facts.get("params", {})) if runs else {}
+        return runs[0].fact("params", dict) if runs and "params" in runs[0].facts else {}
 
     def notes(self, corpus: str, label: str, probe: str) -> dict[str, str]:
         """What a probe says about its numbers, such as BLEU's signature; seeds share it."""

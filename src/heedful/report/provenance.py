@@ -50,5 +50,5 @@ def _piece(run: Run) -> str:
 
 
 def _made_with(run: Run) -> str:
-    made = run.record.get("made_with", {})
+    made = run.record.made_with
     return ", ".join(f"{name} {made[name]}" for name in VERSIONS if name in made)

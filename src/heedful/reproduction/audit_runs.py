@@ -49,14 +49,15 @@ def _corpus(run: Run) -> str:
 def _same(store: Store, run: Run) -> str:
     """Equal for audits that differ in nothing but the seed of their model."""
     facts = {name: value for name, value in run.facts.items() if name not in ("run", "weights")}
-    trained = store.open(run.facts["run"]).facts if _known(store, run) else {}
+    trained = store.open(run.fact("run", str)).facts if _known(store, run) else {}
     own = {name: value for name, value in trained.items() if name != "seed"}
-    return canonical({**facts, "trained": own or run.facts["weights"]})
+    weights = run.fact("weights", str)
+    return canonical({**facts, "trained": own or weights})
 
 
 def _known(store: Store, run: Run) -> bool:
     """Whether a model of Heedful's own was audited, and is here."""
-    return "run" in run.facts and store.has(run.facts["run"])
+    return "run" in run.facts and store.has(run.fact("run", str))
 
 
 def _lines(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
@@ -65,7 +66,7 @@ def _lines(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
     together = audits[0] if len(audits) == 1 else over_seeds(audits, _settings(audits[0]))
     place = {
         "model": str(together.facts["model"]),
-        "weights": str(runs[0].facts["weights"]),
+        "weights": runs[0].fact("weights", str),
         "data": f"{together.facts['data']}{_limited(store, runs[0])}",
         "texts": int(together.facts["texts"]),
         "seeds": len(runs),
@@ -81,13 +82,13 @@ def _limited(store: Store, run: Run) -> str:
     """Whether the model saw a part of its corpus only."""
     if not _known(store, run):
         return ""
-    corpus = store.open(run.facts["run"]).upstream["corpus"]
-    limit = store.open(corpus).facts["prepare"].get("limit") if store.has(corpus) else None
+    corpus = store.open(run.fact("run", str)).source("corpus")
+    limit = store.open(corpus).fact("prepare", dict).get("limit") if store.has(corpus) else None
     return f", {PART} {limit} texts" if limit is not None else ""
 
 
 def _seed(store: Store, run: Run) -> int:
-    return int(store.open(run.facts["run"]).facts["seed"]) if _known(store, run) else 0
+    return store.open(run.fact("run", str)).seed if _known(store, run) else 0
 
 
 def _audit(run: Run) -> Audit:

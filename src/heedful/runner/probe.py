@@ -22,7 +22,7 @@ from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe, recipes
 from heedful.runner.streamed import in_parts, streamed
-from heedful.specs import ModelSpec, ProbeSpec
+from heedful.specs import ProbeSpec
 from heedful.store import Frames, Run, Store, run_key
 from heedful.store.frames import PartGone
 
@@ -64,7 +64,7 @@ def probe_facts(
         **asdict(reading),
         "upstream": {
             "base": model.key,
-            "corpus": model.upstream["corpus"],
+            "corpus": model.source("corpus"),
             **{role: run.key for role, run in others.items()},
         },
     }
@@ -140,8 +140,8 @@ def _evidence(
 ) -> Evidence:
     if reading.precision not in PRECISIONS:
         raise unknown_name("precision", reading.precision, list(PRECISIONS))
-    spec = ModelSpec(**model.facts["model"])
-    corpus = shown_to(spec, Prepared(store.open(model.upstream["corpus"])))
+    spec = model.spec
+    corpus = shown_to(spec, Prepared(store.open(model.source("corpus"))))
     split, writes = corpus.split(reading.split), corpus.task == "generation"
     return Evidence(
         models={"base": _load(model, reading, machine.device)},

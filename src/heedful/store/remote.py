@@ -15,7 +15,7 @@ from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.store.files import UNFINISHED, why
-from heedful.store.run import KEY, Damaged, Problem, record_problem
+from heedful.store.record import KEY, Damaged, Problem, Record, parse_record
 from heedful.store.tarred import BROKEN, read_record
 
 _SUFFIX = ".tar"
@@ -75,17 +75,13 @@ class Remote:
             if size is None or got != size:
                 raise EOFError(f"the connection broke off after {got} bytes")
 
-    def record(self, key: str) -> dict[str, Any]:
+    def record(self, key: str) -> Record:
         """What a run says of itself, without the rest of it."""
         for size in _HEADS:
             with self._asking(f"read run {key}"):
                 head = self._files.cat_file(self._object(key), start=0, end=size)
             with suppress(*BROKEN):
-                record = read_record(head, key)
-                problem = record_problem(key, record)
-                if problem:
-                    raise Damaged(key, problem)
-                return record
+                return parse_record(key, read_record(head, key))
         raise Damaged(key, cut_off(self.url))
 
     def send(self, key: str, pack: Path) -> None:

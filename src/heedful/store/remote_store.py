@@ -15,8 +15,9 @@ from typing import Any
 from heedful.store.files import sync_tree
 from heedful.store.keys import run_key
 from heedful.store.places import Place, cache_folder, url_of
+from heedful.store.record import Damaged, Problem, Record
 from heedful.store.remote import Remote, cut_off
-from heedful.store.run import Damaged, Problem, Run
+from heedful.store.run import Run
 from heedful.store.store import Store, Writer
 from heedful.store.tarred import BROKEN, read_tar, write_tar
 
@@ -57,7 +58,7 @@ class RemoteStore(Store):
         wanted = [key for key in there if kind is None or key.startswith(f"{kind}-")]
         return sorted({*super().keys(kind), *wanted})
 
-    def record(self, key: str) -> dict[str, Any]:
+    def record(self, key: str) -> Record:
         """Of a run that is not here only the beginning is fetched."""
         return super().open(key).record if self._is_here(key) else self._remote.record(key)
 

@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import is_newer, unread
+from heedful.specs import ModelSpec, spec_from_plain
 from heedful.store.files import why
-from heedful.store.frames import SCHEMA_VERSION, Frames
+from heedful.store.frames import Frames
 from heedful.store.keys import canonical, file_digest, run_key
+from heedful.store.record import KEY, RECORD, Damaged, Problem, Record, is_plain, parse_record
 
 _LIST = ".folder.json"
-KEY = re.compile(r"[a-z_]+-[0-9a-f]{16}")
-_NO_RECORD = "its run.json cannot be read"
-_AGAIN = "remove it with `heedful store gc --damaged` and run the command again"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Why a run may not be read, and what mends that. Only what is `lost` may be cleaned away:
-    what a newer Heedful wrote, or a disk does not give out just now, may be whole."""
-
-    reason: str
-    fix: str = _AGAIN
-    lost: bool = True
-
-
-class Damaged(HeedfulError):
-    """A run that is there and may not be read."""
-
-    def __init__(self, key: str, problem: Problem) -> None:
-        super().__init__(key, problem)
-        self.key, self.problem = key, problem
-
-    def __str__(self) -> str:
-        return f"run {self.key} cannot be used because {self.problem.reason}: {self.problem.fix}."
+_STRANGE = "make it again with this version of Heedful in another store"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -61,44 +39,71 @@ class Run:
         return self.path.name
 
     @cached_property
-    def record(self) -> dict[str, Any]:
-        record: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf8"))
-        return record
+    def record(self) -> Record:
+        """What the run says of itself; `Damaged` where that cannot be used."""
+        return parse_record(self.key, (self.path / RECORD).read_bytes())
 
     @property
     def kind(self) -> str:
-        return str(self.record["kind"])
+        return self.record.kind
 
     @property
     def facts(self) -> dict[str, Any]:
         """What made the run; its hash is the key."""
-        facts: dict[str, Any] = self.record["facts"]
-        return facts
+        return self.record.facts
+
+    def fact(self, path: str, kind: type[_T]) -> _T:
+        """What made the run, for readers that cannot do without: `prepare.tokenizer`."""
+        value: Any = self.facts
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.unfit(f"its facts have no {path} of the kind {kind.__name__}")
+        return value
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Of a model that was trained here."""
+        try:
+            return spec_from_plain(ModelSpec, self.fact("model", dict))
+        except ValueError as error:
+            raise self.unfit(f"its facts describe no model ({error})") from error
+
+    @property
+    def seed(self) -> int:
+        return self.fact("seed", int)
 
     @property
     def upstream(self) -> dict[str, str]:
         """The keys of the runs this one was made from, by role."""
-        return dict(self.facts.get("upstream", {}))
+        return self.record.upstream
+
+    def source(self, role: str) -> str:
+        """The key of the run that this one was made from."""
+        key = self.upstream.get(role)
+        if key is None:
+            raise self.unfit(f"its facts name no {role} that it was made from")
+        return key
+
+    def unfit(self, reason: str) -> Damaged:
+        """For a run that is whole and says what no version of Heedful writes."""
+        return Damaged(self.key, Problem(reason, _STRANGE, lost=False))
 
     @property
     def digest(self) -> str:
         """The digest of the contents: two runs with one digest hold the same bytes."""
-        return run_key("content", self.record["files"]).removeprefix("content-")
+        return run_key("content", self.record.files).removeprefix("content-")
 
     def problem(self) -> Problem | None:
         """Why this run may not be read, or None."""
         try:
-            problem = record_problem(self.key, self.record)
-            if problem is not None:
-                return problem if not problem.lost else self._lost(problem.reason)
-            reason = self._damaged(self.record["files"])
+            return self._damaged(self.record.files) or self._unlisted(self.record.files)
+        except Damaged as error:
+            return self._lost(error.problem.reason) if error.problem.lost else error.problem
         except FileNotFoundError:
-            reason = "it has no run.json"
+            return self._lost("it has no run.json")
         except OSError as error:
             return _unreadable(error)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            reason = _NO_RECORD
-        return self._lost(reason) if reason else None
 
     def _lost(self, reason: str) -> Problem:
         """A folder that no run is called like was put here by somebody else."""
@@ -106,19 +111,27 @@ class Run:
             return Problem(reason)
         return Problem(reason, f"move it out of {self.path.parent}", lost=False)
 
-    def _damaged(self, files: dict[str, str]) -> str | None:
+    def _damaged(self, files: Mapping[str, str]) -> Problem | None:
         for name, digest in files.items():
             path = self.path / name
             if not path.is_file():
-                return f"its file {name} is missing"
+                return Problem(f"its file {name} is missing")
             if file_digest(path) != digest:
-                return f"its file {name} was changed"
-        for name in files:
-            if name.endswith(_LIST):
-                changed = _changed(self.path, name.removesuffix(_LIST))
-                if changed:
-                    return f"its file {changed} was changed"
+                return Problem(f"its file {name} was changed")
+        for name in _folders(files):
+            changed = _changed(self.path, name)
+            if changed:
+                return Problem(f"its file {changed} was changed")
         return None
+
+    def _unlisted(self, files: Mapping[str, str]) -> Problem | None:
+        """What a run does not vouch for is no part of it, and may be somebody's own."""
+        known = {RECORD, *files, *_folders(files)}
+        others = sorted(path.name for path in self.path.iterdir() if path.name not in known)
+        if not others:
+            return None
+        reason = f"its folder holds {others[0]!r}, which its run.json does not list"
+        return Problem(reason, f"move that out of {self.path}", lost=False)
 
     def table(self, name: str) -> pd.DataFrame:
         with self._readable(f"{name}.parquet") as path:
@@ -144,7 +157,7 @@ class Run:
         return self._file(f"{name}{_LIST}").parent / name
 
     def has(self, file: str) -> bool:
-        return file in self.record["files"]
+        return file in self.record.files
 
     @contextmanager
     def _readable(self, name: str) -> Iterator[Path]:
@@ -160,30 +173,10 @@ class Run:
 
     def _file(self, name: str) -> Path:
         if not self.has(name):
-            there = ", ".join(file.partition(".")[0] for file in sorted(self.record["files"]))
+            there = ", ".join(file.partition(".")[0] for file in sorted(self.record.files))
             wanted = name.removesuffix(".parquet").removesuffix(".json")
             raise HeedfulError(f"run {self.key} holds no {wanted!r}: it has {there}.")
         return self.path / name
-
-
-def record_problem(key: str, record: dict[str, Any]) -> Problem | None:
-    """Why a record is not that of the run, or None; its files are another question."""
-    try:
-        version = record.get("schema_version")
-        if unread(version, SCHEMA_VERSION):
-            return _other_version(version)
-        if run_key(record["kind"], record["facts"]) != key:
-            return Problem("its folder's name is not the hash of its facts")
-        if not _keys(record["facts"].get("upstream", {})):
-            return Problem(_NO_RECORD)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Problem(_NO_RECORD)
-    return None
-
-
-def _keys(upstream: object) -> bool:
-    """Whether these are keys of runs, by role."""
-    return isinstance(upstream, dict) and all(isinstance(key, str) for key in upstream.values())
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -196,14 +189,6 @@ def write_folder(path: Path) -> None:
     write_json(path.with_name(path.name + _LIST), _files(path))
 
 
-def _other_version(version: object) -> Problem:
-    """What a newer Heedful wrote may be whole."""
-    reason = unread(version, SCHEMA_VERSION)
-    if is_newer(version, SCHEMA_VERSION):
-        return Problem(reason, "update Heedful", lost=False)
-    return Problem(reason)
-
-
 def _unreadable(error: OSError) -> Problem:
     reason = f"it cannot be read ({why(error)})"
     return Problem(reason, "mend that and run the command again", lost=False)
@@ -214,9 +199,19 @@ def _files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 
+def _folders(files: Iterable[str]) -> list[str]:
+    """The folders among a run's parts."""
+    return [name.removesuffix(_LIST) for name in files if name.endswith(_LIST)]
+
+
 def _changed(run: Path, name: str) -> str | None:
     """A file of a folder that is not what it was, is gone or is new."""
-    listed = json.loads((run / f"{name}{_LIST}").read_text(encoding="utf8"))
+    try:
+        listed = json.loads((run / f"{name}{_LIST}").read_bytes())
+    except (ValueError, RecursionError):
+        listed = None
+    if not is_plain(name) or not isinstance(listed, dict):
+        return f"{name}{_LIST}"
     found = _files(run / name)
     changed = [file for file in {**listed, **found} if listed.get(file) != found.get(file)]
     return f"{name}/{min(changed)}" if changed else None

@@ -19,10 +19,11 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, unfinished
-from heedful.store.frames import SCHEMA_VERSION, Frames, Types
+from heedful.store.frames import Frames, Types
 from heedful.store.keys import canonical, file_digest, run_key
 from heedful.store.places import Place, url_of
-from heedful.store.run import KEY, Damaged, Problem, Run, write_json
+from heedful.store.record import KEY, RECORD, Damaged, Problem, Record, is_plain
+from heedful.store.run import Run, write_json
 
 _MARK = ".unfinished"
 """Not there if a folder was cleaned away while it was written and made again by a library."""
@@ -119,9 +120,9 @@ class Store:
         def fits(found: Mapping[str, Any]) -> bool:
             return all(canonical(found.get(name)) == value for name, value in wanted.items())
 
-        return [self.open(key) for key in self.keys(kind) if fits(self.record(key)["facts"])]
+        return [self.open(key) for key in self.keys(kind) if fits(self.record(key).facts)]
 
-    def record(self, key: str) -> dict[str, Any]:
+    def record(self, key: str) -> Record:
         """What a run says of itself."""
         return self.open(key).record
 
@@ -227,7 +228,7 @@ class Store:
 
     def _is_here(self, key: str) -> bool:
         with self._reading():
-            return (self._runs / key).is_dir()
+            return is_plain(key) and (self._runs / key).is_dir()
 
     def _keys_here(self) -> list[str]:
         with self._reading():
@@ -251,12 +252,7 @@ def store_of(run: Run) -> Store:
 
 def _seal(folder: Path, kind: str, facts: Mapping[str, Any], made_with: dict[str, Any]) -> None:
     files = sorted(path for path in folder.iterdir() if path.is_file())
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": kind,
-        "facts": facts,
-        "files": {path.name: file_digest(path) for path in files},
-        "made_with": {"python": platform.python_version(), **made_with},
-    }
-    write_json(folder / "run.json", record)
+    digests = {path.name: file_digest(path) for path in files}
+    made = {"python": platform.python_version(), **made_with}
+    write_json(folder / RECORD, Record(kind, dict(facts), digests, made).as_json())
     sync_tree(folder)

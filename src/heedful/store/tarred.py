@@ -6,13 +6,12 @@ Python's own filter for that came with 3.11.4; this also runs before.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tarfile
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 _END = bytes(2 * tarfile.BLOCKSIZE)
 BROKEN = (
@@ -48,14 +47,13 @@ def read_tar(stream: IO[bytes], folder: Path) -> None:
                 shutil.copyfileobj(source, out)
 
 
-def read_record(head: bytes, key: str) -> dict[str, Any]:
+def read_record(head: bytes, key: str) -> bytes:
     """The `run.json` of a run from the beginning of its stream; raises one of `BROKEN`."""
     with tarfile.open(fileobj=BytesIO(head), mode="r:") as tar:
         for member in tar:
             source = tar.extractfile(member) if member.name == f"{key}/run.json" else None
             if source is not None:
-                record: dict[str, Any] = json.loads(source.read())
-                return record
+                return source.read()
     raise EOFError
 
 

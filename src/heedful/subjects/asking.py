@@ -84,9 +84,9 @@ def _own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     """Some texts of its own corpus are at hand, to begin with."""
     few = replace(reading, n=EXAMPLES, label_column="label")
     with open_run(run, None, few, loading) as subject:
-        prepared = Prepared(store_of(run).open(run.upstream["corpus"]))
+        prepared = Prepared(store_of(run).open(run.source("corpus")))
         limit = LONGEST if loading.max_length is None else loading.max_length
-        name = f"{subject.family} on {corpus_name(prepared.run.facts)}"
+        name = f"{subject.family} on {corpus_name(prepared.run)}"
         pairs = ALWAYS if reads_pairs(run) else NEVER
         yield Asked(subject, name, pairs, partial(_read_own, run, prepared, limit))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from heedful.corpora.split import Split
 from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec
+from heedful.store import Run
 from heedful.subjects.codecs import RECORDS
 from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
@@ -71,14 +71,14 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 def prepared_records(prepared: Prepared, split: str) -> Records:
     """The same from a prepared corpus: its words are its tokens."""
     items = Shelf.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
-    where = f"{corpus_name(prepared.run.facts)}, {split} split"
+    where = f"{corpus_name(prepared.run)}, {split} split"
     return Records(items, prepared.labels, where, numbered=True)
 
 
-def corpus_name(facts: Mapping[str, Any]) -> str:
+def corpus_name(run: Run) -> str:
     """A corpus by its name, a file by its own: `file` would not say which."""
-    name = str(facts["piece"])
-    return Path(str(facts["params"]["path"])).name if name == "file" else name
+    name = run.fact("piece", str)
+    return Path(run.fact("params.path", str)).name if name == "file" else name
 
 
 def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:

@@ -14,7 +14,6 @@ from heedful.corpora.prepared import Prepared
 from heedful.corpora.tokenize import Tokens, tokenizer
 from heedful.edits.restored import restored
 from heedful.errors import HeedfulError
-from heedful.specs import ModelSpec
 from heedful.store import Run, Store, store_of
 from heedful.subjects.codecs import DOCUMENTS
 from heedful.subjects.digest import weights_digest
@@ -58,19 +57,19 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
-    corpus = store_of(run).open(run.upstream["corpus"])
+    corpus, spec = store_of(run).open(run.source("corpus")), run.spec
     prepared = Prepared(corpus)
     if prepared.task == "generation":
         raise HeedfulError(
             f"run {run.key} writes texts, and an audit needs a decision: use `heedful study` or "
             f"probes on it, or audit a classifier."
         )
-    if corpus.facts["prepare"]["tokenizer"] == "bpe":
+    if corpus.fact("prepare.tokenizer", str) == "bpe":
         raise HeedfulError(
             f"run {run.key} reads sub-words, and an audit is of words: train one with another "
             f"tokenizer than bpe."
         )
-    if ModelSpec(**run.facts["model"]).blind:
+    if spec.blind:
         raise HeedfulError(
             f"run {run.key} never sees impermissible tokens, and an audit shows whole texts: use "
             f"`heedful study` or probes on it, or audit a model that is not blind."
@@ -79,7 +78,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     documents, rows = read_texts(run, prepared, data, reading, limit)
     model = restored(run, loading.best_device).to(loading.torch_dtype)
     key = {
-        "family": run.facts["model"]["family"],
+        "family": spec.family,
         "run": run.key,
         "weights": weights_digest(model),
         "tokenizer": corpus.key,
@@ -93,7 +92,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         rows,
         truncation(compared(rows, documents)),
         documents.source,
-        ModelSpec(**run.facts["model"]).name,
+        spec.name,
         loading.best_device,
         key,
         documents.dropped,
@@ -118,17 +117,16 @@ def read_texts(
 
 
 def reads_pairs(run: Run) -> bool:
-    return ModelSpec(**run.facts["model"]).family == "pair"
+    return run.spec.family == "pair"
 
 
 def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     """Words are the model's tokens: new texts are cut as its corpus was."""
-    facts = prepared.run.facts
-    if data is None or data == facts["piece"]:
+    if data is None or data == prepared.run.fact("piece", str):
         reading.refuse_params("the corpus of a run, as it was prepared,")
         reading.refuse_columns("the corpus of a run")
         return documents_of(prepared_records(prepared, reading.split), reading)
-    name = facts["prepare"]["tokenizer"]
+    name = prepared.run.fact("prepare.tokenizer", str)
     if name != "given":
         reading = replace(reading, words=partial(_spans, tokenizer(name)))
     return documents_of(find_records(data, reading), reading)
