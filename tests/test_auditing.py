@@ -902,6 +902,22 @@ def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) 
     assert all("this model has a gate" in why for why in skipped.values())
 
 
+def test_importance_is_measured_on_request(store: Store) -> None:
+    """Of every explanation and the oracle, by each operator; a random order finds about half."""
+    corpus = prepare(PLANTED, store)
+    run = trained(store, corpus, Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0), Machine())
+    maps = {"attention", "gradient_input", "occlusion"}
+    spec = replace(SMALL, explanations=tuple(sorted(maps)), only=("importance",))
+    found = audit(run, spec=spec, n=8).rows
+    held = found[found["measure"] == "importance_captured"]
+    assert set(held["explanation"]) == {*maps, "random", "prior", "search"}
+    assert set(held["operator"]) == {"delete", "mask"} and held["value"].between(0, 1).all()
+    means = held.groupby("explanation")["value"].mean()
+    assert means["search"] > 0.6 and abs(means["random"] - 0.5) < 0.15
+    tau = found[found["measure"] == "importance_tau"]
+    assert set(tau["explanation"]) == {*maps, "random", "prior"}
+
+
 def test_infidelity_is_measured_on_request(store: Store) -> None:
     """Random sets by each operator, and noise for the maps that take the text as it is."""
     corpus = prepare(PLANTED, store)

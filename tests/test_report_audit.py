@@ -15,7 +15,7 @@ import pytest
 
 from heedful.report.audit_bars import bar, scale_of
 from heedful.report.audit_evidence import evidence_of
-from heedful.report.audit_heads import heads, infidelity, null_space, sanity
+from heedful.report.audit_heads import heads, importance, infidelity, null_space, sanity
 from heedful.report.audit_inside import stack_numbers, stack_panels
 from heedful.report.audit_layers import ACCURACY, MOVED, alone, layers_line, stacks
 from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
@@ -527,6 +527,25 @@ def test_infidelity_by_explanation() -> None:
     assert [(line["name"], line["gap"], line["moved"]) for line in found] == [
         ("gradient", "delete 0.2500, mask 0.5000", "0.12"),
         ("occlusion", "mask 0.7500", "not asked"),
+    ]
+
+
+def test_importance_by_explanation_best_first() -> None:
+    """Not by the operator that made it: occlusion deletes."""
+    rows = inside().iloc[:2].assign(model="base", label=0, measure="importance_captured")
+    numbers = [
+        ("attention", "delete", 0.5), ("attention", "mask", 0.75), ("search", "mask", 0.9),
+        ("occlusion", "delete", 0.0), ("occlusion", "mask", 0.875), ("search", "delete", 0.95),
+    ]  # fmt: skip
+    table = pd.concat(
+        rows.assign(explanation=name, operator=operator, value=value)
+        for name, operator, value in numbers
+    ).drop_duplicates(["example", "explanation", "operator"])
+    found = importance(evidence_of(only_rows(table)))
+    assert [(line["name"], line["captured"]) for line in found] == [
+        ("search", "delete 0.95, mask 0.90"),
+        ("occlusion", "mask 0.88"),
+        ("attention", "delete 0.50, mask 0.75"),
     ]
 
 

@@ -101,6 +101,8 @@ class Measurer:
             extra.heads(table, model, batch)
         if NULL_SPACE in only and self.normalised:
             extra.freedom(table, model, batch)
+        if "importance" in only:
+            extra.importances(table, made, maps, self.spec)
         if "sanity" in only:
             extra.sanity(table, made, given, self.spec.target)
         if "infidelity" in only:

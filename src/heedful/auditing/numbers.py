@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
-from heedful.measures import erasure, plausibility
+from heedful.measures import erasure, importance, plausibility
 from heedful.measures.heads import STATISTICS
 
 ALWAYS = "any group"
@@ -91,6 +91,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
         "tie_rate": Measure("share of pairs of words whose attention ties", range=SHARE),
     },
     "erasure": erasure.MEASURES,
+    "importance": importance.MEASURES,
     "plausibility": plausibility.MEASURES,
     "exclusivity": _EXCLUSIVITY,
     "layers": _LAYERS,

@@ -39,10 +39,11 @@ GROUPS = (
     "heads",
 )
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
-EXTRA = ("sanity", "null_space", "infidelity")
-"""What is measured on request: every map of a randomised model, linear programmes per head,
+EXTRA = ("importance", "sanity", "null_space", "infidelity")
+"""What is measured on request: which words matter in either direction and how many of them each
+explanation finds, every map of a randomised model, linear programmes per head,
 every map against random sets of words and under noise (Yeh et al. 2019)."""
-MAPPED = frozenset({"agreement", "erasure", "plausibility", "sanity", "infidelity"})
+MAPPED = frozenset({"agreement", "erasure", "plausibility", "importance", "sanity", "infidelity"})
 """What looks at the maps of all explanations."""
 
 

@@ -25,7 +25,9 @@ Only = Annotated[
 ]
 Extra = Annotated[
     str | None,
-    typer.Option(help="Measure also sanity or infidelity (of the maps), null_space (of heads)."),
+    typer.Option(
+        help="Also measure importance, sanity or infidelity of explanations, null_space of heads."
+    ),
 ]
 Alpha = Annotated[
     float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")

@@ -36,6 +36,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     "null_space_": ("brunner2020",),
     "tau_randomised": ("adebayo2018",),
     "moved_by_shift": ("kindermans2019",),
+    "importance_": ("lundberg2017",),
     "infidelity": ("yeh2019",),
     "max_sensitivity": ("yeh2019",),
     "tau_seeds": ("kendall1945",),

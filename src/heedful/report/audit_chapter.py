@@ -103,10 +103,10 @@ def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
         "null_space": audit_heads.null_space(evidence),
         "sanity": audit_heads.sanity(evidence),
         "infidelity": audit_heads.infidelity(evidence),
+        "importance": audit_heads.importance(evidence),
     }
-    there = any(
-        found[name] for name in ("stacks", "alone", "heads", "null_space", "sanity", "infidelity")
-    )
+    shown = ("stacks", "alone", "heads", "null_space", "sanity", "infidelity", "importance")
+    there = any(found[name] for name in shown)
     words = {
         "words": audit_inside.stack_words(evidence),
         "ends": list(audit_inside.ENDS.values()),

@@ -91,6 +91,25 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
     return lines
 
 
+def importance(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """How much of the words' importance each explanation finds, best first, by operator; not by
+    the operator that made it."""
+    measure, made = "importance_captured", Settings()
+    operators = sorted({operator for _, operator in evidence.named(measure)})
+    found = []
+    for name in sorted({name for name, _ in evidence.named(measure)}):
+        means = {
+            operator: float(evidence.values(measure, name, operator).mean())
+            for operator in operators
+            if operator != made.maker(name)
+        }
+        count = max(len(evidence.values(measure, name, operator)) for operator in operators)
+        text = ", ".join(f"{operator} {shown(mean, 2)}" for operator, mean in means.items())
+        best = sum(means.values()) / len(means) if means else -math.inf
+        found.append((best, {"name": plain(name), "captured": text, "n": str(count)}))
+    return [line for _, line in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
 def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:
     """Mean over texts and their number, by layer and head; nothing where it has no meaning."""
     found = {}
