@@ -93,7 +93,7 @@ class _Worker:
         self.job: Job | None = None
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _WORKER, str(theirs.fileno())],
+                [sys.executable, "-m", _WORKER, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

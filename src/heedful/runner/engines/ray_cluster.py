@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.runner.engines.crew import Crew
+from heedful.runner.engines.ray_reaper import own_processes
 from heedful.runner.machine import Machine
 
 LOOPBACK = "127.0.0.1"
@@ -29,13 +30,14 @@ def cluster(crew: Crew, machine: Machine) -> Iterator[Any]:
     check(None)
     ray = _ray(crew.address)
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    with redirect_stdout(sys.stderr):
-        if crew.address is not None:
-            ray.init(address=crew.address, **quiet)
-        else:
-            own = {"num_cpus": crew.workers * machine.threads, "include_dashboard": False}
-            ray.init(_node_ip_address=_loopback(ray), **own, **quiet)
+    own = crew.address is None
+    with redirect_stdout(sys.stderr), own_processes() if own else nullcontext():
         try:
+            if own:
+                room = {"num_cpus": crew.workers * machine.threads, "include_dashboard": False}
+                ray.init(_node_ip_address=_loopback(ray), **room, **quiet)
+            else:
+                ray.init(address=crew.address, **quiet)
             yield ray
         finally:
             ray.shutdown()
