@@ -19,6 +19,7 @@ from heedful.models.build import build
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
 from heedful.studies import STUDIES
+from heedful.studies.study import TRAINING
 
 SIZE = {"memory_bytes": 8e9, "disk_bytes": 1e12}
 MACHINE = {"device": "CPU", "cores": 2, "threads": 1, "torch": "2", **SIZE}
@@ -71,7 +72,7 @@ def test_what_studies_share_is_counted_once() -> None:
     alone = [needs(name) for name in ("jain2019", "wiegreffe2019")]
     both = needs("jain2019", "wiegreffe2019")
     assert set(both.models) == {key for each in alone for key in each.models}
-    base = Recipe(ModelSpec(), TrainSpec(), 0)  # jain2019's BiLSTM is wiegreffe2019's too
+    base = Recipe(ModelSpec(), TRAINING, 0)  # jain2019's BiLSTM is wiegreffe2019's too
     for corpus in STUDIES["wiegreffe2019"].make().corpora:
         assert all((corpus, base) in each.models for each in alone)
         assert both.models[corpus, base] == "jain2019"

@@ -33,9 +33,10 @@ from heedful.reproduction.findings.picture import WIDTH, Panel, Picture, Row
 from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.reproduction.settings import digest
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Store
 from heedful.studies.published import DATASETS
+from heedful.studies.study import TRAINING
 from heedful.studies.wiegreffe2019 import QUICK
 from heedful.verdict.verdict import judge
 from probe_runs import put, put_model, put_probe
@@ -437,7 +438,7 @@ def store(tmp_path: Path) -> Store:
 
 def trained(store: Store, seed: int = 0, limit: int | None = None) -> tuple[str, str]:
     """wiegreffe2019's base model."""
-    return put_model(store, seed, ModelSpec(), TrainSpec(), limit)
+    return put_model(store, seed, ModelSpec(), TRAINING, limit)
 
 
 def probed(store: Store, probe: ProbeSpec, *measures: tuple[str, str]) -> None:
@@ -562,7 +563,7 @@ def test_the_command_writes_page_and_pictures(
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    asked = digest(ModelSpec("bilstm"), TrainSpec(), {}, default_spec("sst").prepare)
+    asked = digest(ModelSpec("bilstm"), TRAINING, {}, default_spec("sst").prepare)
     kept = lines("reachability", "fixed", (0.25, 0.5), setting=asked)
     write_compact(kept, tmp_path / "reproduction/rows.csv")
     stored(Store(tmp_path / "store"), 0)

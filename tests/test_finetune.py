@@ -43,6 +43,7 @@ from heedful.training.finetune_data import encode, encode_splits
 from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
 from heedful.training.finetune_quiet import quiet
 from heedful.training.finetune_spec import FinetuneSpec
+from heedful.training.progressed import DevScore
 from killing import Killed, dies_in
 
 PARAMS = {"n_train": 800, "n_dev": 64, "n_test": 64, "distractors": 0, "negation": 0.0}
@@ -202,7 +203,7 @@ def test_a_killed_training_ends_like_one_that_was_not(
     resumed = finetuned(store, small, 0, MACHINE, lambda label, *_: told.append(label))
     assert set(told) == {"epoch 2 of 2"}
     assert weights(resumed) == weights(whole)
-    columns = ["epoch", "loss", "dev_score"]
+    columns = ["epoch", "loss", "dev_score", "dev_loss"]
     assert resumed.table("history")[columns].equals(whole.table("history")[columns])
     assert list((tmp_path / "scratch").iterdir()) == []
 
@@ -301,17 +302,19 @@ def test_the_best_epoch_is_kept_and_patience_ends(
     data = encode_splits(work.raw, start, 40)
     few = {name: part.subset(np.arange(16)) for name, part in data.items()}
     seen: list[torch.Tensor] = []
-    given: Iterator[float] = iter([0.5, 0.8, 0.6, 0.7, 0.9])
+    scores, losses = [0.5, 0.8, 0.8, 0.6, 0.7, 0.9], [0.9, 0.5, 0.4, 0.1, 0.1, 0.1]
+    given: Iterator[DevScore] = map(DevScore, scores, losses)
 
-    def score(model: Any, *_: Any) -> float:
+    def score(model: Any, *_: Any) -> DevScore:
         seen.append(model.classifier.weight.detach().clone())
         return next(given)
 
     monkeypatch.setattr(loop, "_score", score)
-    result = loop.finetune(start.model, few, replace(SPEC, epochs=5, patience=2), 0)
-    assert result.history["dev_score"].tolist() == [0.5, 0.8, 0.6, 0.7]
-    assert torch.equal(result.model.classifier.weight, seen[1])
-    assert not torch.equal(seen[1], seen[3])
+    result = loop.finetune(start.model, few, replace(SPEC, epochs=6, patience=2), 0)
+    assert result.history["dev_score"].tolist() == scores[:5]
+    assert result.history["dev_loss"].tolist() == losses[:5]
+    assert torch.equal(result.model.classifier.weight, seen[2])  # of two with 0.8 the lower loss
+    assert not torch.equal(seen[1], seen[2])
 
 
 def test_a_fresh_head_depends_on_the_seed_alone(folder: Path) -> None:

@@ -138,7 +138,7 @@ def test_the_history_has_the_parts() -> None:
     parts = history[["goal", "tying0.1", "diversity0.5"]].sum(axis=1)
     np.testing.assert_allclose(parts, history["loss"], rtol=1e-5)
     plain = finetune(tiny_hf(), {"train": data, "dev": data}, spec_with(), 0).history
-    assert list(plain) == ["epoch", "loss", "dev_score", "seconds"]
+    assert list(plain) == ["epoch", "loss", "dev_score", "dev_loss", "seconds"]
 
 
 def test_a_term_of_no_weight_changes_nothing() -> None:

@@ -68,6 +68,21 @@ def test_a_corpus_is_treated_as_the_study_says_else_by_its_kind() -> None:
         study.setting("sst", "single")
 
 
+def test_ties_between_epochs_are_broken_as_the_paper_did_on_its_corpora_alone() -> None:
+    """A study's settings keep it, whatever paper; a corpus that is not the paper's does not."""
+    for name in STUDIES:
+        study = STUDIES[name].make()
+        assert {setting.train.ties for setting in study.settings} == {"first"}
+        for setting in study.settings:
+            assert {setting.training(corpus).ties for corpus in setting.corpora} == {"first"}
+            assert {setting.training(corpus).ties for corpus in (*setting.also, "file")} == {"loss"}
+    jain = STUDIES["jain2019"].make()
+    for corpus, ties in (("sst", "first"), ("planted", "loss")):
+        assert {cell.train.ties for cell in grid(jain, [default_spec(corpus)]).cells} == {ties}
+    papers = Choice(train=(("ties", "first"),))
+    assert grid(jain, [default_spec("planted")], papers).cells[0].train.ties == "first"
+
+
 def test_a_family_and_a_corpus_must_be_of_one_kind() -> None:
     pairs = replace(STUDY.settings[0], models=(USUAL["pair"],))
     with pytest.raises(HeedfulError, match="family pair is for corpora of the kind pair, and"):

@@ -27,7 +27,8 @@ from heedful.training.checkpoint import load, save
 from heedful.training.loop import Trained, train
 from heedful.training.objective import Objective, class_loss
 from heedful.training.predict import predict
-from heedful.training.progressed import Progressed
+from heedful.training.progressed import DevScore, Progressed
+from heedful.training.select import class_score
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from tiny import tiny_model
@@ -149,7 +150,7 @@ def test_a_killed_training_ends_like_one_that_was_not(
     )
     assert set(told) == {"epoch 4 of 4"}
     assert weights(resumed) == weights(whole)
-    columns = ["epoch", "loss", "dev_score"]
+    columns = ["epoch", "loss", "dev_score", "dev_loss"]
     assert resumed.history[columns].equals(whole.history[columns])
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
 
@@ -186,7 +187,8 @@ def test_a_checkpoint_holds_everything(tmp_path: Path) -> None:
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
     optimizer.step()
-    done = Progressed([{"epoch": 1, "loss": 0.1 + 0.2}], 1 / 3, {"x": torch.tensor([1.0])})
+    history = [{"epoch": 1, "loss": 0.1 + 0.2, "dev_score": 1 / 3, "dev_loss": 2 / 3}]
+    done = Progressed(history, {"x": torch.tensor([1.0])}, kept=1, improved=1, ties="first")
     save(tmp_path / "c.safetensors", model, optimizer, done)
     other = tiny_model("cnn", seed=5)
     target = torch.optim.Adam(other.parameters(), amsgrad=True)
@@ -198,6 +200,18 @@ def test_a_checkpoint_holds_everything(tmp_path: Path) -> None:
         assert set(found) == {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"}
         assert all(torch.equal(found[name], value) for name, value in state.items())
     assert load(tmp_path / "missing.safetensors", other, target) is None
+
+
+def test_a_checkpoint_without_dev_losses_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first version's: ties could not be broken."""
+    model = tiny_model("cnn")
+    optimizer = torch.optim.Adam(model.parameters())
+    with monkeypatch.context() as before:
+        before.setattr("heedful.training.checkpoint.SCHEMA_VERSION", "1")
+        save(tmp_path / "c.safetensors", model, optimizer, Progressed())
+    assert load(tmp_path / "c.safetensors", model, optimizer) is None
 
 
 def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
@@ -231,14 +245,17 @@ def test_a_checkpoint_that_the_disk_refuses_leaves_the_old_one(
     assert back is not None and back.epochs == 1
 
 
-def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]:
-    """The dev scores are given; the weights after each epoch are kept."""
+def scripted(
+    scores: list[float], monkeypatch: pytest.MonkeyPatch, losses: list[float] | None = None
+) -> list[dict[str, torch.Tensor]]:
+    """The dev scores and losses are given; the weights after each epoch are kept."""
     seen: list[dict[str, torch.Tensor]] = []
 
     def selector(spec: TrainSpec, task: str, classes: int, loss: Loss):  # type: ignore[no-untyped-def]
-        def score(model: Family, dev: object, device: str) -> float:
+        def score(model: Family, dev: object, device: str) -> DevScore:
             seen.append({name: value.clone() for name, value in model.state_dict().items()})
-            return scores[len(seen) - 1]
+            last = len(seen) - 1
+            return DevScore(scores[last], losses[last] if losses else 1.0)
 
         return score
 
@@ -246,19 +263,87 @@ def scripted(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> list[dict[
     return seen
 
 
-def test_the_best_epoch_is_kept(planted: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = scripted([0.5, 0.8, 0.8, 0.6], monkeypatch)
-    kept = train(fresh(planted), planted, SPEC, 0).model.state_dict()
-    assert all(torch.equal(kept[name], value) for name, value in seen[1].items())
-    assert not torch.equal(kept["decoder.weight"], seen[2]["decoder.weight"])
+AS_GOOD = [0.5, 1.0, 1.0 + 1e-12, 1.0]
+"""A metric's last digit is rounding."""
 
 
-def test_patience_runs_out(planted: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = scripted([0.5, 0.6, 0.6, 0.55, 0.9, 0.9], monkeypatch)
-    result = train(fresh(planted), planted, replace(SPEC, epochs=6, patience=2), 0)
-    assert result.history["dev_score"].tolist() == [0.5, 0.6, 0.6, 0.55]
-    kept = result.model.state_dict()
-    assert torch.equal(kept["decoder.weight"], seen[1]["decoder.weight"])
+@pytest.mark.parametrize(
+    ("ties", "scores", "losses", "kept"),
+    {
+        "the better score": ("loss", [0.5, 0.8, 0.7, 0.6], [0.9, 0.8, 0.1, 0.1], 2),
+        "the lower loss": ("loss", AS_GOOD, [0.9, 0.918, 0.2, 0.3], 3),
+        "the earlier lower loss": ("loss", AS_GOOD, [0.9, 0.2, 0.918, 0.3], 2),
+        "of the same loss the latest": ("loss", AS_GOOD, [0.9, 0.2, 0.2, 0.2], 4),
+        "as the papers: the first": ("first", [0.5, 1.0, 1.0, 1.0], [0.9, 0.918, 0.2, 0.2], 2),
+    }.values(),
+)
+def test_the_best_epoch_is_kept(
+    planted: Prepared,
+    monkeypatch: pytest.MonkeyPatch,
+    ties: str,
+    scores: list[float],
+    losses: list[float],
+    kept: int,
+) -> None:
+    seen = scripted(scores, monkeypatch, losses)
+    result = train(fresh(planted), planted, replace(SPEC, ties=ties), 0)
+    assert result.history["dev_loss"].tolist() == losses
+    found = result.model.state_dict()["decoder.weight"]
+    same = [torch.equal(found, weights["decoder.weight"]) for weights in seen]
+    assert same == [epoch == kept for epoch in range(1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("ties", "losses", "epochs", "kept"),
+    {
+        "a lower loss is an improvement": ("loss", [0.9, 0.8, 0.7, 0.9, 0.9, 0.1], 5, 3),
+        "an equal one is not": ("loss", [0.9, 0.8, 0.8, 0.9, 0.9, 0.1], 4, 3),
+        "as the papers: the score alone": ("first", [0.9, 0.8, 0.7, 0.1, 0.1, 0.1], 4, 2),
+    }.values(),
+)
+def test_patience_runs_out(
+    planted: Prepared,
+    monkeypatch: pytest.MonkeyPatch,
+    ties: str,
+    losses: list[float],
+    epochs: int,
+    kept: int,
+) -> None:
+    scores = [0.5, 0.6, 0.6, 0.55, 0.55, 0.9]
+    seen = scripted(scores, monkeypatch, losses)
+    spec = replace(SPEC, epochs=6, patience=2, ties=ties)
+    result = train(fresh(planted), planted, spec, 0)
+    assert result.history["dev_score"].tolist() == scores[:epochs]
+    found = result.model.state_dict()["decoder.weight"]
+    assert torch.equal(found, seen[kept - 1]["decoder.weight"])
+
+
+def test_ties_are_broken_alike_after_a_resume(
+    planted: Prepared, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The kept epoch's loss is in the checkpoint: the fourth is better than the second."""
+    scores, losses = [0.5, 1.0, 0.9, 1.0], [0.9, 0.5, 0.5, 0.4]
+    seen = scripted(scores, monkeypatch, losses)
+    with pytest.raises(Killed):
+        train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=dies_in(4))
+    result = train(fresh(planted), planted, SPEC, 0, scratch=tmp_path)
+    assert result.history["dev_loss"].tolist() == losses
+    assert torch.equal(result.model.state_dict()["decoder.weight"], seen[3]["decoder.weight"])
+
+
+def test_the_dev_loss_is_the_mean_cross_entropy_of_the_same_predictions(planted: Prepared) -> None:
+    result = train(fresh(planted), planted, replace(SPEC, epochs=1), 0)
+    dev = planted.split("dev")
+    p = predict(result.model, dev, "cpu")
+    by_hand = [-math.log(row[label]) for row, label in zip(p, dev.labels.tolist(), strict=True)]
+    assert result.history["dev_loss"].tolist() == pytest.approx([sum(by_hand) / len(by_hand)])
+    sure = class_score("accuracy", np.array([0]), np.array([[0.0, 1.0]]))
+    assert sure.loss == pytest.approx(708, abs=1)  # not infinite: it could not be compared
+
+
+def test_an_unknown_way_to_break_ties_is_refused(planted: Prepared) -> None:
+    with pytest.raises(HeedfulError, match="ties"):
+        train(fresh(planted), planted, replace(SPEC, ties="last"), 0)
 
 
 def test_a_score_that_is_no_number_is_refused(

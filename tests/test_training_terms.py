@@ -332,7 +332,7 @@ def test_a_killed_training_with_terms_ends_like_one_that_was_not(
         train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=dies_in(3), aim=aim)
     resumed = train(fresh(planted, 99), planted, SPEC, 0, scratch=tmp_path, aim=aim)
     assert weights(resumed) == weights(whole)
-    columns = ["epoch", "loss", "goal", "tying2", "diversity0.5", "mlm0.3", "dev_score"]
+    columns = ["epoch", "loss", "goal", "tying2", "diversity0.5", "mlm0.3", "dev_score", "dev_loss"]
     assert resumed.history[columns].equals(whole.history[columns])
     plain = train(fresh(planted), planted, SPEC, 0, aim=Aim(terms=TERM_SPECS))
     assert weights(plain) != weights(whole)

@@ -138,10 +138,11 @@ class TrainSpec:
 
     `select` is the dev metric the best checkpoint is chosen by: `roc_auc`, `accuracy`, `f1`,
     `likelihood` (of the targets; generation has no other), `loss` (the whole training loss,
-    terms and all), or `auto` (ROC-AUC for two classes, accuracy for more). `patience` stops
-    after that many epochs without improvement. With `warmup` steps the learning rate rises to
-    its value and then falls as 1/√step; with `smoothing` a target's loss counts that much for
-    all other tokens together.
+    terms and all), or `auto` (ROC-AUC for two classes, accuracy for more). `ties` says which of
+    several epochs with the same dev score is kept: the one with the lowest dev `loss`, of equal
+    losses the latest, or the `first`. `patience` stops after that many epochs without
+    improvement. With `warmup` steps the learning rate rises to its value and then falls as
+    1/√step; with `smoothing` a target's loss counts that much for all other tokens together.
     """
 
     epochs: int = 8
@@ -156,6 +157,7 @@ class TrainSpec:
     patience: int | None = None
     warmup: int = 0
     smoothing: float = 0.0
+    ties: str = "loss"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies.jain2019 import STUDY as JAIN
-from heedful.studies.study import Setting, Study
+from heedful.studies.study import TRAINING, Setting, Study
 from heedful.studies.tutek2020 import MASKING, MODELS
 from heedful.studies.tutek2020 import STUDY as TUTEK
 from heedful.studies.vashishth2019 import STUDY as VASHISHTH
@@ -52,7 +52,7 @@ def _searched() -> Study:
     """jain2019's models of one text with the search that its authors ran."""
     models = tuple(ModelSpec(encoder) for encoder in ("bilstm", "average"))
     search = ProbeSpec("adversarial", {"search_candidates": 5})
-    setting = Setting("single", ("sst", "20news"), models, (search,), TrainSpec())
+    setting = Setting("single", ("sst", "20news"), models, (search,), TRAINING)
     return replace(JAIN, name="jain2019-search", settings=(setting,), small={}, published=())
 
 

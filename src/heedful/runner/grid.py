@@ -120,7 +120,7 @@ def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -
     kind = corpus_kind(corpus)
     setting = study.setting(corpus.name, kind)
     small = study.small.get(corpus.name)
-    train = choice.training(setting.train, small)
+    train = choice.training(setting.training(corpus.name), small)
     check_training(train)
     models = choice.models(setting.models)
     for model in models:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 PROBES = (
     ProbeSpec("score"),
@@ -28,15 +28,16 @@ SMALL_PAIRS = tuple(replace(model, hidden=32) for model in PAIRS)
 ONE_TEXT = ("sst", "imdb", "adr", "20news", "agnews", "diabetes", "anemia")
 STORIES = ("babi1", "babi2", "babi3")
 STORY_PROBES = (*WIDER, ProbeSpec("rationale"))
-STORY_TRAINING = TrainSpec(100, 50, class_weights=False)
+LONGER = replace(TRAINING, epochs=25, class_weights=False)
+STORY_TRAINING = replace(LONGER, epochs=100, batch_size=50)
 
 STUDY = Study(
     name="jain2019",
     version=2,
     settings=(
-        Setting("single", ONE_TEXT, MODELS, PROBES, TrainSpec()),
-        Setting("pair", ("snli",), PAIRS, WIDER, TrainSpec(25, 128, class_weights=False)),
-        Setting("pair", ("cnn",), PAIRS, WIDER, TrainSpec(25, 90, class_weights=False)),
+        Setting("single", ONE_TEXT, MODELS, PROBES, TRAINING),
+        Setting("pair", ("snli",), PAIRS, WIDER, replace(LONGER, batch_size=128)),
+        Setting("pair", ("cnn",), PAIRS, WIDER, replace(LONGER, batch_size=90)),
         Setting("pair", STORIES, SMALL_PAIRS, STORY_PROBES, STORY_TRAINING, ("babi",)),
     ),
     published=("1/paper", "2/paper", "2/slides"),

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 DIVERSE = TermSpec("diversity", 0.5)
 MODELS = (
@@ -35,22 +35,17 @@ PROBES = (
 LINEAR = (*PROBES, ProbeSpec("token_logits"))
 ONE_TEXT = ("sst", "imdb", "20news", "adr", "yelp", "amazon", "diabetes", "anemia")
 STORIES = ("babi1", "babi2", "babi3")
+LONGER = replace(TRAINING, epochs=25, class_weights=False)
+STORY_TRAINING = replace(LONGER, epochs=100, batch_size=50)
 
 STUDY = Study(
     name="mohankumar2020",
     version=1,
     settings=(
-        Setting("single", ONE_TEXT, MODELS, LINEAR, TrainSpec(), ("planted",)),
-        Setting("pair", ("snli",), PAIRS, PROBES, TrainSpec(25, 128, class_weights=False)),
-        Setting("pair", ("cnn",), PAIRS, PROBES, TrainSpec(25, 90, class_weights=False)),
-        Setting(
-            "pair",
-            STORIES,
-            SMALL_PAIRS,
-            PROBES,
-            TrainSpec(100, 50, class_weights=False),
-            ("babi",),
-        ),
+        Setting("single", ONE_TEXT, MODELS, LINEAR, TRAINING, ("planted",)),
+        Setting("pair", ("snli",), PAIRS, PROBES, replace(LONGER, batch_size=128)),
+        Setting("pair", ("cnn",), PAIRS, PROBES, replace(LONGER, batch_size=90)),
+        Setting("pair", STORIES, SMALL_PAIRS, PROBES, STORY_TRAINING, ("babi",)),
     ),
     small={
         "imdb": Small(limit=2000, epochs=5),

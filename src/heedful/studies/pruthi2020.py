@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 LAMBDAS = (0.0, 0.1, 1.0)
 
@@ -40,8 +40,9 @@ WRITTEN = (
 )
 
 # the whole loss chooses the epoch: the best accuracy may come before attention has moved
-SENTENCES = TrainSpec(epochs=15, class_weights=False, select="loss", patience=4)
-TARGETS = TrainSpec(
+SENTENCES = replace(TRAINING, epochs=15, class_weights=False, select="loss", patience=4)
+TARGETS = replace(
+    TRAINING,
     epochs=30,
     batch_size=64,
     learning_rate=2e-3,

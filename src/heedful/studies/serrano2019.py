@@ -6,9 +6,11 @@ when items lose their attention, one by one or in the order of a ranking.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 ENCODERS = {"bigru": "rnn", "conv": "conv", "none": "noenc"}
 FAMILIES = {"hierarchical": "han", "one_sequence": "flan"}
@@ -16,6 +18,9 @@ MODELS = tuple(
     ModelSpec(encoder, "additive", family=family, dropout=0.3)
     for family in FAMILIES
     for encoder in ENCODERS
+)
+TWENTY_EPOCHS = replace(
+    TRAINING, epochs=20, batch_size=64, class_weights=False, select="accuracy", patience=3
 )
 
 STUDY = Study(
@@ -27,7 +32,7 @@ STUDY = Study(
             ("yahoo", "imdb10", "amazon", "yelp"),
             MODELS,
             tuple(map(ProbeSpec, ("score", "erasure", "flips", "importance_sets", "token_logits"))),
-            TrainSpec(epochs=20, batch_size=64, class_weights=False, select="accuracy", patience=3),
+            TWENTY_EPOCHS,
         ),
     ),
     published=("2",),

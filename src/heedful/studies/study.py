@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+
+TRAINING = TrainSpec(ties="first")
+"""A paper's: its program writes the weights down whenever the dev score is better than before."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """Corpora of one kind (single, pair, generation) that are treated alike; `also` are some
-    that the paper has not, treated so when they are asked for."""
+    that the paper has not, treated so when they are asked for: but for ties between epochs."""
 
     kind: str
     corpora: tuple[str, ...]
@@ -20,6 +23,11 @@ class Setting:
     probes: tuple[ProbeSpec, ...]
     train: TrainSpec
     also: tuple[str, ...] = ()
+
+    def training(self, corpus: str) -> TrainSpec:
+        """The paper's way to break ties between epochs is for the paper's corpora alone: on small
+        ones the first epoch with a perfect dev score may be far from trained."""
+        return self.train if corpus in self.corpora else replace(self.train, ties="loss")
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 TYING, MASKING = TermSpec("tying", 0.1), TermSpec("mlm", 1.0)
 BASE = ModelSpec("bilstm", hidden=50)
@@ -61,7 +61,7 @@ STUDY = Study(
             ("sst", "agnews", "20news", "imdb", "anemia"),
             tuple(MODELS.values()),
             PROBES,
-            TrainSpec(clip=5.0, select="f1"),
+            replace(TRAINING, clip=5.0, select="f1"),
             ("diabetes",),
         ),
     ),

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.studies.study import Setting, Small, Study
+from heedful.specs import ModelSpec, ProbeSpec
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 SINGLE = (
     ModelSpec("bilstm", "additive"),
@@ -35,9 +35,10 @@ CLASSIFIED = (ProbeSpec("score"), ProbeSpec("substitution"), *ONE_STEP)
 ONE_TEXT = (*CLASSIFIED, ProbeSpec("token_logits"))
 WRITTEN = (ProbeSpec("translation"), ProbeSpec("substitution"), ProbeSpec("alignment"))
 
-TWO_TEXTS = TrainSpec(epochs=25, class_weights=False, patience=4)
-STORIES = TrainSpec(epochs=100, batch_size=50, class_weights=False, patience=20)
-SENTENCES = TrainSpec(
+TWO_TEXTS = replace(TRAINING, epochs=25, class_weights=False, patience=4)
+STORIES = replace(TRAINING, epochs=100, batch_size=50, class_weights=False, patience=20)
+SENTENCES = replace(
+    TRAINING,
     epochs=30,
     batch_size=128,
     clip=1.0,
@@ -52,7 +53,7 @@ STUDY = Study(
     name="vashishth2019",
     version=1,
     settings=(
-        Setting("single", ("sst", "imdb", "agnews", "yelp"), SINGLE, ONE_TEXT, TrainSpec()),
+        Setting("single", ("sst", "imdb", "agnews", "yelp"), SINGLE, ONE_TEXT, TRAINING),
         Setting("pair", ("snli", "mnli", "cnn"), PAIR, CLASSIFIED, TWO_TEXTS),
         Setting(
             "pair",

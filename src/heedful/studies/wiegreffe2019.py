@@ -12,9 +12,9 @@ its corpora and its base model are jain2019's, whose F1 is shown.
 from __future__ import annotations
 
 from heedful.catalogue import Piece
-from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.jain2019 import ONE_TEXT
-from heedful.studies.study import Setting, Small, Study
+from heedful.studies.study import TRAINING, Setting, Small, Study
 
 PROBES = (
     ProbeSpec("score"),
@@ -38,7 +38,7 @@ STUDY = Study(
     name="wiegreffe2019",
     version=1,
     settings=(
-        Setting("single", ONE_TEXT, (ModelSpec(),), PROBES, TrainSpec(), ("planted", "movies")),
+        Setting("single", ONE_TEXT, (ModelSpec(),), PROBES, TRAINING, ("planted", "movies")),
     ),
     small={
         "planted": Small(probes=QUICK),

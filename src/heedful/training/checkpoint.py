@@ -18,7 +18,7 @@ from torch import Tensor
 from heedful.store.files import refusals, whole_path
 from heedful.training.progressed import Progressed
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 
 def save(
@@ -32,7 +32,9 @@ def save(
     facts = {
         "schema_version": SCHEMA_VERSION,
         "history": json.dumps(done.history),
-        "best_score": repr(done.best_score),
+        "ties": done.ties,
+        "kept": str(done.kept),
+        "improved": str(done.improved),
     }
     with refusals(f"write to {path.parent}", "make room or choose another store with --store"):
         path.parent.mkdir(parents=True, exist_ok=True)  # gone if another finished the model
@@ -54,7 +56,8 @@ def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -
     model.load_state_dict(_under("model.", tensors))
     optimizer.load_state_dict(_optimizer_state(optimizer, _under("optimizer.", tensors)))
     history = json.loads(facts["history"])
-    return Progressed(history, float(facts["best_score"]), _under("best.", tensors))
+    kept, improved = int(facts["kept"]), int(facts["improved"])
+    return Progressed(history, _under("best.", tensors), kept, improved, facts["ties"])
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -20,7 +20,6 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.metrics import METRICS
 from heedful.models.output import probabilities
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
@@ -30,9 +29,10 @@ from heedful.training.finetune_contexts import autocast, drawing, tf32
 from heedful.training.finetune_data import Encoded
 from heedful.training.finetune_loss import FinetuneLoss, finetune_loss
 from heedful.training.finetune_spec import FinetuneSpec, check
-from heedful.training.progressed import Progressed
+from heedful.training.progressed import DevScore, Progressed
+from heedful.training.select import class_score
 
-VERSION = 1
+VERSION = 2
 """Goes up whenever the same spec and seed would give other weights."""
 
 _SHOWN = 256  # texts scored at a time
@@ -143,11 +143,11 @@ def _optimizer(model: Any, spec: FinetuneSpec) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=spec.learning_rate, fused=True)
 
 
-def _score(model: Any, dev: Encoded, spec: FinetuneSpec, device: str) -> float:
+def _score(model: Any, dev: Encoded, spec: FinetuneSpec, device: str) -> DevScore:
     name = spec.select
     if name == "auto":
         name = "roc_auc" if model.config.num_labels == 2 else "accuracy"
-    return float(METRICS[name].make(dev.labels.numpy(), predict(model, dev, device)))
+    return class_score(name, dev.labels.numpy(), predict(model, dev, device))
 
 
 def _to(inputs: Mapping[str, Tensor], device: Any) -> dict[str, Tensor]:

@@ -19,8 +19,9 @@ class FinetuneSpec:
     """AdamW with a linear warm-up over `warmup` of all steps and a linear decay to zero.
 
     The rate suits small models (MiniLM, DistilBERT); 2e-5 is usual for large ones. Biases and
-    norms are not decayed. `select` is the dev metric the best epoch is chosen by; `patience`
-    stops after that many epochs without improvement. Texts longer than `max_length` tokens
+    norms are not decayed. `select` is the dev metric the best epoch is chosen by, and the dev
+    loss where several have the same; `patience` stops after that many epochs without
+    improvement. Texts longer than `max_length` tokens
     are cut. `precision` is that of training alone: scores are always taken in float32. `terms`
     of `training/finetune_terms` are added to the loss.
     """

@@ -32,6 +32,7 @@ from heedful.training.term import Data
 from heedful.types import Batch
 
 SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood", "loss")
+TIES = ("loss", "first")
 VERSION = 2
 """Goes up whenever the same spec and seed would give other weights."""
 
@@ -60,7 +61,8 @@ def train(
     optimizer = _optimizer(model, spec)
     model, optimizer = accelerator.prepare(model, optimizer)
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
-    done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
+    found = load(checkpoint, model, optimizer) if checkpoint else None
+    done = found or Progressed(ties=spec.ties)
     data, dev = corpus.split("train"), corpus.split("dev")
     lossy = loss_of(model, corpus, spec, aim)
     score = selector(spec, corpus.task, corpus.classes, lossy)
@@ -70,8 +72,8 @@ def train(
         step = _stepper(optimizer, accelerator, lossy, spec, steps)
         with _seeded(seed, done.epochs, device):
             losses = _epoch(data, spec, seed, done.epochs, step, progress)
-            found = score(model.eval(), dev, device)
-        done.record(model, losses, found, started)
+            scored = score(model.eval(), dev, device)
+        done.record(model, losses, scored, started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
@@ -173,5 +175,7 @@ def check(spec: TrainSpec) -> None:
         raise HeedfulError(f"the patience is {spec.patience}: it must be at least 1.")
     if spec.select not in SELECT:
         raise unknown_name("dev metric", spec.select, list(SELECT))
+    if spec.ties not in TIES:
+        raise unknown_name("way to break ties between epochs", spec.ties, list(TIES))
     if spec.warmup < 0 or not 0 <= spec.smoothing < 1:
         raise HeedfulError("warmup must not be negative, and smoothing lie from 0 to below 1.")

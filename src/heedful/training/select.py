@@ -1,4 +1,5 @@
-"""How good a model is on the dev split: what the best epoch is chosen by."""
+"""How good a model is on the dev split: what the best epoch is chosen by, and its loss there,
+from the same predictions."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ from heedful.specs import TrainSpec
 from heedful.training.aim import Loss
 from heedful.training.objective import target_steps
 from heedful.training.predict import predict
+from heedful.training.progressed import DevScore
 from heedful.types import Batch, Model
 
-Selector = Callable[[Model, Split, str], float]
+Selector = Callable[[Model, Split, str], DevScore]
 _BATCH = 64
 
 
@@ -33,19 +35,24 @@ def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
         raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
     if name == "auto":
         name = "roc_auc" if classes == 2 else "accuracy"
-    metric = METRICS[name].make
 
-    def score(model: Model, dev: Split, device: str) -> float:
+    def score(model: Model, dev: Split, device: str) -> DevScore:
         p = predict(model, dev, device)
         if not np.isfinite(p).all():
             raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
-        return float(metric(dev.labels.numpy(), p))
+        return class_score(name, dev.labels.numpy(), p)
 
     return score
 
 
-def likelihood(model: Model, dev: Split, device: str) -> float:
-    """The mean log-likelihood of a target's token, given those before it."""
+def class_score(metric: str, labels: np.ndarray, p: np.ndarray) -> DevScore:
+    """A metric of class probabilities, and their mean cross-entropy, every text counting alike."""
+    chosen = np.maximum(p[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
+    return DevScore(float(METRICS[metric].make(labels, p)), float(-np.log(chosen).mean()))
+
+
+def likelihood(model: Model, dev: Split, device: str) -> DevScore:
+    """The mean log-likelihood of a target's token, given those before it: the loss's other sign."""
     total, count = 0.0, 0
     with torch.no_grad():
         for _, batch in dev.batches(_BATCH):
@@ -55,7 +62,8 @@ def likelihood(model: Model, dev: Split, device: str) -> float:
             total, count = total + float(chosen.sum()), count + len(chosen)
     if not np.isfinite(total):
         raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
-    return total / max(1, count)
+    mean = total / max(1, count)
+    return DevScore(mean, -mean)
 
 
 def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
@@ -63,7 +71,7 @@ def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
     over the tokens of its targets if the model `writes`, and all other parts are means over
     examples: each counts by what it is a mean of, so that batches do not matter."""
 
-    def score(model: Model, dev: Split, device: str) -> float:
+    def score(model: Model, dev: Split, device: str) -> DevScore:
         total: dict[str, float] = defaultdict(float)
         count: dict[str, int] = defaultdict(int)
         with torch.no_grad():
@@ -72,7 +80,8 @@ def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
                     size = _targets(batch) if writes and name == "goal" else len(batch)
                     total[name] += float(part) * size
                     count[name] += size
-        return -sum(total[name] / max(1, count[name]) for name in total)
+        loss = sum(total[name] / max(1, count[name]) for name in total)
+        return DevScore(-loss, loss)
 
     return score
 
