@@ -115,6 +115,42 @@ def test_printed_numbers_stand_beside_their_models(evidence: Evidence) -> None:
     assert drawn["shuffled, afterwards"] == -18.0 and math.isnan(drawn["random, afterwards"])
 
 
+def test_models_of_several_layers_stand_in_table_6(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the numbers printed there; what Table 6 does not have stands where it did, unprinted.
+    The same rule for a variant that the table has not."""
+    facts = Evidence.model_facts
+    deep = {"layers": 2, "hidden": 50}
+    monkeypatch.setattr(
+        Evidence,
+        "model_facts",
+        lambda self, key: {**facts(self, key), "model": {**facts(self, key)["model"], **deep}},
+    )
+    labels = evidence.cells["label"].str.replace("bilstm", "bilstm2")
+    labels = labels.str.replace("bilstm2+concat", "bilstm2+residual")
+    cells = evidence.cells.assign(corpus="sst", label=labels)
+    frame = published_beside_measured(replace(evidence, cells=cells), "tutek2020")
+    shown = frame.groupby("table")["metric"].unique().map(set).to_dict()
+    assert shown["6"] == {"f1", "delta_f1:uniform:infer", "delta_f1:permute:infer"}
+    assert set(shown) == {"2", "3", "6"}
+    found = frame.set_index(["model", "metric"])["published_paper"]
+    paper = published("tutek2020").query("table == '6' and dataset == 'SST' and metric == 'f1'")
+    printed_f1 = paper.set_index("model")["value"]
+    for ours, name in (("bilstm2-additive", "base"), ("bilstm2-additive+tying0.1", "tying")):
+        named = f"bilstm2-additive-{name}"
+        assert found[f"{ours} ({named})", "f1"] == printed_f1[named]
+        assert math.isnan(found[f"{ours} ({named})", "token_probability"])
+    (unprinted,) = [name for name in set(frame["model"]) if "residual" in name]
+    assert math.isnan(found[unprinted, "f1"])
+    titles = [one.title for one in readable(frame, "tutek2020", evidence)]
+    assert titles[:3] == [
+        "Table 2: mutual information of words and states",
+        "Table 3: the predicted class by one token alone",
+        "Table 6: encoders of several layers",
+    ]
+
+
 def test_changes_by_quarters_are_shown(evidence: Evidence) -> None:
     table = quarters(evidence.together)
     assert len(table) == 3 * 2 * 2

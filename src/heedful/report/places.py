@@ -17,8 +17,9 @@ from heedful.studies.study import Study
 @dataclass(frozen=True)
 class Place:
     """A model on a corpus. `asked` and `named` are the dataset and the model looked up in the
-    paper, `like` the datasets whose metrics it gets, `score` what its changes are of, and
-    `said` what belongs to some metrics only: how BLEU was computed, from how many vectors."""
+    paper, `like` the datasets whose metrics it gets, `score` what its changes are of,
+    `said` what belongs to some metrics only (how BLEU was computed, from how many vectors), and
+    `deep` whether it has several layers."""
 
     corpus: str
     label: str
@@ -29,6 +30,7 @@ class Place:
     substitute: bool
     note: str
     said: tuple[tuple[str, str], ...]
+    deep: bool = False
 
     @property
     def model(self) -> str:
@@ -36,13 +38,19 @@ class Place:
         return self.label if self.named == self.label else f"{self.label} ({self.named})"
 
     def metrics(self, paper: Printed) -> list[tuple[str, str]]:
-        """Tables and their metrics; of a corpus that the paper has not, each measure once."""
+        """Tables and their metrics; of a corpus that the paper has not, each measure once. What
+        the tables for models as deep do not have stands in the others."""
         found: dict[tuple[str, ...], tuple[str, str]] = {}
-        for table in paper.tables:
-            for metric in paper.metrics(table, self.like):
-                if score_changed(metric) in ("", self.score):
+        own = [table for table in paper.tables if (table in paper.deeper) == self.deep]
+        placed: set[tuple[str, str]] = set()
+        for table in sorted(paper.tables, key=lambda table: table not in own):
+            metrics = paper.metrics(table, self.like)
+            fitting = [each for each in metrics if score_changed(each) in ("", self.score)]
+            for metric in fitting:
+                if table in own or METRICS[metric] not in placed:
                     once = METRICS[metric] + ((table,) if self.asked in self.like else ())
                     found.setdefault(once, (table, metric))
+            placed |= {METRICS[metric] for metric in fitting}
         return list(found.values())
 
 
@@ -79,6 +87,7 @@ def _place(
             ("token_probability", "texts read right only"),
             *_vectors(evidence, corpus, label),
         ),
+        deep=any(spec.get("layers", 1) > 1 for spec in evidence.model_specs(corpus, label)),
     )
 
 

@@ -17,9 +17,11 @@ NOTHING = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Printed:
-    """Cells with the `number` of their table and its `version` (paper, slides)."""
+    """Cells with the `number` of their table and its `version` (paper, slides); `deeper` are
+    the tables of models of several layers."""
 
     cells: pd.DataFrame
+    deeper: tuple[str, ...] = ()
 
     @cached_property
     def tables(self) -> list[str]:
@@ -62,4 +64,5 @@ def printed(paper: str) -> Printed:
         wanted &= cells["table"].isin(list(study.published))
     kept = cells[wanted]
     parts = kept["table"].str.partition("/")
-    return Printed(kept.assign(number=parts[0], version=parts[2].where(parts[2] != "", "paper")))
+    version = parts[2].where(parts[2] != "", "paper")
+    return Printed(kept.assign(number=parts[0], version=version), study.deeper if study else ())

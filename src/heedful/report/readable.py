@@ -32,6 +32,7 @@ TITLES = {
     ("tutek2020", "1"): "F1, and its change with attention replaced",
     ("tutek2020", "2"): "mutual information of words and states",
     ("tutek2020", "3"): "the predicted class by one token alone",
+    ("tutek2020", "6"): "encoders of several layers",
 }
 CAPTIONS = {
     (

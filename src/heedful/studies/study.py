@@ -43,8 +43,9 @@ class Small:
 @dataclass(frozen=True)
 class Study:
     """A paper's experiments. `published` are the tables of `published.csv` to stand beside,
-    `names` the models' names there, where they are others than ours. With `sized` the tables
-    say how wide models and vectors are, since the paper's are of another width."""
+    `names` the models' names there, where they are others than ours; `deeper` are those of the
+    tables that models of several layers stand in. With `sized` the tables say how wide models
+    and vectors are, since the paper's are of another width."""
 
     name: str
     version: int
@@ -54,6 +55,7 @@ class Study:
     names: Mapping[str, str] = field(default_factory=dict)
     small: Mapping[str, Small] = field(default_factory=dict)
     sized: bool = False
+    deeper: tuple[str, ...] = ()
 
     @property
     def corpora(self) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ STUDY = Study(
         ),
     ),
     seeds=(0, 1, 2, 3, 4),
-    published=("1", "2", "3"),
+    published=("1", "2", "3", "6"),
     names={model.name: name for name, model in {**MODELS, **DEEPER}.items()},
     small={
         "sst": Small(),
@@ -75,6 +75,7 @@ STUDY = Study(
         "agnews": Small(limit=3000, epochs=4),
     },
     sized=True,
+    deeper=("6",),
 )
 
 PIECE = Piece(

@@ -29,10 +29,11 @@ BASE = "base"
 
 @dataclass(frozen=True)
 class Variant:
-    """A model as the paper names it, and on which data; any other keeps its whole name."""
+    """A model as the paper names it, its encoder and attention, and on which data; any other
+    keeps its whole name."""
 
     name: str
-    attention: str
+    kind: str
     data: str
 
 
@@ -88,7 +89,7 @@ def _below(found: list[Finding]) -> dict[str, str]:
     where = {variant(one): one for one in found}
     told: dict[str, list[bool]] = {}
     for place, one in where.items():
-        base = where.get(Variant(BASE, place.attention, place.data))
+        base = where.get(Variant(BASE, place.kind, place.data))
         if base is not None and place.name != BASE:
             told.setdefault(place.name, []).append(one.high < base.low)
     return {
@@ -100,7 +101,9 @@ def _below(found: list[Finding]) -> dict[str, str]:
 def variant(one: Finding) -> Variant:
     label, _, data = one.where.rpartition(" on ")
     parts = STUDY.names.get(label, "").split("-")
-    return Variant(parts[2], parts[1], data) if len(parts) == 3 else Variant(label, "", data)
+    if len(parts) != 3:
+        return Variant(label, "", data)
+    return Variant(parts[2], "-".join(parts[:2]), data)
 
 
 def _information(together: pd.DataFrame) -> str:
