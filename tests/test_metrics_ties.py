@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from heedful.metrics.ties import tied_ranks
+from heedful.metrics.ties import first_largest, tied_ranks
 
 
 def ranks(*scores: float, own_scale: bool = False, tolerance: float = 1e-6) -> list[int]:
@@ -38,3 +38,11 @@ def test_masked_positions_are_no_neighbours() -> None:
 def test_well_apart_scores_rank_as_they_are(scores: list[int], own_scale: bool) -> None:
     expected = (rankdata(scores, method="dense") - 1).tolist()
     assert ranks(*map(float, scores), own_scale=own_scale) == expected
+
+
+def test_of_the_largest_scores_that_tie_the_first_is_taken() -> None:
+    x = torch.tensor([[0.1, 0.7, 0.7 + 1e-8, 9.0], [0.7 + 1e-8, 0.1, 0.7, 9.0]])
+    mask = torch.tensor([[True, True, True, False]] * 2)
+    assert first_largest(x, mask, 1e-6).tolist() == [1, 0]
+    assert first_largest(x.double(), mask, 0.0).tolist() == [2 if x[0, 2] > x[0, 1] else 1, 0]
+    assert first_largest(-x, mask, 1e-6).tolist() == [0, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from heedful.corpora.prepared import Prepared
+from heedful.corpora.split import Side, Split
 from heedful.edits.edited import edited
 from heedful.edits.restored import restored, weights_by_id
 from heedful.errors import HeedfulError
@@ -32,9 +34,9 @@ from heedful.training.aim import Aim, loss_of
 from heedful.training.loop import train
 from heedful.training.term import Data, Lesson
 from heedful.training.terms import TERMS
-from heedful.types import Batch
+from heedful.types import Batch, Trace
 from killing import Killed, dies_in
-from probing import LENGTHS, accompanied, evidence, table
+from probing import LENGTHS, Bent, accompanied, evidence, table
 from reference import apart as reference
 from reference import distance
 from tiny import tiny_batch, tiny_model, tiny_split
@@ -224,6 +226,64 @@ def test_guides_are_compared_in_pairs() -> None:
         assert lines.loc[f"score:{name}", "mean"] == pytest.approx(rows[f"correct:{name}"].mean())
     apart = lines.loc["score:adversary", "mean"] - lines.loc["score:own", "mean"]
     assert lines.loc["delta:adversary:own", "mean"] == pytest.approx(apart)
+
+
+class Attending(Bent):
+    """The same model, all of whose attention is where it is told to be."""
+
+    def __init__(self, model: OneSequence, place: Callable[[Batch], torch.Tensor]) -> None:
+        super().__init__(model)
+        self.place = place
+
+    def __call__(self, batch: Batch, *given: Any, **more: Any) -> Trace:
+        trace = super().__call__(batch, *given, **more)
+        (site,) = trace.weights
+        weights = torch.zeros_like(trace.weights[site])
+        weights[torch.arange(len(batch)), 0, 0, self.place(batch)] = 1.0
+        return replace(trace, weights={site: weights})
+
+
+def texts_of_two_classes(labels: list[int], words: tuple[int, int]) -> Split:
+    """Each begins with 10 and ends with 11, whatever its class, and has a word of it second."""
+    rows = [[2, 10, words[label], 30 + place, 11, 3] for place, label in enumerate(labels)]
+    tokens = [np.array(row, dtype=np.int32) for row in rows]
+    none = [np.zeros(4, dtype=np.int32)] * len(rows)
+    side = Side(tokens, [""] * len(rows), none, none, [None] * len(rows), none)
+    return Split(tuple(f"text-{i}" for i in range(len(rows))), torch.tensor(labels), {"a": side})
+
+
+def test_weights_that_give_the_label_away_are_told_from_informative_words() -> None:
+    """The base attends the word of the class. The adversary attends the first word or the last
+    one, which say nothing. In the third texts nobody has seen the words of the classes."""
+    model = tiny_model(double=True)
+    shown = {
+        "base": Attending(model, lambda batch: torch.full((len(batch),), 2)),
+        "adversary": Attending(model, lambda batch: torch.where(batch.labels == 0, 1, 4)),
+    }
+    training = texts_of_two_classes([0, 1, 1, 0, 1], (20, 21))
+    seen = {}
+    for name, words in (("known", (20, 21)), ("new", (22, 23))):
+        data = texts_of_two_classes([0, 1, 0, 0, 1, 0], words)
+        given = replace(evidence(model, data), training=training)
+        models = {**accompanied(given, "guides").models, **shown}
+        found = PROBES["guides"].make(
+            replace(given, models=models), resamples=20, metric="accuracy"
+        )
+        seen[name] = found.summary.set_index("measure")["mean"]
+    largest = 2 / 6  # class 1 in training, which has the fewer texts here
+    for lines, informative in ((seen["known"], 1.0), (seen["new"], largest)):
+        assert lines["score:majority"] == pytest.approx(largest)
+        assert lines["attended:base"] == lines["occurring:base"] == pytest.approx(informative)
+        assert lines["leak:base"] == 0
+        assert lines["attended:adversary"] == 1.0
+        assert lines["occurring:adversary"] == pytest.approx(largest)
+        assert lines["leak:adversary"] == pytest.approx(1 - largest)
+
+
+def test_without_the_texts_of_training_guides_are_refused() -> None:
+    seen = accompanied(evidence(tiny_model(double=True), tiny_split(LENGTHS)), "guides")
+    with pytest.raises(HeedfulError, match="texts of training"):
+        PROBES["guides"].make(replace(seen, training=None), resamples=2)
 
 
 def test_a_large_weight_leads_away_and_none_stays(

@@ -17,8 +17,9 @@ from heedful.report.summaries import SUMMARIES
 SCORES = {"model": 0.8, "own": 0.7, "uniform": 0.69, "base": 0.77, "adversary": 0.6}
 
 
-def together(adversary: float = 0.6) -> pd.DataFrame:
-    """A model on SST: seeds at JSD 0.2, adversaries that get further the more λ counts."""
+def together(adversary: float = 0.6, leak: float = 0.02) -> pd.DataFrame:
+    """A model on SST: seeds at JSD 0.2, adversaries that get further the more λ counts. Words
+    that occur tell the label at 0.5, and the adversary's choice of them so much more."""
     numbers = {
         ("substitution", "score"): 0.81,
         ("substitution", "score:uniform:train+infer"): 0.80,
@@ -35,6 +36,10 @@ def together(adversary: float = 0.6) -> pd.DataFrame:
             for other in ("own", "uniform")
             if name != other
         },
+        ("guides", "attended:base"): 0.75,
+        ("guides", "leak:base"): 0.03,
+        ("guides", "attended:adversary"): 0.5 + leak,
+        ("guides", "leak:adversary"): leak,
         ("frontier", "jsd:0"): 0.1,
         ("frontier", "tvd:0"): 0.02,
         ("frontier", "jsd:0.001"): adversary,
@@ -81,6 +86,8 @@ def test_four_tables() -> None:
     led = guides(table).set_index("Attention")
     assert led["F1"].tolist() == ["0.800", "0.700", "0.690", "0.770", "0.600"]
     assert led.loc["the model's", "− own"] == "+0.070" and led.loc["its own", "− own"] == ""
+    assert led.loc["the adversary's", ["Attended word", "Leak"]].tolist() == ["0.520", "+0.020"]
+    assert led.loc["uniform", "Leak"] == ""
     found = frontier(table)
     assert found["λ"].tolist() == ["0", "0.001", "1", "0.01"]
     assert found["Trained for"].tolist() == ["the model's outputs"] * 3 + ["the labels"]
@@ -104,6 +111,17 @@ def test_lines_read_adversaries_against_seeds() -> None:
     assert "not clearly" not in trained and "0.65" in single
     assert "not clearly further than seeds" in make(evidence(adversary=0.21))[3]
     assert "less than seeds" in make(evidence(adversary=0.12))[3]
+
+
+def test_guides_that_give_the_label_away_are_warned_of() -> None:
+    """Where the whole interval is above a tenth."""
+    make = SUMMARIES["wiegreffe2019"].make
+    (warned,) = [line for line in make(evidence(leak=0.43)) if "Warning" in line]
+    assert "the adversary's weights give the label away (bilstm-additive on SST)" in warned
+    assert "an F1 of 0.93 (0.91 to 0.94), +43.0 (+41.5 to +44.5) points more" in warned
+    assert "the model's weights give" not in warned
+    for little in (0.02, 0.11):
+        assert not any("Warning" in line for line in make(evidence(leak=little)))
 
 
 def test_nothing_measured_is_said() -> None:

@@ -40,3 +40,13 @@ def tied_ranks(
     steps = ordered.diff(dim=-1) > tolerance * scale
     ranks = torch.nn.functional.pad(steps.long().cumsum(-1), (1, 0))
     return torch.full_like(ranks, -1).scatter(-1, order, ranks).masked_fill(~mask, -1)
+
+
+def first_largest(
+    x: Float[Tensor, "n k"], mask: Bool[Tensor, "n k"], tolerance: float
+) -> Int[Tensor, " n"]:
+    """The place of each row's largest score; of several that tie with it, the first."""
+    shown = x.double().masked_fill(~mask, -torch.inf)
+    scale = x.double().masked_fill(~mask, 0.0).abs().amax(-1, keepdim=True)
+    tied = shown >= shown.amax(-1, keepdim=True) - tolerance * scale
+    return tied.to(torch.uint8).argmax(-1)

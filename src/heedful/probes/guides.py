@@ -2,7 +2,8 @@
 
 A token-level MLP sees no context; its attention is fixed to weights made by another model.
 Where the base's weights serve it better than its own and than even ones, they carry
-information about single tokens. An adversary's weights should then serve it worse.
+information about single tokens. An adversary's weights should then serve it worse, unless
+they give the label away (`probes/guides_leak.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
 from heedful.errors import HeedfulError
 from heedful.probes.adversaries import Schooling, adversary, check_weight
 from heedful.probes.evidence import Evidence, Findings
+from heedful.probes.guides_leak import LOOKED_AT, leak_lines
 from heedful.probes.outcomes import Outcomes, example_rows, outcomes
 from heedful.probes.score import Line, score_table
 
@@ -40,11 +42,12 @@ def guides(
     resamples: int = 1000,
 ) -> Findings:
     """The score of an MLP under each guide, and how far that is from its own attention's and
-    from even attention's; `model` is the base itself. `weight` and `epochs` are the
-    adversary's."""
+    from even attention's; `model` is the base itself. Beside it what the most attended word
+    alone says of the label. `weight` and `epochs` are the adversary's."""
     found = {name: _outcomes(evidence, f"mlp_{name}", metric) for name in GUIDES}
     lines = [_outcomes(evidence, "base", metric).line("score:model", evidence.seed, resamples)]
     lines += _lines(found, evidence.seed, resamples)
+    lines += leak_lines(evidence, metric, resamples)
     correct = {f"correct:{name}": each.correct for name, each in found.items()}
     rows = example_rows(evidence, "guides", correct)
     size = len(found["own"].each)
@@ -79,6 +82,7 @@ PIECE = Piece(
     name="guides",
     description="a token-level MLP whose attention is its own, even, the base's, an adversary's",
     make=guides,
+    version=2,
     paper="wiegreffe2019",
     needs=("classes", "tokens", "normalised"),
     roles=roles,
@@ -100,12 +104,36 @@ PIECE = Piece(
             f"correct:{name}": Measure(f"1 where right, attention: {name}", range=SHARE)
             for name in GUIDES
         },
+        **{
+            f"attended:{name}": Measure(
+                f"score of the label guessed from the most attended word, attention: {name}",
+                range=SHARE,
+            )
+            for name in LOOKED_AT
+        },
+        **{
+            f"occurring:{name}": Measure(
+                f"the same word, by all texts it occurs in, attention: {name}", range=SHARE
+            )
+            for name in LOOKED_AT
+        },
+        **{
+            f"leak:{name}": Measure(
+                f"attended less occurring, paired, attention: {name}", signed=True, range=SIGNED
+            )
+            for name in LOOKED_AT
+        },
+        "score:majority": Measure("score of the largest class: what guessing gives", range=SHARE),
     },
     formula=(
         "score of a decoder on Σ_t α_t tanh(W e_t + b), α fixed: its own, 1/n, the base's, an "
-        "adversary's; delta paired by example"
+        "adversary's; delta paired by example; leak: score of argmax_y N(y, word attended "
+        "most) less that of argmax_y N(y, word occurs), counted on training texts"
     ),
     higher="of `delta:base:…`: the base's weights say more about single tokens than the others",
     cost="the training of four small models and one adversary",
-    limits="That weights serve a model without context does not show that the base uses them so.",
+    limits=(
+        "That weights serve a model without context does not show that the base uses them so. "
+        "Where `leak:…` is high, the weights give the label away and `score:…` says nothing."
+    ),
 )

@@ -73,7 +73,7 @@ def outcomes(
     if evidence.task == "generation":
         counts = _written(evidence, model, edits, search)[kept]
         return Outcomes("bleu", counts, bleu, correct)
-    return Outcomes(metric, decided, _class_score(metric, evidence), correct)
+    return Outcomes(metric, decided, class_score(metric, evidence), correct)
 
 
 def attended(evidence: Evidence) -> NDArray[np.int64]:
@@ -151,7 +151,8 @@ def _logits(
             yield batch.ids, batch.labels, model(batch, edits).logits
 
 
-def _class_score(metric: str, evidence: Evidence) -> Callable[[NDArray[np.float64]], float]:
+def class_score(metric: str, evidence: Evidence) -> Callable[[NDArray[np.float64]], float]:
+    """The score of lines that hold a label and a decision each."""
     make = METRICS[metric].make
     classes = next(evidence.passes("outcomes")).probabilities.shape[1]
 

@@ -34,7 +34,9 @@ CAPTIONS = {
     "the seed furthest away.",
     "guides": "F1 of a token-level MLP without context whose attention is fixed; differences are "
     "paired over texts. Where the model's weights beat its own and even ones, they carry "
-    "information about tokens.",
+    "information about tokens. “Attended word”: F1 of the label guessed from the most attended "
+    "word alone. “Leak”: how much of that the word does not say by occurring; where it is high, "
+    "the weights give the label away, and the MLP's F1 says nothing about tokens.",
     "frontier": "One trained adversary a line: λ is how much its loss falls as its attention "
     "grows apart from the model's. JSD between attentions, change of the probability (TVD). "
     "Read both against the seeds. “Inside”: share of texts with more than half of the "
@@ -122,6 +124,8 @@ def _guides(corpus: str, model: str, numbers: Numbers) -> list[Line]:
             **_pair("F1", numbers[f"score:{name}"], 3),
             **_pair("− own", numbers.get(f"delta:{name}:own"), 3, signed=True),
             **_pair("− uniform", numbers.get(f"delta:{name}:uniform"), 3, signed=True),
+            **_pair("Attended word", numbers.get(f"attended:{name}"), 3),
+            **_pair("Leak", numbers.get(f"leak:{name}"), 3, signed=True),
             **_seeds_of(numbers[f"score:{name}"]),
         }
         for name, words in GUIDES.items()

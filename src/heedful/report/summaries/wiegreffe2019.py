@@ -21,6 +21,9 @@ from heedful.report.wording import (
     points as changed,
 )
 
+LEAK = 0.1
+"""What attention's choice of a word may say of the label beyond the word itself."""
+GUIDES = (("base", "the model's"), ("adversary", "the adversary's"))
 NOTHING = "Trained adversaries against seeds: not measured, or inconclusive."
 
 
@@ -74,7 +77,23 @@ def guides_line(together: pd.DataFrame) -> str:
     )
     led = [one for one in findings(together, "guides", "delta:adversary:own") if one.firm]
     other = f" An adversary's weights: {ends(led, changed)} against its own." if led else ""
-    return f"To a model without context the trained model's weights are {beaten}.{other}"
+    said = f"To a model without context the trained model's weights are {beaten}.{other}"
+    return said + "".join(_leak(together, *each) for each in GUIDES)
+
+
+def _leak(together: pd.DataFrame, guide: str, whose: str) -> str:
+    """A warning where weights give the label away: by the whole interval, in any cell."""
+    every = findings(together, "guides", f"leak:{guide}")
+    leaking = [one for one in every if one.firm and one.low > LEAK]
+    if not leaking:
+        return ""
+    names = [one.where for one in leaking]
+    alone = [one for one in findings(together, "guides", f"attended:{guide}") if one.where in names]
+    return (
+        f" Warning: {whose} weights give the label away ({', '.join(names)}). The most attended "
+        f"word alone reaches an F1 of {ends(alone)}, {ends(leaking, changed)} points more than the "
+        f"same word says by occurring. How well these weights guide says nothing about tokens."
+    )
 
 
 def _verdict(found: list[Finding], words: str) -> str:
