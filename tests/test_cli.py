@@ -6,13 +6,16 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pandas as pd
 import pytest
+import typer
 
-from heedful.cli.main import main
+from heedful.cli.main import app, main
 from heedful.cli.options import names, seeds
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
@@ -297,6 +300,32 @@ def test_seeds_and_names() -> None:
     assert names("a, b", "--x") == ["a", "b"]
     with pytest.raises(HeedfulError):
         seeds("1,-2")
+
+
+BOUNDED = ("threads", "workers", "batch_size", "layers", "hidden")
+"""Whole numbers that are refused where they are used, with a range of their own."""
+
+
+def test_every_count_has_an_end() -> None:
+    """A whole number that is typed is not passed on however large it is."""
+    endless = []
+    for verb, command in _commands(typer.main.get_command(app)):
+        hints = get_type_hints(command.callback, include_extras=True)
+        for name, hint in hints.items():
+            kind, *more = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+            if int not in (kind, *get_args(kind)) or name in BOUNDED:
+                continue
+            if more[0].max is None:
+                endless.append(f"{verb} {name}")
+    assert not endless
+
+
+def _commands(command: Any, verb: str = "") -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", {})
+    for name, each in inner.items():
+        yield from _commands(each, f"{verb} {name}")
+    if not inner:
+        yield verb, command
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -392,7 +392,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown explanation": ([*AUDIT, "--explanations", "magic"], "choose one of attention"),
     "unknown parameter": (
         [*AUDIT, "--explanations", "attention:depth=1"],
-        "its parameters are layer, head",
+        "parameter of explanation attention",
     ),
     "parameter in words": ([*AUDIT, "--also", "attention:layer=top"], "give a value like -1"),
     "unknown layer": ([*AUDIT, *LEAST[:-3], "attention:layer=9"], "choose one from 0 to 1"),

@@ -15,11 +15,13 @@ from heedful.catalogue import Catalogue, Measure, Piece
 from heedful.cli.list_facts import in_words
 from heedful.cli.main import main
 from heedful.corpora.prepared import Prepared
+from heedful.measures import erasure
 from heedful.metrics import METRICS
 from heedful.models.one_sequence import OneSequence
 from heedful.models.output import probabilities
 from heedful.probes import PROBES
 from heedful.probes.evidence import Findings
+from heedful.replication.bibliography import in_order
 from heedful.saliency import SALIENCIES
 from heedful.saliency.explain import explain
 from probing import FITTING, find
@@ -145,6 +147,31 @@ def test_a_terminal_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown kind of piece 'nonsense'" in capsys.readouterr().err
     assert main(["list", "comprehensivness"]) == 2
     assert "(did you mean 'comprehensiveness'?)" in capsys.readouterr().err
+
+
+def test_the_measures_of_an_audit_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """From where they are defined: with formula, range and paper, in a list of their own."""
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out.partition("\nmeasure:\n")[2]
+    assert main(["list", "--json"]) == 0
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["measures"]}
+    page = pages()["properties.md"]
+    for name, measure in erasure.MEASURES.items():
+        assert f"  {name:<16} {measure.description}" in listed
+        assert found[name]["formula"] == measure.formula and measure.formula in page
+        assert found[name]["range"] is not None
+        assert main(["list", name]) == 0
+        told = capsys.readouterr().out
+        assert measure.formula in told and all(
+            in_order([key])[0].words in told for key in measure.papers
+        )
+    assert main(["list", "measure", "sufficiency"]) == 0
+    assert capsys.readouterr().out.startswith("sufficiency: ")
+    for beginning in ("deletion", "insertion"):
+        assert main(["list", beginning]) == 0
+        assert capsys.readouterr().out.startswith(f"{beginning}_auc: ")
+    assert main(["list", "measure", "magic"]) == 2
+    assert "unknown measure 'magic'" in capsys.readouterr().err
 
 
 def test_a_name_of_several_kinds_is_told_of_each(capsys: pytest.CaptureFixture[str]) -> None:

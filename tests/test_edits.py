@@ -245,12 +245,12 @@ def test_gradients_pass_through_custom_but_not_through_detach() -> None:
     ("spec", "message"),
     [
         (EditSpec("shuffle"), "custom, detach, erase, frozen, permute, random, uniform"),
-        (EditSpec("uniform", (("seed", 1),)), "'uniform' was given wrong parameters.*seed"),
-        (EditSpec("permute", (("size", 1),)), "'permute' was given wrong parameters.*size"),
-        (EditSpec("frozen"), "'frozen' was given wrong parameters.*weights"),
-        (EditSpec("custom"), "'custom' was given wrong parameters.*function"),
+        (EditSpec("uniform", (("seed", 1),)), "unknown parameter of the edit uniform 'seed'"),
+        (EditSpec("permute", (("size", 1),)), "unknown parameter of the edit permute 'size'"),
+        (EditSpec("frozen"), "'frozen' needs the parameter 'weights'"),
+        (EditSpec("custom"), "'custom' needs the parameter 'function'"),
         (EditSpec("erase"), "either positions or top"),
-        (EditSpec("erase", (("top", -1),)), "either positions or top"),
+        (EditSpec("erase", (("top", -1),)), "'top' of the edit erase is -1.*from 0 to"),
         (EditSpec("erase", (("top", 1), ("positions", {}))), "either positions or top"),
     ],
 )

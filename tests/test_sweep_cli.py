@@ -69,6 +69,30 @@ def test_a_dry_run_prints_the_plan(
 
 
 @pytest.mark.slow
+def test_what_is_typed_beats_the_file_and_the_file_the_environment(
+    capsys: pytest.CaptureFixture[str],
+    grid: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HEEDFUL_STORE", str(tmp_path / "environment"))
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "nowhere"))
+    sweep = ["sweep", grid, "--device", "cpu", "--dry-run"]
+    assert run(capsys, *sweep)[0] == 2  # the environment's data folder is not there
+    grid.write_text(f"store: {tmp_path / 'file'}\ndata_dir: {tmp_path / 'ours'}\n{GRID}")
+    assert run(capsys, *sweep)[0] == 0
+    assert Store(tmp_path / "file").keys() and not (tmp_path / "environment").exists()
+    typed = ["--store", tmp_path / "typed", "--data-dir", tmp_path / "theirs"]
+    assert run(capsys, *sweep, *typed)[0] == 0
+    assert Store(tmp_path / "typed").keys()
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "ours"))
+    grid.write_text(GRID)
+    assert run(capsys, *sweep)[0] == 0
+    assert Store(tmp_path / "environment").keys()
+
+
 def test_two_sweeps_over_one_store(grid: Path, tmp_path: Path) -> None:
     """Started together they end whole, with what a study in one process has."""
     store, alone = tmp_path / "store", tmp_path / "alone"

@@ -34,12 +34,13 @@ NUMBERED = (
 
 
 def _numbers() -> str:
-    lines = ["| measure | by | is | range | better |", "|---|---|---|---|---|"]
+    lines = ["| measure | by | is | formula | range | better | paper |", f"|{'---|' * 7}"]
     for group, measures in NUMBERS.items():
         for name, each in measures.items():
             way = better(each.higher_is_better).split(" ")[0] or "—"
-            words = f"{each.description} | {in_words(each.range)} | {way}"
-            lines.append(f"| `{name}` | {group} | {words} |")
+            formula = f"`{each.formula}`" if each.formula else ""
+            cells = (each.description, formula, in_words(each.range), way, ", ".join(each.papers))
+            lines.append(f"| `{name}` | {group} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

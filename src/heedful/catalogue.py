@@ -24,17 +24,22 @@ LN2: Range = (0.0, math.log(2))
 PERCENT: Range = (0.0, 100.0)
 NOT_NEGATIVE: Range = (0.0, math.inf)
 ANY: Range = (-math.inf, math.inf)
+RESAMPLES: Range = (1, 100_000)
+"""Of a bootstrap."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """One number a piece reports, and how to read it. Where a name ends in `*`, it stands for
-    all that begin so. A `range` that is not known is left out."""
+    all that begin so. A `range` that is not known is left out. `papers` are keys of the
+    bibliography."""
 
     description: str
     higher_is_better: bool | None = None
     signed: bool = False
     range: Range | None = None
+    formula: str = ""
+    papers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,9 @@ class Piece:
     What a reader of its numbers wants to know: the `formula`, their `range`, what a `higher` one
     means, what the `cost` grows with, and the `limits`, which is what they do not say.
 
+    `bounds` are the least and the greatest that a parameter of `make` may be
+    (`heedful.parameters` holds them and the signature against what a user gives).
+
     A piece that is not Heedful's own has an `origin`, which the catalogue writes down: the
     package it came with, or the code. `prepare` is how a corpus of such an origin is prepared
     (a `PrepareSpec`); our own say it as `DEFAULTS` beside their piece.
@@ -106,6 +114,7 @@ class Piece:
     origin: str = ""
     prepare: Any = None
     find: Find | None = None
+    bounds: Mapping[str, Range] = field(default_factory=dict)
 
     @property
     def stranger(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is typed: nothing, blanks, ways out, and what contradicts itself."""
+"""What is typed: nothing, blanks and ways out."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from bad_input import (
     arguments,
     audits,
     columns,
+    contradictions,
     corpora,
     encodings,
     files,
@@ -24,7 +25,7 @@ from bad_input.entry import Bad
 
 GROUPS = (
     files, encodings, columns, names, numbers, corpora, models, audits, training, sweeps, stores,
-    outputs, annotation, pages, replication, arguments,
+    outputs, annotation, pages, replication, arguments, contradictions,
 )  # fmt: skip
 CATALOGUE: dict[str, Bad] = {
     f"{group.__name__.rpartition('.')[2]}: {name}": entry

@@ -20,6 +20,10 @@ def refused(*typed: object, fix: str = "") -> Bad:
     return bad(*typed, names=str(option), fix=fix)
 
 
+def explained(explanation: str, names: str, fix: str) -> Bad:
+    return bad(*EXPLAIN, "--explanations", explanation, names=names, fix=fix)
+
+
 BAD: dict[str, Bad] = {
     "no texts": refused(*AUDIT, "--n", "0", fix="--help"),
     "fewer than no texts": refused(*AUDIT, "--n", "-1", fix="--help"),
@@ -104,7 +108,7 @@ BAD: dict[str, Bad] = {
     "a length below 0": refused(*EXPLAIN, "--max-length", "-4", fix="at least 3"),
     "one word of a pair": bad(*EXPLAIN, "--pairs", "1", names="pairs is 1", fix="give 2 or more"),
     "too many pairs": refused(*EXPLAIN, "--pairs", "21", fix="--help"),
-    "a parameter below 0": bad(*PARAM, "n_train=-5", names="n_train", fix="at least 1"),
+    "a parameter below 0": bad(*PARAM, "n_train=-5", names="n_train", fix="from 1 to"),
     "a parameter in words": bad(*PARAM, "n_train=many", names="'n_train'", fix="give a value like"),
     "a parameter of nothing": bad(*PARAM, "n_train=none", names="'n_train'", fix="give a value"),
     "a parameter of no number": bad(
@@ -112,15 +116,58 @@ BAD: dict[str, Bad] = {
     ),
     "a share of all texts": bad(*PARAM, "dev_fraction=1", names="dev_fraction", fix="give"),
     "an endless parameter": bad(*PARAM, "dev_fraction=1e309", names="'dev_fraction'", fix="give"),
-    "a dimension of 0": bad(*PARAM, "dimension=0", names="'dimension'", fix="give 1 to"),
-    "too many dimensions": bad(*PARAM, "dimension=99999999999", names="'dimension'", fix="to 4096"),
+    "a dimension of 0": bad(*PARAM, "dimension=0", names="'dimension'", fix="from 1 to"),
+    "too many dimensions": bad(
+        *PARAM, "dimension=99999999999", names="'dimension'", fix="to 4,096"
+    ),
     "a number of too many digits": bad(
         *PARAM, "n_train=" + "9" * 5000, names="'n_train'", fix="give a value like"
     ),
-    "no texts of a corpus": bad(*PARAM, "n_train=0", names="n_train", fix="at least 1"),
+    "no texts of a corpus": bad(*PARAM, "n_train=0", names="n_train", fix="from 1 to"),
     "a length that leaves nothing": bad(
         *PARAM, "min_length=1000", names="min_length", fix="at least"
     ),
+    "too many texts of a corpus": bad(
+        *PARAM, f"n_train={10**9}", names="'n_train'", fix="from 1 to 1,000,000"
+    ),
+    "too many texts to translate": bad(
+        "prepare", "toy_copy", "--param", f"n_dev={10**9}", names="'n_dev'", fix="from 0 to"
+    ),
+    "texts without an end": bad(
+        *PARAM, f"max_length={10**9}", names="'max_length'", fix="from 1 to 10,000"
+    ),
+    "sentences without an end": bad(
+        *PARAM, f"distractors={10**9}", names="'distractors'", fix="from 0 to 100"
+    ),
+    "a yes of a parameter": bad(
+        *PARAM, "shared_words=1", names="'shared_words'", fix="a value like False"
+    ),
+    "a seed beyond 64 bits": bad(*PARAM, f"seed={2**70}", names="'seed'", fix="from 0 to"),
+    "a limit beyond 64 bits": refused(*TRAIN, "--limit", str(2**70), fix="--help"),
+    "texts beyond 64 bits": refused(*AUDIT, "--n", str(2**70), fix="--help"),
+    "a length beyond 64 bits": refused(*EXPLAIN, "--max-length", str(2**70), fix="--help"),
+    "a list of samples": explained("lime:samples=[1,2]", "'samples'", "from 2 to 100,000"),
+    "a list of one sample": explained("lime:samples=[1]", "'samples'", "from 2 to 100,000"),
+    "a table of samples": explained("lime:samples={[1]:2}", "'samples'", "from 2 to 100,000"),
+    "samples without an end": explained(f"lime:samples={10**9}", "'samples'", "to 100,000"),
+    "subsets without an end": explained(f"kernel_shap:samples={10**9}", "'samples'", "to 100,000"),
+    "noise without an end": explained(f"smoothgrad:samples={10**9}", "'samples'", "to 10,000"),
+    "steps without an end": explained(
+        f"integrated_gradients:max_steps={10**9}", "'max_steps'", "to 4,096"
+    ),
+    "a seed of an explanation beyond 64 bits": explained(f"lime:seed={2**70}", "'seed'", "from 0"),
+    "a layer beyond 64 bits": explained(f"attention:layer={2**70}", "'layer'", "a value like -1"),
+    "a number beyond all": explained("lrp:epsilon=1" + "0" * 400, "'epsilon'", "of 0 or more"),
+    "a tolerance below 0": explained("lrp:epsilon=-1", "'epsilon'", "of 0 or more"),
+    "a head of a term": bad(
+        *(*TRAIN, "--term", "supervised", "--term-param", f"supervised.head={10**9}"),
+        names="'head'",
+        fix="from 0 to",
+    ),
+    "too many models of each kind": refused("zoo", "--per-kind", str(10**9), fix="--help"),
+    "too many words of a page": refused("serve", "SHARED/bert", "--words", str(10**12), fix="100"),
+    "too many that wait": refused("serve", "SHARED/bert", "--waiting", str(10**12), fix="--help"),
+    "too many seconds": refused("serve", "SHARED/bert", "--seconds", "1e12", fix="--help"),
     "models of each kind": refused("zoo", "--per-kind", "0", fix="at least 1"),
     "models of each kind below 0": refused("zoo", "--per-kind", "-1", fix="at least 1"),
     "pages of fewer than no texts": refused(

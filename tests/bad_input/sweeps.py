@@ -64,6 +64,16 @@ BAD: dict[str, Bad] = {
     "a tag of Python": grid(
         "studies: !!python/object/apply:os.system ['exit 3']\n", "line 1", "`name: value`"
     ),
+    "a tag that does not fit": grid(ENTRY + "    seeds: !!bool maybe\n", "!!bool", "tag out"),
+    "a tag of a parameter": grid(
+        ENTRY + "    params: {shared_words: !!bool maybe}\n", "'maybe'", "leave the tag out"
+    ),
+    "a tag of a text": grid("store: !!int seven\n" + ENTRY, "line 1", "leave the tag out"),
+    "a tag of a date": grid(ENTRY + "    seeds: !!timestamp soon\n", "line 4", "leave the tag out"),
+    "a tag of nothing": grid(ENTRY + "    epochs: !!int ''\n", "line 4", "leave the tag out"),
+    "a parameter beside its setting": grid(
+        ENTRY + "    limit: 40\n    params: {limit: 30}\n", "limit", "give one"
+    ),
     "a date for seeds": grid(ENTRY + "    seeds: 2024-13-45\n", "line 4", "whole number"),
     "too large": grid("#" * (2 << 20), "g.yaml", "smaller"),
     "too deep": grid("[" * 3_000, "g.yaml", "mend"),

@@ -52,6 +52,12 @@ def audit_subject(
         importance=settings.importance or spec.importance,
         operators=distinct_operators(subject.model, settings.operators),
     )
+    alone = set(spec.only) == {"plausibility"}
+    if (alone or "plausibility" in plan.must) and not subject.rationales:
+        raise HeedfulError(
+            "plausibility is measured against rationales, and the texts have none: name their "
+            "column (--rationale-column), or leave plausibility out of --only."
+        )
     trial, store = Trial(subject, spec, plan.started()), plan.opened
     known = find_audit(store, trial.identity)
     if known is not None:

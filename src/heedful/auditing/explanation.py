@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from heedful.auditing.measure import check_finite
-from heedful.auditing.named import fitted, named, names_in
+from heedful.auditing.named import all_named, fitted, names_in
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.measures.interactions import interactions
 from heedful.models.output import TARGETS, probabilities
@@ -75,7 +75,7 @@ def explain(
     if pairs < 0 or pairs == 1:
         raise HeedfulError(f"pairs is {pairs}: give 2 or more words, or 0.")
     names = names_in(explanations) if isinstance(explanations, str) else explanations
-    wanted = [named(name) for name in names]
+    wanted = all_named(names)
     pair = {} if text_b is None else {"text_b": text_b}
     options = {**options, "label_column": None, "n": None}
     if text_b is not None:

@@ -14,7 +14,7 @@ from heedful.auditing.decisions import Decisions
 from heedful.auditing.exclusive import exclusive
 from heedful.auditing.explained import explained, floors
 from heedful.auditing.intervened import interventions
-from heedful.auditing.named import Named, fitted, named
+from heedful.auditing.named import Named, all_named, fitted, named
 from heedful.auditing.part import Part
 from heedful.auditing.shown import Shown, last
 from heedful.auditing.spec import ATTENTION, FLOORS, AuditSpec
@@ -52,7 +52,8 @@ class Measurer:
         those of which a page may show more than maps: all if it is left out."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked, self.kept = checked, kept
-        self.wanted = [fitted(named(name), prior) for name in spec.mapped if name not in FLOORS]
+        chosen = all_named(name for name in spec.mapped if name not in FLOORS)
+        self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.normalised = text_site(model).normalised
         self.skipped = {} if self.normalised else _not_of_gates(spec)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
+from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.saliency import SALIENCIES
 from heedful.saliency.prior import Prior
 
@@ -29,15 +28,30 @@ class Named:
 def named(text: str) -> Named:
     base, colon, rest = text.partition(":")
     piece = SALIENCIES[base.strip()]
-    params = dict(_pair(text, part) for part in rest.split(",")) if colon else {}
-    made = inspect.signature(piece.make).parameters
-    known = {name: each.default for name, each in made.items() if name not in GIVEN}
-    for name, value in params.items():
-        if name not in known:
-            listed = ", ".join(known) or "none"
-            raise HeedfulError(f"{base!r} has no parameter {name!r}: its parameters are {listed}.")
-        params[name] = _of_kind(base, name, value, known[name])
+    params: dict[str, Any] = {}
+    for name, value in (_pair(text, part) for part in rest.split(",") if colon):
+        if name in params:
+            raise HeedfulError(f"{text!r} gives {name!r} twice: give it once.")
+        params[name] = value
+    check_parameters(f"explanation {piece.name}", piece.make, params, piece.bounds, GIVEN)
     return Named(text, piece, params)
+
+
+def all_named(texts: Iterable[str]) -> list[Named]:
+    """Each once, however its parameters are spelled: what is left out is the default."""
+    found: list[Named] = []
+    for each in map(named, texts):
+        same = next((known for known in found if _all_params(known) == _all_params(each)), None)
+        if same is not None:
+            also = "" if same.name == each.name else f", also as {each.name!r}"
+            raise HeedfulError(f"the explanation {same.name!r} is named twice{also}: name it once.")
+        found.append(each)
+    return found
+
+
+def _all_params(each: Named) -> tuple[str, dict[str, Any]]:
+    made = parameters_of(each.piece.make, GIVEN)
+    return each.piece.name, {name: one.default for name, one in made.items()} | each.params
 
 
 def names_in(text: str) -> list[str]:
@@ -59,29 +73,4 @@ def _pair(text: str, part: str) -> tuple[str, Any]:
     name, sign, value = part.partition("=")
     if not sign or not name.strip():
         raise HeedfulError(f"{text!r} is no explanation: write name:parameter=value,…")
-    return name.strip(), _value(value.strip())
-
-
-def _value(text: str) -> Any:
-    """Numbers, True, False and None as in Python; anything else is a word."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-
-
-def _of_kind(base: str, name: str, value: Any, default: Any) -> Any:
-    """A value like the default; what is left out by default (a head) is a number."""
-    if value is None and default is None:
-        return None
-    like = 0 if default is None else default
-    wanted = (int, float) if isinstance(like, float) else (type(like),)
-    wrong = not isinstance(value, wanted) or isinstance(value, bool) != isinstance(like, bool)
-    if not wrong and isinstance(like, float):  # a size, a share or a tolerance
-        value = float(value)
-        wrong = value < 0 or not math.isfinite(value)
-    if wrong:
-        raise HeedfulError(
-            f"the parameter {name!r} of {base!r} is {value!r}: give a value like {like!r}."
-        )
-    return value
+    return name.strip(), value_of(value.strip())

@@ -21,7 +21,8 @@ class Plan:
     With a `budget` in seconds the evidence is looked at four times on the way, each look at a
     price in alpha, and the audit ends when the verdict is clear or the time is up: at
     `deadline`, by the `clock`, which runs from before the model is loaded. What is measured is
-    kept in the `store`, if there is one."""
+    kept in the `store`, if there is one. What was asked for by name `must` be measured:
+    explanations and groups."""
 
     store: Store | Place | None = None
     budget: float | None = None

@@ -17,8 +17,26 @@ from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
 from heedful.measures.exclusivity import largest_jsd
 from heedful.metrics.jsd import jsd
-from heedful.store import Frames
+from heedful.store import Frames, Store
+from heedful.subjects.open import described, source_of
 from heedful.verdict.settings import Settings
+
+
+def check_trainings(models: Sequence[str], store: Store | None) -> None:
+    """Refuse what is not one model trained with several seeds, before any of them is measured."""
+    first, *others = models
+    seen = {source_of(first, store): first}
+    known = described(first, store) if others else {}
+    for each in others:
+        same = seen.setdefault(source_of(each, store), each)
+        if same is not each:
+            raise HeedfulError(f"{each} is given twice: give each training (--seed-model) once.")
+        for what, value in described(each, store).items():
+            if value != known.get(what):
+                raise HeedfulError(
+                    f"{each} is not {first} trained with another seed (its {what} is {value}, not "
+                    f"{known.get(what, known['kind'])}): leave this --seed-model out."
+                )
 
 
 def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audit:
@@ -29,6 +47,11 @@ def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audi
     for each in others:
         if set(each.rows["example"]) != texts:
             raise HeedfulError("the audits are of different texts: audit all on the same data.")
+        if any(each.facts[name] != first.facts[name] for name in ("model", "classes")):
+            raise HeedfulError(
+                f"{each.facts['model']} is not {first.facts['model']} trained with another seed: "
+                f"leave it out."
+            )
     renamed = [
         each.rows.assign(model=each.rows["model"].replace({"base": f"seed={number}"}))
         for number, each in enumerate(others, 1)

@@ -75,6 +75,8 @@ class AuditSpec:
         for name in self.only:
             if name not in (*GROUPS, *EXTRA):
                 raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
+        if "health" in self.only and "erasure" not in self.only:
+            raise HeedfulError("health is about measures of erasure: measure (--only) erasure too.")
         if self.target not in ("probability", "logit"):
             raise unknown_name("target of an audit", self.target, ["probability", "logit"])
         if not self.importance or not 0 <= self.epsilon < 1:

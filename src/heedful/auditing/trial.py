@@ -21,7 +21,7 @@ from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.shown import MOST_TEXTS
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
 from heedful.auditing.stored import KIND, looks_of, stored_tables
 from heedful.auditing.waves import first_texts
 from heedful.errors import HeedfulError
@@ -45,6 +45,7 @@ class Trial:
         checked = health_texts(subject.ids, spec.seed)
         kept = first_texts(subject, spec.seed, MOST_TEXTS)
         self.measure = Measurer(subject.model, spec, prior, checked, plan.must, kept)
+        self._refuse(self.measure.skipped)
         self.key = run_key(KIND, self.identity)
         self.rationales = subject.rationales
 
@@ -80,7 +81,9 @@ class Trial:
     def _refuse(self, skipped: Mapping[str, str]) -> None:
         """What was found may have left out what is now asked for by name."""
         for name in sorted(self.plan.must & set(skipped)):
-            raise HeedfulError(skipped[name])
+            group = name in (*GROUPS, *EXTRA)
+            leave = f"leave out {name}, which cannot be measured here: " if group else ""
+            raise HeedfulError(f"{leave}{skipped[name]}")
 
     def _rationale(self, documents: Sequence[Document], batch: Batch) -> torch.Tensor | None:
         """Marked words; a text without a rationale has none, and no measure of it."""

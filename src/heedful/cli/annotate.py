@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.options import JsonOption, set_threads
+from heedful.cli.options import MOST, JsonOption, set_threads, was_given
 from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
 from heedful.cli.terminal import say, show, show_json
@@ -31,12 +31,15 @@ FORMATS = ("jsonl", "label-studio")
 class StudyOptions(on.SubjectOptions):
     """Those of an audit; `n` counts items of each kind."""
 
-    n: Annotated[int, typer.Option("--n", min=1, help="Items with each kind of weights.")] = 100
+    n: Annotated[
+        int, typer.Option("--n", min=1, max=MOST, help="Items with each kind of weights.")
+    ] = 100
 
 
 @annotate.command("new")
 @spread
 def new(
+    context: typer.Context,
     model: on.ModelArgument,
     data: on.DataArgument = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The study's file.")] = Path("study.db"),
@@ -49,7 +52,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
-    from heedful.annotate.database import create
+    from heedful.annotate.database import RATIONALE, create
     from heedful.annotate.inviting import invite, new_key
     from heedful.annotate.making import Wanted, plan_study
     from heedful.annotate.study import Study
@@ -57,6 +60,8 @@ def new(
     if out.exists():
         raise HeedfulError(f"{out} is there already: give a new file with -o.")
     check_writable(files=(out,))
+    if task == RATIONALE and was_given(context, "top"):
+        raise HeedfulError("--top is of the task relevance: annotators mark words, leave it out.")
     set_threads(subject.threads)
     wanted = Wanted(task, subject.n, top, subject.seed)
     options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
@@ -141,6 +146,7 @@ def results(
 
 @annotate.command("export")
 def export(
+    context: typer.Context,
     study: StudyArgument,
     file: Annotated[Path, typer.Argument(help="Where to: .jsonl, or .json for Label Studio.")],
     kind: Format = "jsonl",
@@ -157,6 +163,8 @@ def export(
     wanted = ".jsonl" if _format(kind) == "jsonl" else ".json"
     if file.suffix != wanted:
         raise HeedfulError(f"cannot write {file.name}: give a name ending in {wanted}.")
+    if kind != "jsonl" and was_given(context, "merge"):
+        raise HeedfulError("--merge is of jsonl, Label Studio is told every answer: leave it out.")
     if kind == "jsonl":
         count = write_jsonl(opened, file, merge)
     else:

@@ -61,7 +61,10 @@ def audit(
     if seed_model and budget is not None:
         raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
     limit, spec, settings = seconds(budget), measured.spec(subject.seed), measured.settings
-    _check_models(seed_model or [], subject)
+    if seed_model:
+        from heedful.auditing.seeds import check_trainings
+
+        check_trainings([model, *seed_model], existing_store(subject.store))
     if dry_run:
         _dry_run(model, data, spec, subject, as_json)
         return
@@ -86,16 +89,6 @@ def audit(
         say(f"page: {page}" if page.is_file() else f"tables: {out}")
 
 
-def _check_models(models: list[str], subject: on.SubjectOptions) -> None:
-    """That they are there, before hours are spent on the first one."""
-    from heedful.subjects.hf_files import checked
-    from heedful.subjects.run import find_run
-
-    for each in models:
-        if find_run(each, existing_store(subject.store)) is None:
-            checked(each)
-
-
 def _layers(found: Audit) -> list[str]:
     """One line where layers were measured."""
     from heedful.report.audit_evidence import evidence_of
@@ -118,8 +111,7 @@ def run_audit(
     spec, settings = measured.spec(subject.seed), measured.settings
     set_threads(subject.threads)
     with progress_bar() as progress:
-        must = frozenset(measured.chosen)
-        plan = Plan(open_store(subject.store), budget, progress, must)
+        plan = Plan(open_store(subject.store), budget, progress, measured.must)
         return run(model, data, spec, settings, plan, **subject.given())
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from heedful.cli.options import MOST
 from heedful.corpora import CORPORA
 from heedful.corpora.defaults import given_spec
 from heedful.errors import HeedfulError, unknown_name
+from heedful.parameters import value_of
 from heedful.specs import CorpusSpec
 
 _TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
@@ -27,7 +28,8 @@ Params = Annotated[
     typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="At most that many texts of each split.")
+    int | None,
+    typer.Option("--limit", min=1, max=MOST, help="At most that many texts of each split."),
 ]
 
 
@@ -50,6 +52,7 @@ def corpus_spec(
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
     given = parameters(params)
+    _check_once(given, columns, limit)
     if columns.text_column == columns.label_column:
         twice = repr(columns.text_column)
         raise HeedfulError(f"text and label are both read from {twice}: name two columns.")
@@ -64,6 +67,17 @@ def corpus_spec(
     else:
         raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
     return replace(spec, prepare=replace(spec.prepare, limit=limit)) if limit else spec
+
+
+def _check_once(given: Mapping[str, Any], columns: FileColumns, limit: int | None) -> None:
+    """What has an option of its own is not also given by `--param`."""
+    typed = {name for name, value in vars(columns).items() if value != getattr(FileColumns, name)}
+    options = {name: f"--{name.replace('_', '-')}" for name in (*typed, *(["limit"] * bool(limit)))}
+    for name in given:
+        if name in options:
+            raise HeedfulError(f"--param {name}=… and {options[name]} say the same: give one.")
+    if "path" in given:
+        raise HeedfulError("the file is named already: leave --param path=… out.")
 
 
 def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
@@ -83,19 +97,8 @@ def parameters(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def parameter(text: str) -> tuple[str, Any]:
-    """`name=value` with the value's own type: number, true/false, none or text. What is not
-    finite is no number, and so a text."""
+    """`name=value` with the value's own type."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise HeedfulError(f"--param is {text!r}: write name=value.")
-    words = {"true": True, "false": False, "none": None}
-    if value.lower() in words:
-        return name, words[value.lower()]
-    for kind in (int, float):
-        try:
-            found = kind(value)
-        except ValueError:
-            continue
-        if math.isfinite(found):
-            return name, found
-    return name, value
+    return name, value_of(value)

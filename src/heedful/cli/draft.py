@@ -17,9 +17,9 @@ from typing import Any
 
 from heedful.cli.gridfile import ENTRY
 from heedful.cli.measured import MeasureOptions
-from heedful.cli.options import LARGEST_SEED
 from heedful.cli.subject import SubjectOptions
-from heedful.cli.yaml_lines import Check, Lines, constructed, whole
+from heedful.cli.yaml_lines import Check, Lines, whole
+from heedful.parameters import LARGEST_SEED
 
 AUDITS, STUDIES = "audits", "studies"
 
@@ -71,7 +71,7 @@ def _entries(reader: Lines, node: Any, name: str) -> list[dict[str, Any]]:
 
 def _text(reader: Lines, node: Any) -> str:
     """Also a number, which is a good name of a column or a label."""
-    value = constructed(node) if node.id == "scalar" else None
+    value = reader.value(node) if node.id == "scalar" else None
     if value is None or isinstance(value, (list, dict)):
         raise reader.wrong(node, "give a text here.")
     return str(value)

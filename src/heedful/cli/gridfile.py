@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from heedful.cli.options import LARGEST_SEED, MOST_SEEDS
-from heedful.cli.yaml_lines import Check, Lines, constructed, line_of, unknown, whole
+from heedful.cli.options import MOST_SEEDS
+from heedful.cli.yaml_lines import Check, Lines, line_of, unknown, whole
 from heedful.errors import HeedfulError
+from heedful.parameters import LARGEST_SEED
 from heedful.schemas.versions import check_version
 
 SCHEMA_VERSION = 1
@@ -131,7 +132,7 @@ def _params(reader: Lines, node: Any) -> list[str]:
     for key, value in node.value:
         if value.id != "scalar":
             raise reader.wrong(value, f"give one value for the parameter {key.value!r}.")
-        given = constructed(value)
+        given = reader.value(value)
         found.append(f"{key.value}={'none' if given is None else given}")
     return found
 

@@ -8,10 +8,13 @@ import typer
 
 from heedful.catalogue import Catalogue, Piece
 from heedful.cli.list_facts import facts, measured, reading
-from heedful.cli.list_measures import Measured, measure_names, measured_by
+from heedful.cli.list_measures import Measured, audit_measures, measure_names, measured_by
 from heedful.cli.options import JsonOption
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, meant, unknown_name
+
+MEASURE = "measure"
+"""What an audit writes into its table: no pieces, but named and described like them."""
 
 
 def list_pieces(
@@ -25,12 +28,16 @@ def list_pieces(
     as_json: JsonOption = False,
 ) -> None:
     """Name every piece: corpora, families of models and their parts, edits, probes, studies …
+    and every measure of an audit.
 
     `heedful list metric tvd`, or `heedful list tvd`, tells all about one: its formula, its range,
     what a higher value means, what it costs and what it does not say. `heedful list flip_share`
     tells what measures a number of that name.
     """
     known = catalogues()
+    if kind == MEASURE:
+        _show_measures(_measures_named(name), as_json, name is None)
+        return
     if name is not None or kind not in (None, *known):
         numbers = measured_by(str(kind), known) if _is_measure(known, kind, name) else []
         if numbers:
@@ -43,7 +50,9 @@ def list_pieces(
     if as_json:
         pieces = [facts(name, piece) for name, (there, _) in found.items() for piece in there]
         left_out = [why for _, missing in found.values() for why in missing]
-        show_json("list", {"pieces": pieces, "left_out": left_out})
+        measures = [each.facts() for each in audit_measures()] if kind is None else []
+        document = {"pieces": pieces, "left_out": left_out}
+        show_json("list", {**document, "measures": measures} if measures else document)
         return
     for name, (there, missing) in found.items():
         show(f"{name}:")
@@ -51,6 +60,8 @@ def list_pieces(
             _show(piece)
         for why in missing:
             show(f"  left out: {why}")
+    if kind is None:
+        _show_measures(audit_measures(), False, True)
 
 
 def _named(
@@ -71,7 +82,7 @@ def _unknown(name: str, known: dict[str, Catalogue]) -> HeedfulError:
     """It may have been meant as a kind, a piece or a measure."""
     pieces = [each for catalogue in known.values() for each in catalogue]
     close = meant(name, [*known, *pieces, *measure_names(known)])
-    kinds = ", ".join(sorted(known))
+    kinds = ", ".join(sorted((*known, MEASURE)))
     return HeedfulError(
         f"unknown kind of piece {name!r}{close}: choose one of {kinds}, or name a piece or a "
         f"measure."
@@ -83,15 +94,31 @@ def _is_measure(known: dict[str, Catalogue], kind: str | None, name: str | None)
     return name is None and not any(kind in catalogue for catalogue in known.values())
 
 
-def _show_measures(found: list[Measured], as_json: bool) -> None:
+def _measures_named(name: str | None) -> list[Measured]:
+    """All of an audit's, or those of a name."""
+    if name is None:
+        return audit_measures()
+    found = measured_by(name, {})
+    if not found:
+        raise unknown_name(MEASURE, name, measure_names({}))
+    return found
+
+
+def _show_measures(found: list[Measured], as_json: bool, briefly: bool = False) -> None:
     if as_json:
         facts = [each.facts() for each in found]
         show_json("list", {"pieces": [], "left_out": [], "measures": facts})
         return
+    if briefly:
+        show(f"{MEASURE}:")
     for each in found:
-        ways = measured(each.measure)
-        show(f"{each.name}: {each.measure.description}{f' ({ways})' if ways else ''}")
-        show(f"  {'measured by:':<14} {each.by}")
+        if briefly:
+            papers = f" [{', '.join(each.measure.papers)}]" if each.measure.papers else ""
+            show(f"  {each.name:<16} {each.measure.description}{papers}, by {each.by}")
+            continue
+        show(f"{each.name}: {each.measure.description}")
+        for heading, words in each.reading().items():
+            show(f"  {heading + ':':<14} {words}")
 
 
 def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:

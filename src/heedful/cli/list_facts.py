@@ -56,6 +56,7 @@ def reading(kind: str, piece: Piece) -> dict[str, str]:
         "needs": ", ".join(piece.needs),
         "cost": piece.cost,
         "limits": piece.limits,
+        "bounds": "; ".join(f"{name} {in_words(each)}" for name, each in piece.bounds.items()),
         "paper": cited(piece),
         "licence": piece.licence,
         "from": piece.origin,
@@ -100,4 +101,5 @@ def cited(piece: Piece) -> str:
 def _number(value: float) -> str:
     if abs(value) == math.log(2):
         return "ln 2" if value > 0 else "−ln 2"
-    return f"{value:g}".replace("-", "−")
+    whole = isinstance(value, int)
+    return (f"{value:,}" if whole else f"{value:g}").replace("-", "−")

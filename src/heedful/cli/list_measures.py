@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from heedful.catalogue import Catalogue, Measure
+from heedful.cli.list_facts import better, in_words
 from heedful.errors import HeedfulError
 
 
@@ -22,35 +23,55 @@ class Measured:
         """For programs."""
         return {"name": self.name, "by": self.by, **asdict(self.measure)}
 
+    def reading(self) -> dict[str, str]:
+        """What a reader of the number wants to know, under its heading; only what is known."""
+        from heedful.replication.bibliography import in_order
+
+        each = self.measure
+        known = {
+            "formula": each.formula,
+            "range": in_words(each.range),
+            "better": better(each.higher_is_better),
+            "paper": "; ".join(entry.words for entry in in_order(each.papers)),
+            "measured by": self.by,
+        }
+        return {name: value for name, value in known.items() if value}
+
+
+def audit_measures() -> list[Measured]:
+    """Every number in an audit's table."""
+    numbered = _of_audits()
+    return [Measured(name, each, by) for by, group in numbered for name, each in group.items()]
+
 
 def measured_by(name: str, known: Mapping[str, Catalogue]) -> list[Measured]:
-    """Everything that reports a number of this name; the nearest name it is declared under."""
-    found = []
-    for by, measures in _declared(known):
-        declared = _declaration(name, measures)
+    """Everything that reports a number of this name; the nearest name it is declared under.
+    Where there is none, numbers whose names begin with it: `deletion` is `deletion_auc`."""
+    from heedful.auditing.numbers import declaration
+
+    found, begun = [], []
+    for by, measures in (*_of_audits(), *_of_pieces(known)):
+        declared = declaration(name, measures)
         if declared is not None:
             found.append(Measured(name, measures[declared], by))
-    return found
+        start = f"{name}_"
+        begun += [Measured(each, measures[each], by) for each in measures if each.startswith(start)]
+    return found or begun
 
 
 def measure_names(known: Mapping[str, Catalogue]) -> list[str]:
-    return sorted({name for _, measures in _declared(known) for name in measures})
+    return sorted({name for _, each in (*_of_audits(), *_of_pieces(known)) for name in each})
 
 
-def _declaration(name: str, measures: Mapping[str, Measure]) -> str | None:
-    """The name itself, or the longest beginning that stands for it."""
-    if name in measures:
-        return name
-    starred = [each for each in measures if each[-1] == "*" and name.startswith(each[:-1])]
-    return max(starred, key=len, default=None)
-
-
-def _declared(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
+def _of_audits() -> Iterator[tuple[str, Mapping[str, Measure]]]:
     from heedful.auditing.numbers import ALWAYS, NUMBERS, SEEDS
 
     special = {ALWAYS: "heedful audit", SEEDS: f"heedful audit {SEEDS}"}
     for group, measures in NUMBERS.items():
         yield special.get(group, f"heedful audit ({group})"), measures
+
+
+def _of_pieces(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
     for kind, catalogue in known.items():
         for name in catalogue:
             try:

@@ -61,18 +61,22 @@ class MeasureOptions:
             chosen = (*EXPLANATIONS, *chosen)
         given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
         spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
+        self._check_used(spec)
         return replace(spec, ceiling=60, search_steps=20, permutations=10) if self.quick else spec
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The explanations that were asked for by name."""
-        from heedful.auditing.named import named, names_in
+        from heedful.auditing.named import all_named, names_in
 
         texts = [text for text in (self.explanations, self.also) if text is not None]
-        chosen = tuple(name for text in texts for name in names_in(text))
-        for name in chosen:
-            named(name)
-        return chosen
+        return tuple(each.name for each in all_named(n for text in texts for n in names_in(text)))
+
+    @property
+    def must(self) -> frozenset[str]:
+        """All that was asked for by name: explanations, and groups of measures."""
+        groups = [names(text, "") for text in (self.only, self.extra) if text is not None]
+        return frozenset((*self.chosen, *(name for group in groups for name in group)))
 
     @property
     def settings(self) -> Settings:
@@ -84,6 +88,19 @@ class MeasureOptions:
                 raise HeedfulError(f"--smallest is {name}={value:g}: give a number above 0.")
         plain = Settings(effects=effects)
         return plain if self.alpha is None else replace(plain, alpha=self.alpha)
+
+    def _check_used(self, spec: AuditSpec) -> None:
+        """What was asked for by name must be looked at by some group."""
+        from heedful.auditing.named import all_named
+        from heedful.auditing.spec import MAPPED
+
+        all_named(spec.explanations)
+        for name in self.chosen:
+            if name not in spec.mapped:
+                raise HeedfulError(
+                    f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
+                    f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
+                )
 
     def _ways(self) -> tuple[str, ...]:
         from heedful.removal import REMOVALS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.errors import HeedfulError
+from heedful.parameters import LARGEST_SEED
 
 if TYPE_CHECKING:
     from heedful.store import Store
@@ -25,7 +26,6 @@ DataDirOption = Annotated[
     typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="The folder with the real corpora."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
-LARGEST_SEED = 2**32 - 1
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seeds everything random.")
 ]
@@ -42,6 +42,8 @@ DryRunOption = Annotated[
 ]
 
 MOST_SEEDS = 1000
+MOST = 10**9
+"""Of anything that is counted and costs nothing by itself: texts, tokens, epochs."""
 DEFAULT_STORE = "heedful-store"
 
 
@@ -57,15 +59,16 @@ def open_store(place: str) -> Store:
 def given_options(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
     """The options that were typed, as they are spelled; those of the environment were not."""
     typed = [each for each in context.command.params if each.name and each.name not in but]
-    return [each.opts[0] for each in typed if _source(context, each.name) == "COMMANDLINE"]
+    return [each.opts[0] for each in typed if source(context, each.name) == "COMMANDLINE"]
 
 
 def was_given(context: typer.Context, name: str) -> bool:
     """Whether an option was typed, or stands in the environment."""
-    return _source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
+    return source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
 
 
-def _source(context: typer.Context, name: str) -> str:
+def source(context: typer.Context, name: str) -> str:
+    """Where a value comes from: COMMANDLINE, ENVIRONMENT or DEFAULT."""
     found = context.get_parameter_source(name)
     return "" if found is None else str(found.name)
 
@@ -118,6 +121,8 @@ def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     found = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
+        if name in found:
+            raise HeedfulError(f"{option} gives {name!r} twice: give it once.")
         try:
             found[name] = float(value)
         except ValueError as error:

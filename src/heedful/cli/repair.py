@@ -11,6 +11,7 @@ import typer
 from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
+    MOST,
     DataDirOption,
     DeviceOption,
     DryRunOption,
@@ -48,7 +49,9 @@ def repair(
     seeds_: Annotated[
         str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
     ] = "3",
-    n: Annotated[int, typer.Option("--n", min=1, help="Texts of the test split to audit.")] = 200,
+    n: Annotated[
+        int, typer.Option("--n", min=1, max=MOST, help="Texts of the test split to audit.")
+    ] = 200,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
     ] = None,
@@ -62,9 +65,11 @@ def repair(
     encoder: Annotated[str | None, typer.Option(help="The base's; bilstm by default.")] = None,
     attention: Annotated[str | None, typer.Option(help="The base's; additive by default.")] = None,
     hidden: Annotated[int | None, typer.Option(help="The base's hidden size.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most that many: 8.")] = None,
+    epochs: Annotated[int | None, typer.Option(max=MOST, help="At most that many: 8.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of Adam: 1e-3.")] = None,
-    train_batch: Annotated[int | None, typer.Option(help="Texts in a training batch: 32.")] = None,
+    train_batch: Annotated[
+        int | None, typer.Option(max=MOST, help="Texts in a training batch: 32.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     columns: FileColumns = FileColumns(),

@@ -17,6 +17,7 @@ from heedful.cli.options import (
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    existing_store,
     open_store,
 )
 from heedful.cli.spread import spread
@@ -63,6 +64,8 @@ def replicate(
     as_json: JsonOption = False,
 ) -> None:
     """Register a study; run a registered one and write its methods, tables, references (LaTeX)."""
+    if register and published is not None:
+        raise HeedfulError("--hash is of a study that is registered already: leave it out.")
     if register:
         _register(spec, out, place, as_json)
     else:
@@ -141,10 +144,12 @@ def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[A
 
 def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     """The first model's facts, and the keys of the others that are crossed with it."""
+    from heedful.auditing.seeds import check_trainings
     from heedful.replication.rests import audit_rests_on
     from heedful.subjects import open_subject
 
     subject, measured = _options(asked, place)
+    check_trainings([asked["model"], *asked.get("seed_models", ())], existing_store(place.store))
     found = []
     for model in (asked["model"], *asked.get("seed_models", ())):
         with open_subject(model, asked.get("data"), **subject.given()) as opened:

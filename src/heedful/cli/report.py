@@ -23,7 +23,7 @@ def report(
     runs: Runs,
     out: Out = Path("heedful-report"),
     examples: Annotated[
-        int, typer.Option(help="Texts that can be looked through in the page.", min=0)
+        int, typer.Option(help="Texts that can be looked through in the page.", min=0, max=100_000)
     ] = 500,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,

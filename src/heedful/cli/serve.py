@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli import subject as on
-from heedful.cli.options import set_threads
+from heedful.cli.options import existing_store, set_threads
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show
 from heedful.errors import HeedfulError
@@ -30,9 +30,13 @@ def serve(
     token: Annotated[
         str | None, typer.Option(help="What every request must know; random if it is needed.")
     ] = None,
-    words: Annotated[int, typer.Option(min=1, help="Words a text may have.")] = 512,
-    waiting: Annotated[int, typer.Option(min=0, help="Calls that may wait for the model.")] = 8,
-    seconds: Annotated[float, typer.Option(min=0.1, help="An answer may take so long.")] = 30.0,
+    words: Annotated[int, typer.Option(min=1, max=100_000, help="Words a text may have.")] = 512,
+    waiting: Annotated[
+        int, typer.Option(min=0, max=10_000, help="Calls that may wait for the model.")
+    ] = 8,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=86_400, help="An answer may take so long.")
+    ] = 30.0,
     asked: on.ModelOptions = on.ModelOptions(),
 ) -> None:
     """Ask a model, see its attention, and move it: a page on this machine."""
@@ -42,10 +46,14 @@ def serve(
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
     from heedful.subjects.asking import open_asked
+    from heedful.subjects.open import source_of
     from heedful.web.live.app import live_app
     from heedful.web.live.limits import Limits
     from heedful.web.live.opened import Opened
 
+    store = existing_store(asked.store)
+    if other is not None and source_of(other, store) == source_of(model, store):
+        raise HeedfulError(f"{other} is the same model again: name another, or serve one.")
     set_threads(asked.threads)
     rules, limits = rules_for(host, token), Limits(words=words, waiting=waiting, seconds=seconds)
     with ExitStack() as stack:

@@ -11,6 +11,7 @@ from heedful.cli.corpus import Limit, Params
 from heedful.cli.engine import Where, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
+    MOST,
     DataDirOption,
     DryRunOption,
     JsonOption,
@@ -53,7 +54,7 @@ def study(
         str | None,
         typer.Option("--seeds", help="A count (3) or a list (0,7) instead of the study's own."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Instead of the paper's.")] = None,
+    epochs: Annotated[int | None, typer.Option(max=MOST, help="Instead of the paper's.")] = None,
     probes: Annotated[str | None, typer.Option(help="Only these probes, comma-separated.")] = None,
     param: Params = None,
     limit: Limit = None,

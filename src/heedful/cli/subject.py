@@ -9,6 +9,7 @@ import typer
 
 from heedful.cli.options import (
     DEFAULT_STORE,
+    MOST,
     DataDirOption,
     DeviceOption,
     SeedOption,
@@ -26,7 +27,10 @@ DataArgument = Annotated[
     str | None,
     typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a corpus; a run has its own."),
 ]
-Split = Annotated[str, typer.Option("--split", help="Of a named corpus or a run.")]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", help="Of a named corpus or a run: train, dev or test (the default)."),
+]
 TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
 PairColumn = Annotated[
     str | None, typer.Option("--text-b-column", help="Column of the second text of a pair.")
@@ -42,7 +46,9 @@ ClusterColumn = Annotated[
     str | None,
     typer.Option("--cluster-column", help="Column of what texts share, such as an author."),
 ]
-Count = Annotated[int | None, typer.Option("--n", min=1, help="A random sample of so many texts.")]
+Count = Annotated[
+    int | None, typer.Option("--n", min=1, max=MOST, help="A random sample of so many texts.")
+]
 Label = Annotated[
     str | None, typer.Option("--label", help="Which label of a model that gives several.")
 ]
@@ -54,7 +60,9 @@ LabelMap = Annotated[
     str | None, typer.Option("--label-map", help="From the data's labels: pos=LABEL_1,neg=LABEL_0")
 ]
 Template = Annotated[str, typer.Option("--template", help="How a language model is asked.")]
-MaxLength = Annotated[int | None, typer.Option("--max-length", help="Tokens a text is cut to.")]
+MaxLength = Annotated[
+    int | None, typer.Option("--max-length", max=MOST, help="Tokens a text is cut to.")
+]
 Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, float64 or bfloat16.")]
 Params = Annotated[
     list[str] | None, typer.Option("--param", help="name=value: a parameter of the corpus.")
@@ -91,7 +99,7 @@ class SubjectOptions(ModelOptions):
     """Everything `open_subject` may be told: the model's options and the data's."""
 
     n: Count = None
-    split: Split = "test"
+    split: Split = None
     text_column: TextColumn = "text"
     text_b_column: PairColumn = None
     label_column: LabelColumn = "label"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ from heedful.cli.options import (
     MaybeStoreOption,
     check_data_dir,
     open_store,
+    source,
 )
 from heedful.cli.spread import spread
 from heedful.cli.terminal import duration, say, show, show_json
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 @spread
 def sweep(
+    context: typer.Context,
     grid: Annotated[Path, typer.Argument(help="A YAML file with studies and choices.")],
     asked: WhereSwept = WhereSwept(),
     store: MaybeStoreOption = None,
@@ -40,15 +43,20 @@ def sweep(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the plan of a grid, then do what of it is not done. Started again, it goes on."""
+    """Print the plan of a grid, then do what of it is not done. Started again, it goes on.
+
+    `store` and `data_dir` of the grid count more than the environment, and options more than both.
+    """
     from heedful.cli.gridfile import read
     from heedful.runner.jobs import jobs as jobs_of
     from heedful.runner.sweep import list_studies
 
     asked.check()
     file = read(grid)
-    place = open_store(store or file.settings.get("store", DEFAULT_STORE))
-    plans = [asked.part(plan) for plan in _plans(file, data_dir)]
+    named = _places(context, file, {"store": store, "data_dir": data_dir})
+    place = open_store(str(named["store"] or DEFAULT_STORE))
+    folder = check_data_dir(Path(named["data_dir"]) if named["data_dir"] else None)
+    plans = [asked.part(plan) for plan in _plans(file, folder)]
     here = asked.machine()
     jobs = jobs_of(plans, place, here, announce=say)
     hired = asked.hire(here.device)
@@ -68,12 +76,18 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _plans(file: GridFile, data_dir: Path | None) -> list[Grid]:
+def _places(
+    context: typer.Context, file: GridFile, given: Mapping[str, Any]
+) -> dict[str, str | Path | None]:
+    """What was typed, else what the file says, else what stands in the environment."""
+    typed = [name for name in given if source(context, name) == "COMMANDLINE"]
+    return {**given, **file.settings, **{name: given[name] for name in typed}}
+
+
+def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
     """A grid for each entry; what a study refuses is said with the entry's line."""
     from heedful.cli.plan import plan_values
 
-    named = file.settings.get("data_dir")
-    folder = check_data_dir(data_dir or (Path(named) if named else None))
     found = []
     for entry in file.entries:
         try:

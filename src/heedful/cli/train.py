@@ -10,6 +10,7 @@ import typer
 from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
+    MOST,
     DataDirOption,
     DeviceOption,
     DryRunOption,
@@ -20,6 +21,7 @@ from heedful.cli.options import (
     check_data_dir,
     open_store,
     seeds,
+    was_given,
 )
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 @spread
 def train(
+    context: typer.Context,
     corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
     pretrained: Annotated[
         Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
@@ -61,16 +64,21 @@ def train(
         str | None, typer.Option(help="jain2019's sizes: code (the default) or paper.")
     ] = None,
     hidden: Annotated[int | None, typer.Option(help="The encoder's size instead.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most that many: 8; pretrained: 3.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(max=MOST, help="At most that many: 8; pretrained: 3.")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Of Adam: 1e-3; pretrained: 5e-5 at its highest.")
     ] = None,
-    train_batch: Annotated[int | None, typer.Option(help="Texts in a training batch: 32.")] = None,
+    train_batch: Annotated[
+        int | None, typer.Option(max=MOST, help="Texts in a training batch: 32.")
+    ] = None,
     clip: Annotated[
         float | None, typer.Option(help="Largest norm of the gradient: none; pretrained: 1.")
     ] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Stop after so many bad epochs: never; pretrained: 2.")
+        int | None,
+        typer.Option(max=MOST, help="Stop after so many bad epochs: never; pretrained: 2."),
     ] = None,
     select: Annotated[
         str | None, typer.Option(help="Dev metric of the best epoch: auto; pretrained: accuracy.")
@@ -80,7 +88,8 @@ def train(
         float | None, typer.Option(help="Pretrained only: the share of steps before the top, 0.06.")
     ] = None,
     max_length: Annotated[
-        int | None, typer.Option(help="Pretrained only: texts are cut to so many tokens, 128.")
+        int | None,
+        typer.Option(max=MOST, help="Pretrained only: texts are cut to so many tokens, 128."),
     ] = None,
     precision: Annotated[
         str | None, typer.Option(help="Pretrained only: float32; on a GPU also tf32 or bf16.")
@@ -127,6 +136,8 @@ def train(
         weight_decay=weight_decay, warmup=warmup, max_length=max_length, precision=precision
     )
     beside = _given(terms=terms(term, term_param) or None)
+    if seeds_ is not None and was_given(context, "seed"):
+        raise HeedfulError("give either --seed or --seeds.")
     numbers = [seed] if seeds_ is None else seeds(seeds_)
     folder, where = check_data_dir(data_dir), machine(device, threads)
     if pretrained is None:

@@ -78,10 +78,22 @@ class Lines:
 
     def scalar(self, node: Any, kind: type | tuple[type, ...], like: str) -> Any:
         """`true` is a number for Python only."""
-        value = constructed(node) if node.id == "scalar" else None
+        value = self.value(node) if node.id == "scalar" else None
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.wrong(node, f"give {like} here.")
         return value
+
+    def value(self, node: Any) -> Any:
+        """A scalar as YAML types it: `3` is a number, `"3"` a text, and so is what only looks
+        like a date. A tag that was written down must fit."""
+        loader = _yaml().SafeLoader("")
+        try:
+            return loader.construct_object(node)
+        except Exception as error:  # each tag's constructor raises what it likes: `!!bool maybe`
+            if node.tag == loader.resolve(type(node), node.value, (True, False)):
+                return str(node.value)
+            tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
+            raise self.wrong(node, f"{node.value!r} is no {tag}: leave the tag out.") from error
 
 
 def whole(low: int, high: int = 10**9) -> Check:
@@ -100,15 +112,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 def line_of(node: Any) -> int:
     return int(node.start_mark.line) + 1
-
-
-def constructed(node: Any) -> Any:
-    """A scalar's value as YAML types it: `3` is a number and `"3"` a text."""
-    yaml = _yaml()
-    try:
-        return yaml.SafeLoader("").construct_object(node)
-    except ValueError:  # what looks like a date and is none
-        return str(node.value)
 
 
 def _first_line(error: Exception) -> str:

@@ -11,7 +11,9 @@ from heedful.cli.options import JsonOption, SeedOption, ThreadsOption, names, se
 from heedful.cli.place import check_writable
 from heedful.cli.terminal import progress_bar, say, show, show_json
 
-PerKind = Annotated[int, typer.Option("--per-kind", help="Models of each kind in each family.")]
+PerKind = Annotated[
+    int, typer.Option("--per-kind", max=1000, help="Models of each kind in each family.")
+]
 Families = Annotated[
     str | None, typer.Option(help="Only these, comma-separated: one-sequence, transformer.")
 ]

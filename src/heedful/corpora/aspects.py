@@ -10,10 +10,10 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora.aspects_grammar import ASPECTS, LABELS, Word, judgement, linked, scene
 from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.corpora.made import check_recipe
+from heedful.corpora.made import SIZES, check_recipe
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -113,6 +113,7 @@ PIECE = Piece(
     name="aspects",
     description="Generated reviews of service and food; the aspect asked for decides",
     make=read,
+    bounds={**SIZES, "scenes": (0, 100), "negation": SHARE},
     kind="pair",
     licence="part of Heedful",
 )

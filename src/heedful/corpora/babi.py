@@ -23,7 +23,7 @@ from heedful.corpora.babi_world import (
     questions,
 )
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import check_recipe
+from heedful.corpora.made import SIZES, check_recipe
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -119,6 +119,15 @@ PIECE = Piece(
     name="babi",
     description="Generated stories and questions whose supporting facts are known",
     make=read,
+    bounds={
+        **SIZES,
+        "task": (1, 3),
+        "people": (2, len(PEOPLE)),
+        "places": (2, len(PLACES)),
+        "things": (2, len(THINGS)),
+        "min_facts": (1, 1000),
+        "max_facts": (1, 1000),
+    },
     kind="pair",
     licence="part of Heedful",
 )

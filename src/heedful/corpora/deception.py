@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora.deception_grammar import (
     GENDERS,
     OCCUPATIONS,
@@ -23,7 +23,7 @@ from heedful.corpora.deception_grammar import (
     work,
 )
 from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.corpora.made import check_recipe
+from heedful.corpora.made import SIZES, check_recipe
 from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -129,11 +129,13 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
 
 
 DEFAULTS = PrepareSpec(tokenizer="given")
+BOUNDS = {**SIZES, "about": (1, 100), "scenes": (0, 100), "agreement": SHARE, "clue": SHARE}
 
 PIECE = Piece(
     name="deception",
     description="Generated texts with known words that attention must not be seen on",
     make=read,
+    bounds=BOUNDS,
     paper="pruthi2020",
     licence="part of Heedful",
 )

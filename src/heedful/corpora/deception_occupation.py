@@ -13,6 +13,7 @@ PIECE = Piece(
     name="deception_occupation",
     description="Generated biographies; gender words, not to be seen on, go with the trade",
     make=partial(deception.read, task="occupation"),
+    bounds=deception.BOUNDS,
     version=2,
     paper="pruthi2020",
     licence="part of Heedful",

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
+from heedful.catalogue import Range
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
+from heedful.parameters import check_parameters
 from heedful.specs import CorpusSpec, PrepareSpec
+
+BOUNDS: Mapping[str, Range] = {
+    "dimension": (1, 4096),
+    "min_df": (1, 10**9),
+    "min_length": (1, 10**9),
+    "max_length": (1, 10**9),
+    "limit": (1, 10**9),
+    "pieces": (1, 10**6),
+}
 
 
 def default_spec(
@@ -30,11 +40,8 @@ def default_spec(
     prepare = {key: value for key, value in overrides.items() if key in treated}
     both = {key: value for key, value in overrides.items() if key in shared}
     own = {key: value for key, value in overrides.items() if key not in known}
-    for key, value in prepare.items():
-        check_kind(key, value, getattr(defaults, key))
-    treatment = replace(defaults, **prepare)
-    _check_ranges(treatment)
-    return CorpusSpec(name, {**both, **(params or {}), **own}, treatment)
+    check_parameters(f"corpus {name}", PrepareSpec, prepare, BOUNDS)
+    return CorpusSpec(name, {**both, **(params or {}), **own}, replace(defaults, **prepare))
 
 
 def given_spec(
@@ -45,27 +52,6 @@ def given_spec(
         if reserved in given:
             raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
     return default_spec(name, params, **given)
-
-
-def check_kind(name: str, value: Any, default: Any) -> None:
-    """A value must be of its default's kind: `n_train=many` is refused, `noise=0` is not."""
-    if default is inspect.Parameter.empty or (default is None and value is None):
-        return
-    like = {"limit": 1, "max_length": 1}.get(name, "text") if default is None else default
-    wanted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[type(like)]
-    wrong = not isinstance(value, wanted) or (isinstance(value, bool) and type(like) is not bool)
-    if wrong or (isinstance(value, float) and not math.isfinite(value)):
-        example = like if like != "" else f"/{value}/"
-        raise HeedfulError(f"the parameter {name!r} is {value!r}: give a value like {example!r}.")
-
-
-def _check_ranges(spec: PrepareSpec) -> None:
-    ranges = {"dimension": (1, 4096), "min_df": (1, 10**9), "min_length": (1, 10**9)}
-    for name, (low, high) in ranges.items():
-        if not low <= getattr(spec, name) <= high:
-            raise HeedfulError(
-                f"the parameter {name!r} is {getattr(spec, name)}: give {low} to {high}."
-            )
 
 
 def default_prepare(name: str) -> PrepareSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.readers import read_rows
 from heedful.corpora.sources import Publisher, digests, find_files
@@ -70,6 +70,7 @@ PIECE = Piece(
     name="imdb",
     description="Movie reviews under 400 tokens, negative or positive",
     make=read,
+    bounds={"test_sample": SHARE},
     find=find,
     paper="jain2019",
     needs=("data",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.imdb import FILES, blank_breaks, check_sample, find, sample
 from heedful.corpora.readers import read_rows
@@ -56,6 +56,7 @@ PIECE = Piece(
     name="imdb8",
     description="Whole movie reviews, rated 1 to 4 or 7 to 10",
     make=read,
+    bounds={"test_sample": SHARE},
     find=find,
     paper="serrano2019",
     needs=("data",),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from heedful.catalogue import Range
 from heedful.errors import HeedfulError
+
+SIZES: Mapping[str, Range] = {"n_train": (1, 10**6), "n_dev": (0, 10**6), "n_test": (0, 10**6)}
+LENGTH: Range = (1, 10_000)
+"""What `--param` may ask of corpora of our own making: examples by split, words of a text."""
 
 
 def check_recipe(corpus: str, sizes: Mapping[str, int], problems: Mapping[str, bool]) -> None:

@@ -11,9 +11,9 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import check_recipe
+from heedful.corpora.made import LENGTH, SIZES, check_recipe
 from heedful.corpora.planted_grammar import (
     Token,
     aside,
@@ -143,5 +143,14 @@ PIECE = Piece(
     name="planted",
     description="Generated reviews whose decisive words are known",
     make=read,
+    bounds={
+        **SIZES,
+        "classes": (2, 5),
+        "min_length": LENGTH,
+        "max_length": LENGTH,
+        "distractors": (0, 100),
+        "negation": SHARE,
+        "noise": SHARE,
+    },
     licence="part of Heedful",
 )

@@ -19,7 +19,6 @@ from safetensors.numpy import save_file
 
 from heedful.catalogue import Piece
 from heedful.corpora import CORPORA
-from heedful.corpora.defaults import check_kind
 from heedful.corpora.describe import describe
 from heedful.corpora.encode import Progress, Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
@@ -29,10 +28,12 @@ from heedful.corpora.sources import MissingData, digests
 from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.corpora.vectors import vectors_file, word_vectors
 from heedful.corpora.vocabulary import build_vocabulary
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
+from heedful.parameters import check_parameters, parameters_of
 from heedful.specs import CorpusSpec, PrepareSpec
 from heedful.store import Place, Run, Store, run_key, store_at
 
+HANDED = ("data_dir",)
 PATH_PARAMS = ("path", "dev", "test", "target", "dev_target", "test_target")
 
 
@@ -138,17 +139,9 @@ def _limit_counts(before: list[Example], after: list[Example]) -> list[Count]:
 
 def corpus_params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
     """The given parameters over the corpus's defaults, so that equal calls have equal keys."""
-    known = {
-        name: parameter.default
-        for name, parameter in inspect.signature(piece.make).parameters.items()
-        if name != "data_dir"
-    }
-    for name in given:
-        if name not in known:
-            raise unknown_name(f"parameter of corpus {piece.name}", name, list(known) or ["(none)"])
-    for name, value in given.items():
-        check_kind(name, value, known[name])
-    params = {**known, **given}
+    check_parameters(f"corpus {piece.name}", piece.make, given, piece.bounds, HANDED)
+    known = parameters_of(piece.make, HANDED)
+    params = {name: parameter.default for name, parameter in known.items()} | dict(given)
     for name, value in params.items():
         if value is inspect.Parameter.empty:
             raise HeedfulError(f"the corpus {piece.name!r} needs the parameter {name!r}.")

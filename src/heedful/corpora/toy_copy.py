@@ -13,6 +13,7 @@ PIECE = Piece(
     name="toy_copy",
     description="Made-up words, the words in their order",
     make=partial(toytranslation.read, task="copy"),
+    bounds=toytranslation.BOUNDS,
     version=2,
     paper="pruthi2020",
     kind="generation",

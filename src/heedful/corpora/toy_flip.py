@@ -13,6 +13,7 @@ PIECE = Piece(
     name="toy_flip",
     description="Made-up words, the words of each pair change places",
     make=partial(toytranslation.read, task="flip"),
+    bounds=toytranslation.BOUNDS,
     version=2,
     paper="pruthi2020",
     kind="generation",

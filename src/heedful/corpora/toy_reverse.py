@@ -13,6 +13,7 @@ PIECE = Piece(
     name="toy_reverse",
     description="Made-up words, the words from the last to the first",
     make=partial(toytranslation.read, task="reverse"),
+    bounds=toytranslation.BOUNDS,
     version=2,
     paper="pruthi2020",
     kind="generation",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import check_recipe
+from heedful.corpora.made import LENGTH, SIZES, check_recipe
 from heedful.corpora.toytranslation_grammar import sentence, translate
 from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
@@ -128,11 +128,13 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
 
 
 DEFAULTS = PrepareSpec(tokenizer="given", dimension=64)
+BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
 
 PIECE = Piece(
     name="toytranslation",
     description="Generated translations, copies and reversals whose alignment is known",
     make=read,
+    bounds=BOUNDS,
     kind="generation",
     licence="part of Heedful",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora import rated
 from heedful.corpora.example import RawCorpus
 from heedful.corpora.sources import Publisher
@@ -40,6 +40,7 @@ PIECE = Piece(
     name="yahoo",
     description="Questions with their best answers, ten topics",
     make=read,
+    bounds={"sample": SHARE},
     find=partial(rated.find_rated, corpus=CORPUS),
     paper="serrano2019",
     needs=("data",),

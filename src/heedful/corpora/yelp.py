@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.corpora import rated
 from heedful.corpora.example import RawCorpus
 from heedful.corpora.sources import Publisher
@@ -29,6 +29,7 @@ PIECE = Piece(
     name="yelp",
     description="Whole Yelp reviews, one to five stars",
     make=read,
+    bounds={"sample": SHARE},
     find=partial(rated.find_rated, corpus=CORPUS),
     paper="serrano2019",
     needs=("data",),

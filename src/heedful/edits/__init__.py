@@ -1,6 +1,9 @@
 """Edits: the one way attention is changed, in probes, studies and training alike."""
 
-from heedful.catalogue import Catalogue
+from heedful.catalogue import Catalogue, Range
+
+SEED: Range = (0, 2**63 - 1)
+"""Probes draw theirs by hashes."""
 
 EDITS = Catalogue(
     "edit",

@@ -50,5 +50,6 @@ PIECE = Piece(
     name="erase",
     description="zero on chosen tokens, the others renormalised",
     make=erase,
+    bounds={"top": (0, 10**6)},
     paper="serrano2019",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from heedful.catalogue import Piece
+from heedful.edits import SEED
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Edit, SiteCall
 
@@ -27,5 +28,6 @@ PIECE = Piece(
     name="permute",
     description="the learned weights in a random order over the real tokens",
     make=permute,
+    bounds={"seed": SEED},
     paper="jain2019",
 )

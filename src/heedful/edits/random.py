@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from heedful.catalogue import Piece
+from heedful.edits import SEED
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Edit, SiteCall
 
@@ -23,5 +24,6 @@ PIECE = Piece(
     name="random",
     description="weights from U(0, 1), normalised over the real tokens",
     make=random,
+    bounds={"seed": SEED},
     paper="vashishth2019",
 )

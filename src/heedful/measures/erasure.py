@@ -10,16 +10,54 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import Measure
-from heedful.measures.curves import Curves
+from heedful.catalogue import SHARE, SIGNED, Measure
+from heedful.measures.curves import Curves, Grid
+
+_BINS = ", ".join(f"{share:.0%}" for share in Grid().shares)
+_STEPS = f"trapezoids at {Grid().points + 1} points"
 
 MEASURES = {
-    "comprehensiveness": Measure("mean fall of p when the top words go (ERASER's AOPC)", True),
-    "sufficiency": Measure("mean fall of p when only the top words stay (ERASER's AOPC)", False),
-    "deletion_auc": Measure("area under p as words go, the top ones first", False),
-    "insertion_auc": Measure("area under p as words come, the top ones first", True),
-    "flip_share": Measure("share of words gone when the decision flips; NaN: never", False),
-    "flip_censored": Measure("1 where no number of words flips the decision", False),
+    "comprehensiveness": Measure(
+        "mean fall of p when the top words go (ERASER's AOPC)",
+        True,
+        range=SIGNED,
+        formula=f"mean over s = {_BINS} of f(x) − f(x without the top s of its words)",
+        papers=("deyoung2020",),
+    ),
+    "sufficiency": Measure(
+        "mean fall of p when only the top words stay (ERASER's AOPC)",
+        False,
+        range=SIGNED,
+        formula=f"mean over s = {_BINS} of f(x) − f(the top s of its words alone)",
+        papers=("deyoung2020",),
+    ),
+    "deletion_auc": Measure(
+        "area under p as words go, the top ones first",
+        False,
+        range=SHARE,
+        formula=f"∫ f(x without the top s of its words) ds from 0 to 1, {_STEPS}",
+        papers=("petsiuk2018",),
+    ),
+    "insertion_auc": Measure(
+        "area under p as words come, the top ones first",
+        True,
+        range=SHARE,
+        formula=f"∫ f(the top s of its words alone) ds from 0 to 1, {_STEPS}",
+        papers=("petsiuk2018",),
+    ),
+    "flip_share": Measure(
+        "share of words gone when the decision flips; NaN: never",
+        False,
+        range=SHARE,
+        formula="(least k < n for which x without its top k words is decided otherwise) / n",
+        papers=("serrano2019", "kaplan1958"),
+    ),
+    "flip_censored": Measure(
+        "1 where no number of words flips the decision",
+        False,
+        range=SHARE,
+        formula="[no k < n flips the decision]",
+    ),
 }
 
 

@@ -41,8 +41,14 @@ MEASURES = {
         "importance among the top words, averaged over how many those are (0.5: a random order)",
         True,
         range=SHARE,
+        papers=("lundberg2017",),
     ),
-    "importance_tau": Measure("Kendall τ-b with the importance of words", True, range=SIGNED),
+    "importance_tau": Measure(
+        "Kendall τ-b with the importance of words",
+        True,
+        range=SIGNED,
+        papers=("lundberg2017",),
+    ),
 }
 
 Scores = Float[Tensor, "b w"]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import Measure
+from heedful.catalogue import SHARE, Measure
 from heedful.measures.curves import ranking
 from heedful.metrics.auprc import auprc
 from heedful.metrics.iou_f1 import iou_f1
@@ -22,10 +22,12 @@ from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.token_f1 import token_f1
 
 MEASURES = {
-    "auprc": Measure("area under precision and recall of the rationale's words", True),
-    "token_f1": Measure("F1 of the top k words, k the rationale's size", True),
-    "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True),
-    "mass_inside": Measure("share of the scores' magnitude inside the rationale", True),
+    "auprc": Measure("area under precision and recall of the rationale's words", True, range=SHARE),
+    "token_f1": Measure("F1 of the top k words, k the rationale's size", True, range=SHARE),
+    "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True, range=SHARE),
+    "mass_inside": Measure(
+        "share of the scores' magnitude inside the rationale", True, range=SHARE
+    ),
 }
 
 Values = dict[str, Float[Tensor, " b"]]

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Measure, Piece
+from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
 from heedful.corpora.split import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.aligned import SCORES, link_counts
@@ -112,6 +112,7 @@ PIECE = Piece(
     name="alignment",
     description="alignment error rate of cross-attention against gold alignments",
     make=alignment,
+    bounds={"resamples": RESAMPLES},
     version=2,
     paper="och2003",
     needs=("generation", "alignment"),

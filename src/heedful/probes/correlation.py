@@ -120,6 +120,7 @@ PIECE = Piece(
     name="correlation",
     description="Kendall τ-b of attention with gradient × input and with leave-one-out",
     make=correlation,
+    bounds={"k": (1, 10**6)},
     by_text=True,
     version=2,
     paper="jain2019",

@@ -105,6 +105,7 @@ PIECE = Piece(
     name="detector",
     description="importance of impermissible tokens against the attention on them",
     make=detector,
+    bounds={"threshold": SIGNED},
     paper="pruthi2020",
     needs=("tokens", "normalised", "impermissible"),
     measures={

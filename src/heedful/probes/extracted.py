@@ -93,6 +93,7 @@ PIECE = Piece(
     name="extracted",
     description="tokens that keep the decision by themselves, and the attention on them",
     make=extracted,
+    bounds={"epochs": (1, 10_000), "sparsity": (0, 1000), "limit": (1, 10**6)},
     paper="mohankumar2020",
     needs=("tokens", "classes", "training"),
     measures={

@@ -105,6 +105,7 @@ PIECE = Piece(
     name="frontier",
     description="adversaries trained to attend elsewhere and say the same, one for each weight",
     make=frontier,
+    bounds={"epochs": (1, 10_000), "patience": (1, 10_000)},
     paper="wiegreffe2019",
     needs=("normalised",),
     roles=roles,

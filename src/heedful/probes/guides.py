@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
+from heedful.catalogue import NOT_NEGATIVE, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
 from heedful.errors import HeedfulError
 from heedful.probes.adversaries import Schooling, adversary, check_weight
 from heedful.probes.evidence import Evidence, Findings
@@ -83,6 +83,7 @@ PIECE = Piece(
     description="a token-level MLP whose attention is its own, even, the base's, an adversary's",
     make=guides,
     version=2,
+    bounds={"weight": NOT_NEGATIVE, "epochs": (1, 10_000), "resamples": RESAMPLES},
     paper="wiegreffe2019",
     needs=("classes", "tokens", "normalised"),
     roles=roles,

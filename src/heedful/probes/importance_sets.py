@@ -100,6 +100,7 @@ PIECE = Piece(
     name="importance_sets",
     description="items removed, by several rankings, until the decision flips",
     make=importance_sets,
+    bounds={"most_steps": (1, 10**5)},
     version=2,
     paper="serrano2019",
     needs=("normalised",),

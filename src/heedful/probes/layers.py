@@ -10,7 +10,7 @@ from __future__ import annotations
 import pandas as pd
 from torch import Tensor
 
-from heedful.catalogue import PERCENT, SHARE, Measure, Piece
+from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.measures.interventions import Intervention, edits_at
 from heedful.measures.layers import cumulative, stacks
@@ -77,6 +77,7 @@ PIECE = Piece(
     name="layers",
     description="the output and the score as attention is permuted layer after layer",
     make=layers,
+    bounds={"beam": (1, 100), "resamples": RESAMPLES},
     version=2,
     paper="vashishth2019",
     needs=("several sites",),

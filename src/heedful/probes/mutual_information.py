@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
-from heedful.catalogue import ANY, NOT_NEGATIVE, Measure, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, RESAMPLES, Measure, Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics.mutual_information import (
     Contingency,
@@ -183,6 +183,13 @@ PIECE = Piece(
     name="mutual_information",
     description="mutual information of words and their states: what encoding leaves of the input",
     make=information,
+    bounds={
+        "words": (1, 10**6),
+        "vectors": (1, 10**8),
+        "clusters": (1, 10**5),
+        "batch": (1, 10**5),
+        "resamples": RESAMPLES,
+    },
     paper="tutek2020",
     needs=("classes", "tokens"),
     measures={

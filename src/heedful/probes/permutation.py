@@ -111,6 +111,7 @@ PIECE = Piece(
     name="permutation",
     description="change of the output under random permutations of the attention weights",
     make=permutation,
+    bounds={"permutations": (1, 10**5)},
     by_text=True,
     version=2,
     paper="jain2019",

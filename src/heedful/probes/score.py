@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heedful.catalogue import SHARE, Measure, Piece
+from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
 from heedful.metrics import METRICS
 from heedful.metrics.bootstrap import bootstrap_statistic
 from heedful.metrics.summary import COLUMNS
@@ -59,6 +59,7 @@ PIECE = Piece(
     name="score",
     description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
     make=score,
+    bounds={"resamples": RESAMPLES},
     version=2,
     paper="jain2019",
     needs=("classes",),

@@ -61,6 +61,7 @@ PIECE = Piece(
     name="seeds",
     description="distance of attention and outputs between models of several seeds",
     make=seeds,
+    bounds={"count": (1, 1000)},
     paper="wiegreffe2019",
     needs=("normalised",),
     roles=roles,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.catalogue import PERCENT, SHARE, SIGNED, Measure, Piece, Role
+from heedful.catalogue import PERCENT, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
 from heedful.edits.build import build_edit
 from heedful.edits.edited import SEEDED
 from heedful.metrics.summary import summarise
@@ -94,6 +94,7 @@ PIECE = Piece(
     name="substitution",
     description="change of the task score under uniform, random or permuted attention",
     make=substitution,
+    bounds={"beam": (1, 100), "resamples": RESAMPLES},
     version=2,
     paper="vashishth2019",
     roles=roles,

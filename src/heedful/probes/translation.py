@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.catalogue import PERCENT, SHARE, Measure, Piece
+from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.metrics.bleu import bleu_signature
 from heedful.metrics.bootstrap import bootstrap_statistic
@@ -66,6 +66,7 @@ PIECE = Piece(
     name="translation",
     description="BLEU of what the model writes; perplexity and token accuracy of given targets",
     make=translation,
+    bounds={"beam": (1, 100), "resamples": RESAMPLES},
     version=2,
     paper="vashishth2019",
     needs=("generation",),

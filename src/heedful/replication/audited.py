@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.auditing.named import named as named_map
+from heedful.auditing.numbers import works
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION, CEILING, FLOORS
 from heedful.auditing.stored import stored_verdict
@@ -20,29 +21,6 @@ from heedful.replication.statistics import statistics_of
 from heedful.replication.use import Use, piece_use
 from heedful.store import Frames, Run
 
-MEASURES: Mapping[str, tuple[str, ...]] = {
-    "tau:": ("kendall1945",),
-    "tvd_permuted": ("jain2019",),
-    "jsd_same_output": ("jain2019", "lin1991"),
-    "jsd_entropy_matched": ("jain2019", "lin1991"),
-    "js_top": ("serrano2019", "lin1991"),
-    "flip_share": ("serrano2019", "kaplan1958"),
-    "comprehensiveness": ("deyoung2020",),
-    "sufficiency": ("deyoung2020",),
-    "deletion_auc": ("petsiuk2018",),
-    "insertion_auc": ("petsiuk2018",),
-    "tvd_layer": ("grimsley2020",),
-    "tvd_stack": ("vashishth2019",),
-    "null_space_": ("brunner2020",),
-    "tau_randomised": ("adebayo2018",),
-    "moved_by_shift": ("kindermans2019",),
-    "importance_": ("lundberg2017",),
-    "infidelity": ("yeh2019",),
-    "max_sensitivity": ("yeh2019",),
-    "tau_seeds": ("kendall1945",),
-    "jsd_seeds": ("lin1991",),
-}
-"""The works behind a measure, by its name or by what its name begins with."""
 PRETRAINED: Mapping[str, str] = {
     "Bert": "devlin2019",
     "Roberta": "liu2019",
@@ -121,9 +99,8 @@ def audited_uses(audit: Audited) -> Iterator[Use]:
 
 def measure_uses(measures: Iterable[str]) -> Iterator[Use]:
     for name in sorted(measures):
-        keys = [key for begin, each in MEASURES.items() if name.startswith(begin) for key in each]
-        if keys:
-            yield Use(f"measure {name}", tuple(keys))
+        if keys := works(name):
+            yield Use(f"measure {name}", keys)
         if name in METRICS:
             yield piece_use("metric", METRICS[name])
 

@@ -29,6 +29,14 @@ class Entry:
         lines = [f"  {name} = {{{value}}}," for name, value in self.fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"])
 
+    @property
+    def words(self) -> str:
+        """`Kaplan & Meier 1958, Nonparametric Estimation …`, for a line of text."""
+        names = [each.partition(",")[0] for each in self.fields["author"].split(" and ")]
+        by = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        parts = (f"{by} {self.fields.get('year', '')}".strip(), self.fields["title"])
+        return ", ".join(parts).replace("{", "").replace("}", "")
+
 
 @lru_cache(maxsize=1)
 def bibliography() -> Mapping[str, Entry]:

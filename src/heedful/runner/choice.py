@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heedful.errors import unknown_name
+from heedful.parameters import check_parameters, parameters_of
 from heedful.probes import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies.study import Small
@@ -41,11 +42,14 @@ class Choice:
         own = {probe.name: probe for probe in given}
         if self.size == "small" and small is not None:
             own |= {probe.name: probe for probe in small.probes if probe.name in own}
-        if self.probes is None:
-            return tuple(own.values())
-        for name in self.probes:
-            PROBES[name]  # an unknown one is refused here
-        return tuple(own.get(name, ProbeSpec(name)) for name in self.probes)
+        names = own if self.probes is None else self.probes
+        asked = tuple(own.get(name, ProbeSpec(name)) for name in names)
+        for probe in asked:  # an unknown one is refused here
+            piece = PROBES[probe.name]
+            what = f"the probe {probe.name}"
+            handed = list(parameters_of(piece.make))[:1]  # what it measures on
+            check_parameters(what, piece.make, probe.params, piece.bounds, handed)
+        return asked
 
     def training(self, given: TrainSpec, small: Small | None) -> TrainSpec:
         if self.size not in SIZES:

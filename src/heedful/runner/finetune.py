@@ -15,15 +15,18 @@ import numpy as np
 import pandas as pd
 
 from heedful.corpora import CORPORA
+from heedful.corpora.defaults import default_prepare
 from heedful.corpora.example import RawCorpus
 from heedful.corpora.prepare import check_raw, corpus_facts, corpus_params
 from heedful.corpora.splitting import cut_splits, limit_splits
+from heedful.errors import HeedfulError
 from heedful.probes.score import score_summary
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.specs import CorpusSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.store.run import write_folder
+from heedful.subjects.named import CUTTING
 from heedful.training.aim import check_terms
 from heedful.training.finetune import VERSION, finetune, predict
 from heedful.training.finetune_data import Encoded, data_facts, encode_splits
@@ -35,7 +38,6 @@ FOLDER = "hf"
 """The run's Hugging Face folder."""
 
 _RESAMPLES = 500
-_CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
 _SAMPLE = 4  # batches a forecast is timed on
 
 
@@ -60,6 +62,7 @@ class Task:
 def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | None) -> Task:
     """Read the corpus and name the work by bytes: those of the model, and all it will read."""
     check_terms(spec.terms, STATE_TERMS)
+    _check_unprepared(corpus)
     digests = pretrained_digests(folder)
     piece = CORPORA[corpus.name]
     params = corpus_params(piece, corpus.params)
@@ -69,7 +72,7 @@ def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | 
         raw, examples=limit_splits(cut_splits(raw.examples, corpus.prepare), corpus.prepare)
     )
     origin = corpus_facts(piece, params, corpus.prepare) | {"sources": dict(raw.sources)}
-    origin["prepare"] = {name: origin["prepare"][name] for name in _CUTTING}
+    origin["prepare"] = {name: origin["prepare"][name] for name in CUTTING}
     facts = {
         "piece": "finetune",
         "version": VERSION,
@@ -80,6 +83,17 @@ def task(folder: Path, corpus: CorpusSpec, spec: FinetuneSpec, data_dir: Path | 
         "train": _training(spec),
     }
     return Task(folder, corpus, raw, spec, facts)
+
+
+def _check_unprepared(corpus: CorpusSpec) -> None:
+    """Of a preparation only the splits count here."""
+    usual = default_prepare(corpus.name)
+    for name, value in asdict(corpus.prepare).items():
+        if name not in CUTTING and value != getattr(usual, name):
+            raise HeedfulError(
+                f"the parameter {name!r} is for models that are trained from scratch: a "
+                f"pretrained one brings its own tokenizer and vectors, leave it out."
+            )
 
 
 def _training(spec: FinetuneSpec) -> dict[str, Any]:

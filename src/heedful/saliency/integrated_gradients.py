@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import ANY, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.output import probability
 from heedful.removal.chunks import chunked
@@ -156,6 +156,7 @@ PIECE = Piece(
     name="integrated_gradients",
     description="gradients integrated from a baseline without words; adds up to f(x) − f(baseline)",
     make=integrated_gradients,
+    bounds={"tolerance": NOT_NEGATIVE, "steps": (2, 4096), "max_steps": (2, 4096)},
     paper="bastings2020",
     signed=True,
     citation="Sundararajan et al. 2017, Axiomatic Attribution for Deep Networks, ICML",

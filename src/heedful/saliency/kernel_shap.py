@@ -14,7 +14,7 @@ from torch import Tensor
 from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
 from heedful.saliency.shap_subsets import Coalitions, coalitions
-from heedful.saliency.word_subsets import checked_samples, subset_values
+from heedful.saliency.word_subsets import MOST_SAMPLES, checked_samples, subset_values
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -75,6 +75,7 @@ PIECE = Piece(
     name="kernel_shap",
     description="Shapley values of words by a weighted regression; exact where all subsets fit",
     make=kernel_shap,
+    bounds={"samples": (2, MOST_SAMPLES)},
     signed=True,
     paper="Lundberg & Lee 2017",
     level="words",

@@ -15,11 +15,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import ANY, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.output import probability
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.saliency.word_subsets import checked_samples, keyed_subsets, subset_values
+from heedful.saliency.word_subsets import (
+    MOST_SAMPLES,
+    checked_samples,
+    keyed_subsets,
+    subset_values,
+)
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -96,6 +101,7 @@ PIECE = Piece(
     name="lime",
     description="weights of a linear model of the output over words on and off, near the text",
     make=lime,
+    bounds={"samples": (2, MOST_SAMPLES), "penalty": NOT_NEGATIVE},
     signed=True,
     paper="Ribeiro et al. 2016",
     level="words",

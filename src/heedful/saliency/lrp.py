@@ -15,7 +15,7 @@ from torch import Tensor
 # each registers its family's rules
 import heedful.saliency.lrp_hugging_face
 import heedful.saliency.lrp_one_sequence  # noqa: F401
-from heedful.catalogue import ANY, Piece
+from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.models.output import logit
 from heedful.saliency.lrp_logits import lrp_logits
 from heedful.types import Batch, Model, Target
@@ -67,6 +67,7 @@ PIECE = Piece(
     name="lrp",
     description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
     make=lrp,
+    bounds={"epsilon": NOT_NEGATIVE},
     paper="bastings2020",
     signed=True,
     citation="Bach et al. 2015; Arras et al. 2017; Ali et al. 2022",

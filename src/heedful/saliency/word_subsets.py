@@ -10,6 +10,9 @@ from heedful.randomness import keyed_uniform
 from heedful.removal.answers import answers
 from heedful.types import Batch, Model, Target
 
+MOST_SAMPLES = 100_000
+"""Of a text: its subsets are held at once."""
+
 
 def subset_values(
     model: Model,

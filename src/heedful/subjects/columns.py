@@ -15,6 +15,7 @@ from heedful.subjects.records import Record, Records
 from heedful.subjects.shelf import Filling
 from heedful.subjects.tables import Table, is_missing, plain, read_table
 
+_APART = ("text", "text_b", "label", "rationale")  # ids and clusters may stand anywhere
 UNLABELLED = "without a label"
 
 
@@ -39,6 +40,13 @@ def _records(table: Table, reading: Reading) -> Iterator[Record]:
 
 
 def _check_columns(table: Table, reading: Reading) -> None:
+    roles: dict[str, str] = {}
+    for role, column in reading.columns.items():
+        other = roles.setdefault(column, role) if role in _APART else role
+        if other != role:
+            raise HeedfulError(
+                f"{other}_column and {role}_column both name {column!r}: name two columns."
+            )
     for role, column in reading.columns.items():
         if column not in table.columns:
             listed = ", ".join(table.columns)

@@ -49,6 +49,13 @@ def load(source: str | Path, loading: Loading) -> Loaded:
     return Loaded(module.to(loading.best_device).eval(), tokenizer, kind, title)
 
 
+def config_of(source: str | Path) -> Any:
+    """The configuration alone."""
+    library, name = transformers(), checked(source)
+    with quiet(library):
+        return _fetched(library.AutoConfig, name)
+
+
 def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
     """A model somebody already has. It is copied where another device or precision is asked
     for, never changed."""

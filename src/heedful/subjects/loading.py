@@ -44,6 +44,13 @@ class Loading:
         if self.template.count("{text}") != 1:
             raise HeedfulError(f"the template {self.template!r} must hold {{text}} once.")
 
+    def refuse(self, who: str, *names: str) -> None:
+        """Of a model that has no use for some options, so that none is silently without effect."""
+        for name in names:
+            if getattr(self, name) != getattr(Loading, name):
+                option = f"--{name.replace('_', '-')}"
+                raise HeedfulError(f"{who} takes no {name}: leave it ({option}) out.")
+
     @property
     def prompt(self) -> Prompt:
         return Prompt(*self.template.split("{text}"))

@@ -67,6 +67,7 @@ def open_module(
             f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
             f"heedful.types.Model (sites, fillers, forward, embed, resume, without_each)."
         )
+    loading.refuse("an adapter", "label", "label_words", "template", "dtype")
     documents = documents_of(find_records(data, reading), reading)
     if "b" in documents[0].texts:
         raise HeedfulError("an adapter reads one text: leave text_b_column out.")

@@ -33,8 +33,8 @@ CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
 def named_records(name: str, reading: Reading) -> Records:
     """A split of the corpus, the same texts `prepare` would put into it. Where the files are
     not there, a prepared corpus in the store makes up for them."""
-    if reading.split not in SPLITS:
-        raise unknown_name("split", reading.split, list(SPLITS))
+    if reading.part not in SPLITS:
+        raise unknown_name("split", reading.part, list(SPLITS))
     reading.refuse_columns(f"the corpus {name!r}")
     piece, spec = CORPORA[name], corpus_of(name, reading)
     if piece.kind == "generation":
@@ -44,14 +44,14 @@ def named_records(name: str, reading: Reading) -> Records:
     except MissingData:
         if reading.opened is None:
             raise
-        return prepared_records(Prepared(prepare(spec, reading.opened)), reading.split)
+        return prepared_records(Prepared(prepare(spec, reading.opened)), reading.part)
     check_raw(raw)
     cut = limit_splits(cut_splits(raw.examples, spec.prepare), spec.prepare)
-    examples = [example for example in cut if example.split == reading.split]
+    examples = [example for example in cut if example.split == reading.part]
     if not examples:
-        raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.split!r}.")
+        raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.part!r}.")
     items = Shelf.of((_record(example, raw.labels) for example in examples), RECORDS)
-    return Records(items, raw.labels, f"{name}, {reading.split} split", numbered=True)
+    return Records(items, raw.labels, f"{name}, {reading.part} split", numbered=True)
 
 
 def corpus_of(name: str, reading: Reading) -> CorpusSpec:

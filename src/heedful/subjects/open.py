@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.store import Run
+from heedful.store import Run, Store
 from heedful.subjects.loading import Loading
 from heedful.subjects.module import Adapter, open_module
 from heedful.subjects.reading import Reading
@@ -30,6 +30,35 @@ def open_subject(model: Any, data: Any = None, **options: Any) -> Iterator[Subje
     reading, loading = reading_and_loading(options)
     with _opened(model, data, reading, loading) as subject:
         yield subject
+
+
+def source_of(model: str | Path, store: Store | None) -> str:
+    """One spelling for each model: the folder of a run, another folder, or an id of the hub."""
+    run = find_run(model, store)
+    path = run.path if run is not None else Path(model).expanduser()
+    return str(path.resolve()) if path.exists() else str(model)
+
+
+def described(model: str | Path, store: Store | None) -> dict[str, str]:
+    """What trainings of one model that differ by their seeds have in common, in words. No
+    weights are read."""
+    run = find_run(model, store)
+    if run is not None and not run.has(FINE_TUNED):
+        if run.kind != "model":
+            raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
+        own = {"kind": "a Heedful model", "architecture": run.spec.name}
+        return {**own, "corpus": run.source("corpus")}
+    from heedful.subjects.hf_load import config_of
+    from heedful.subjects.tasks import class_names
+
+    config = config_of(model if run is None else run.folder("hf"))
+    names = class_names(config)
+    sizes = [getattr(config, name, None) for name in ("num_hidden_layers", "hidden_size")]
+    return {
+        "kind": "a Hugging Face model",
+        "architecture": f"{', '.join(config.architectures or ())} {sizes}",
+        "classes": ", ".join(names[:20]),
+    }
 
 
 def _opened(

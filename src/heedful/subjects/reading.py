@@ -15,7 +15,8 @@ from heedful.subjects.document import Span
 
 @dataclass(frozen=True)
 class Reading:
-    """Columns are for tables, `split` for corpora and dataset dicts, `params` for corpora.
+    """Columns are for tables, `split` for corpora and dataset dicts (without one it is `test`),
+    `params` for corpora.
 
     `label_column=None` says that there are no labels. `n` is a random sample of that many
     texts, drawn by a hash of their ids and the seed. `words` says where a text's words
@@ -23,7 +24,7 @@ class Reading:
     `trained` are the facts of the corpus that a fine-tuned model was trained on.
     """
 
-    split: str = "test"
+    split: str | None = None
     text_column: str = "text"
     text_b_column: str | None = None
     label_column: str | None = "label"
@@ -46,6 +47,11 @@ class Reading:
     def opened(self) -> Store | None:
         """The store, wherever it is."""
         return None if self.store is None else store_at(self.store)
+
+    @property
+    def part(self) -> str:
+        """The split that is read of what has several."""
+        return "test" if self.split is None else self.split
 
     @property
     def columns(self) -> dict[str, str]:

@@ -57,6 +57,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
+    loading.refuse(f"run {run.key}", "label", "label_words", "template")
     corpus, spec = store_of(run).open(run.source("corpus")), run.spec
     prepared = Prepared(corpus)
     if prepared.task == "generation":
@@ -125,7 +126,7 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     if data is None or data == prepared.run.fact("piece", str):
         reading.refuse_params("the corpus of a run, as it was prepared,")
         reading.refuse_columns("the corpus of a run")
-        return documents_of(prepared_records(prepared, reading.split), reading)
+        return documents_of(prepared_records(prepared, reading.part), reading)
     name = prepared.run.fact("prepare.tokenizer", str)
     if name != "given":
         reading = replace(reading, words=partial(_spans, tokenizer(name)))

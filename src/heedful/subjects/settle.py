@@ -29,6 +29,8 @@ def settle(subject: Subject, documents: Documents, label_map: LabelMap | None = 
         matched = match_labels(used, subject.label_names, label_map, numbers)
         by_name = dict(zip(used, matched, strict=True))
         places = tuple(by_name.get(name, -1) for name in documents.label_names)
+    elif label_map is not None:
+        raise HeedfulError("the texts have no labels for a label_map (--label-map): leave it out.")
     return finish(
         replace(subject, documents=relabelled(subject.documents, places)), documents.digest
     )

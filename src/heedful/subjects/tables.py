@@ -33,7 +33,11 @@ class Table:
     class_names: Mapping[str, tuple[str, ...]]
 
 
-def read_table(data: Any, split: str) -> Table:
+def read_table(data: Any, split: str | None) -> Table:
+    """`split` is of a dataset dict, and `test` where it is left out."""
+    if split is not None and not _has_splits(data):
+        called = Path(data).name if isinstance(data, (str, Path)) else f"a {type(data).__name__}"
+        raise HeedfulError(f"{called} has no splits to choose {split!r} from: leave --split out.")
     if isinstance(data, (str, Path)):
         path = Path(data).expanduser()
         rows = _Again(partial(iterate_rows, path))
@@ -42,7 +46,7 @@ def read_table(data: Any, split: str) -> Table:
         return _not_empty(_from_frame(data))
     if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
         return _not_empty(_surveyed(data, "the list"))
-    table = _from_datasets(data, split)
+    table = _from_datasets(data, split or "test")
     if table is None:
         raise HeedfulError(
             f"texts cannot be read from a {type(data).__name__}: give a corpus by name, a file, "
@@ -98,6 +102,11 @@ def _frame_rows(data: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
     for start in range(0, len(data), AT_ONCE):
         for row in data.iloc[start : start + AT_ONCE].to_dict("records"):
             yield {str(name): row[name] for name in row}
+
+
+def _has_splits(data: Any) -> bool:
+    library = sys.modules.get("datasets")
+    return library is not None and isinstance(data, library.DatasetDict)
 
 
 def _from_datasets(data: Any, split: str) -> Table | None:

@@ -44,6 +44,11 @@ def task_of(loaded: Loaded, loading: Loading) -> Task:
         )
     if loading.template != "{text}" and loaded.kind != CAUSAL:
         raise HeedfulError("a template is for causal language models: leave it out.")
+    if loading.label_map is not None and task.kind in (NEXT, NUMBER):
+        raise HeedfulError(
+            f"{loaded.name} is asked for {_ASKED[task.kind]}, and a label_map is for classes: "
+            f"leave it (--label-map) out."
+        )
     return task
 
 

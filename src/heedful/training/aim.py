@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,9 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import Catalogue
-from heedful.corpora.defaults import check_kind
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.family import Family
+from heedful.parameters import check_parameters, parameters_of
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
 from heedful.training.imitation import teacher_loss
 from heedful.training.objective import Objective, class_loss, target_loss
@@ -88,12 +87,10 @@ def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:
     for term in terms:
         if titles.count(term.title) > 1:
             raise HeedfulError(f"the term {term.title} is there twice: leave one out.")
-        known = dict(list(inspect.signature(catalogue[term.name].make).parameters.items())[1:])
-        for name, value in term.params:
-            if name not in known:
-                what = f"parameter of the term {term.name}"
-                raise unknown_name(what, name, list(known) or ["(none)"])
-            check_kind(f"{term.name}.{name}", value, known[name].default)
+        piece = catalogue[term.name]
+        handed = list(parameters_of(piece.make))[:1]  # what it learns from
+        what = f"the term {term.name}"
+        check_parameters(what, piece.make, dict(term.params), piece.bounds, handed)
         if not 0 <= term.weight < math.inf:
             raise HeedfulError(
                 f"the term {term.name} counts {term.weight:g}: give a number that is not negative."

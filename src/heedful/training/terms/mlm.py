@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.family import Family
 from heedful.models.main_site import main_site
@@ -68,6 +68,7 @@ PIECE = Piece(
     name="mlm",
     description="a second pass has to find exchanged words again, by the corpus's vectors",
     make=mlm,
+    bounds={"share": SHARE},
     paper="tutek2020",
     citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP; Devlin et al. 2019",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Piece
+from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
 from heedful.models.attention.hard import Hard
 from heedful.models.main_site import main_site
@@ -47,6 +47,7 @@ PIECE = Piece(
     name="sparsity",
     description="distance of the expected share of selected tokens from a target",
     make=sparsity,
+    bounds={"target": SHARE},
     needs=("attention",),
     citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
     "Variables, ACL",

@@ -160,5 +160,6 @@ PIECE = Piece(
     name="supervised",
     description="−log of attention's share on human rationales, or on syntactic heads (arcs=FILE)",
     make=supervised,
+    bounds={"head": (0, 10_000)},
     citation="rationales: Zhong et al. 2019; syntactic heads: Strubell et al. 2018",
 )

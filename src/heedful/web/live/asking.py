@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from heedful.parameters import LARGEST_SEED
+
 MOST_UNITS = 4096
-LARGEST_SEED = 2**32 - 1
 Written = Annotated[str, Field(max_length=300)]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
