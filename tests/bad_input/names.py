@@ -99,7 +99,7 @@ BAD: dict[str, Bad] = {
     "an explanation": meant(*EXPLAIN, "atention", right="attention"),
     "an explanation to audit": meant(*AUDIT, "--also", "kernel_shp", right="kernel_shap"),
     "an explanation's parameter": bad(
-        *EXPLAIN, "attention:haed=1", names="'haed'", fix="its parameters are layer, head"
+        *EXPLAIN, "attention:haed=1", names="'haed'", fix="did you mean 'head'?"
     ),
     "an explanation without a parameter": bad(
         *EXPLAIN, "attention:", names="'attention:'", fix="write name:parameter=value"

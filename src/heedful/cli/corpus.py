@@ -63,6 +63,8 @@ def corpus_spec(
             )
         spec = given_spec(name, given)
     elif name.strip() and (Path(name).suffix or Path(name).exists()):
+        if "path" in given:
+            raise HeedfulError("the file is named already: leave --param path=… out.")
         spec = given_spec("file", given, _file_params(name, columns))
     else:
         raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
@@ -76,8 +78,6 @@ def _check_once(given: Mapping[str, Any], columns: FileColumns, limit: int | Non
     for name in given:
         if name in options:
             raise HeedfulError(f"--param {name}=… and {options[name]} say the same: give one.")
-    if "path" in given:
-        raise HeedfulError("the file is named already: leave --param path=… out.")
 
 
 def _file_params(name: str, columns: FileColumns) -> dict[str, Any]:
