@@ -183,7 +183,7 @@ def test_what_does_not_fit_says_why(client: TestClient) -> None:
     assert "choose one of" in found["explanations"]["nonsense"]["reason"]
     many = client.post("/api/predict", json={"text": TEXT, "explanations": ["random"] * 9})
     assert "too many" in refusal(many, 422)
-    for name in ("lime:samples=1000000", "smoothgrad:samples=1001", "attention:head=-1001"):
+    for name in ("lime:samples=100000", "smoothgrad:samples=1001", "attention:head=-1001"):
         long = client.post("/api/predict", json={"text": TEXT, "explanations": ["random", name]})
         assert "is too large: at most 1000 is served" in refusal(long, 422)
     found = post(client, "predict", text=TEXT, explanations=["random:seed=100000"])

@@ -34,7 +34,9 @@ def named(text: str) -> Named:
             raise HeedfulError(f"{text!r} gives {name!r} twice: give it once.")
         params[name] = value
     check_parameters(f"explanation {piece.name}", piece.make, params, piece.bounds, GIVEN)
-    return Named(text, piece, params)
+    known = parameters_of(piece.make)
+    whole = [name for name in params if isinstance(known[name].default, float)]
+    return Named(text, piece, params | {name: float(params[name]) for name in whole})
 
 
 def all_named(texts: Iterable[str]) -> list[Named]:
