@@ -51,7 +51,7 @@ def _same(store: Store, run: Run) -> str:
     facts = {name: value for name, value in run.facts.items() if name not in ("run", "weights")}
     trained = store.open(run.fact("run", str)).facts if _known(store, run) else {}
     own = {name: value for name, value in trained.items() if name != "seed"}
-    weights = run.fact("weights", str)
+    weights = "" if own else run.fact("weights", str)
     return canonical({**facts, "trained": own or weights})
 
 
