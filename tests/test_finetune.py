@@ -31,6 +31,7 @@ from heedful.cli.main import main
 from heedful.corpora import CORPORA
 from heedful.corpora.example import Example, RawCorpus
 from heedful.errors import HeedfulError
+from heedful.models.hf.opening import quiet
 from heedful.runner import finetune as runner
 from heedful.runner.finetune import FOLDER, Task, finetuned, task
 from heedful.runner.machine import Machine
@@ -41,7 +42,6 @@ from heedful.subjects import open_subject, predicted
 from heedful.training import finetune as loop
 from heedful.training.finetune_data import encode, encode_splits
 from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
-from heedful.training.finetune_quiet import quiet
 from heedful.training.finetune_spec import FinetuneSpec
 from heedful.training.progressed import DevScore
 from killing import Killed, dies_in
@@ -403,12 +403,12 @@ def broken(folder: Path, tmp_path: Path, how: str) -> Path:
     [
         ("missing", "there is no folder"),
         ("config", "no config.json"),
-        ("pickle", "pickled weights only"),
+        ("pickle", "is a pickle file"),
         ("weights", "holds no weights"),
-        ("cut", "transformers can open"),
+        ("cut", "cut cannot be loaded: model.safetensors holds no safetensors"),
         ("tokenizer", "has no tokenizer"),
         ("vocabulary", "resize_token_embeddings"),
-        ("code", "without code of its own"),
+        ("code", "needs code that comes with the model"),
     ],
 )
 def test_a_wrong_folder_is_one_sentence(

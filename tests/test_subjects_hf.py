@@ -311,7 +311,10 @@ def test_what_cannot_be_had_is_one_sentence(tmp_path: Path) -> None:
     refused(tmp_path / "file.txt", "is a file: give the folder")
     broken = saved(tmp_path / "broken")
     (broken / "model.safetensors").write_bytes(b"no tensors")
-    refused(broken, "broken cannot be loaded: Error while deserializing header")
+    refused(
+        broken,
+        "broken cannot be loaded: model.safetensors holds no safetensors",
+    )
     (broken / "config.json").write_text("{")
     refused(broken, "broken cannot be loaded: ")
     odd = bare(tmp_path / "odd", {"model_type": "no-such-type"})

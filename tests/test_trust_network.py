@@ -21,6 +21,7 @@ from heedful import privacy
 from heedful.cli.annotate import serve as serve_annotation
 from heedful.cli.main import main
 from heedful.cli.serve import serve
+from heedful.models.hf import folder
 from no_network import NetworkUsed, no_network
 
 pytest.importorskip("transformers")
@@ -141,11 +142,20 @@ def test_a_remote_part_of_a_page_would_be_found(text: str) -> None:
     assert loaded_from_elsewhere('<a href="https://x.example/">a link is not loaded</a>') == []
 
 
-def test_the_hub_is_asked_only_for_what_has_an_id(tmp_path: Path) -> None:
-    from heedful.subjects.hf_load import _from
+def test_the_hub_is_asked_only_for_what_has_an_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
 
-    assert _from(str(tmp_path))["local_files_only"] is True
-    assert _from("somebody/some-model")["local_files_only"] is False
+    def fetched(name: str) -> Path:
+        asked.append(name)
+        return here
+
+    here = saved(tmp_path / "bert")
+    monkeypatch.setattr(folder, "_fetched", fetched)
+    assert folder.find_folder(str(here)).name == str(here) and asked == []
+    assert folder.find_folder("somebody/some-model").name == "somebody/some-model"
+    assert asked == ["somebody/some-model"]
 
 
 def test_statistics_of_other_libraries_are_off_before_they_are_imported() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heedful.models.hf.opening import tokenizing
 from heedful.subjects.codecs import ROWS
 from heedful.subjects.document import Document, Span
 from heedful.subjects.row import Row, Truncation, truncation
@@ -54,7 +55,7 @@ def _encoded(
     texts = [prompt.around(document.texts["a"]) for document in documents]
     pairs = [document.texts["b"] for document in documents] if "b" in documents[0].texts else None
     cuts = pairs is not None or not prompt.after
-    with _as_it_was(tokenizer.backend_tokenizer):
+    with tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
         found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
     segments = "token_type_ids" in tokenizer.model_input_names
     for document, encoding in zip(documents, found.encodings, strict=True):
@@ -110,7 +111,8 @@ def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
 
 
 def _one(tokenizer: Any, text: str) -> Any:
-    return tokenizer([text]).encodings[0]
+    with tokenizing(tokenizer.name_or_path):
+        return tokenizer([text]).encodings[0]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.splitting import SPLITS
 from heedful.errors import HeedfulError
+from heedful.models.hf.opening import tokenizing
 from heedful.training.finetune_load import Pretrained
 
 Inputs = dict[str, Tensor]
@@ -76,14 +77,15 @@ def encode_splits(raw: RawCorpus, start: Pretrained, max_length: int) -> dict[st
 def encode(examples: Sequence[Example], start: Pretrained, max_length: int) -> Encoded:
     """The texts as they are, punctuation and all: as an audit shows them to the model."""
     sides = [[example.texts[side] for example in examples] for side in sorted(examples[0].texts)]
-    found = deepcopy(start.tokenizer)(  # a call leaves its limit in a tokenizer
-        *sides,
-        truncation=True,
-        max_length=max_length,
-        return_token_type_ids=start.segments,
-        return_attention_mask=True,
-        return_overflowing_tokens=False,
-    )
+    with tokenizing(start.tokenizer.name_or_path):
+        found = deepcopy(start.tokenizer)(  # a call leaves its limit in a tokenizer
+            *sides,
+            truncation=True,
+            max_length=max_length,
+            return_token_type_ids=start.segments,
+            return_attention_mask=True,
+            return_overflowing_tokens=False,
+        )
     names = ["input_ids", "attention_mask", *(["token_type_ids"] if start.segments else [])]
     columns = {name: [torch.tensor(ids, dtype=torch.long) for ids in found[name]] for name in names}
     for example, tokens in zip(examples, columns["input_ids"], strict=True):

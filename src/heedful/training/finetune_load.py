@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,10 @@ from typing import Any
 import torch
 
 from heedful.errors import HeedfulError
+from heedful.models.hf.folder import ModelFolder, read_folder
+from heedful.models.hf.opening import opened, quiet, transformers
 from heedful.models.hf.places import places
 from heedful.randomness import stable_hash
-from heedful.store.keys import file_digest
-from heedful.training.finetune_quiet import quiet
-
-# transformers makes an empty tokenizer up where it finds none of these
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-_READ = (
-    "config.json", "*.safetensors", "*.safetensors.index.json", *_TOKENIZERS,
-    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,11 +28,17 @@ class Pretrained:
 
 def load_pretrained(folder: Path, labels: Sequence[str], seed: int, max_length: int) -> Pretrained:
     """A classifier for these labels. Weights that the folder lacks depend on the seed alone."""
-    check_folder(folder)
-    with quiet(), torch.random.fork_rng(devices=[]), _readable(folder):
+    with opened(_checked(folder)) as place, torch.random.fork_rng(devices=[]):
         torch.manual_seed(stable_hash(seed, "head"))
-        tokenizer = _tokenizer(folder)
-        model = _model(folder, labels)
+        tokenizer = place.tokenizer()
+        model, _ = place.model(
+            transformers().AutoModelForSequenceClassification,
+            num_labels=len(labels),
+            id2label=dict(enumerate(labels)),
+            label2id={label: number for number, label in enumerate(labels)},
+            ignore_mismatched_sizes=True,  # the head of another task makes way for a fresh one
+            dtype=torch.float32,
+        )
     _check(folder, model, tokenizer, max_length)
     model.config.pad_token_id = tokenizer.pad_token_id
     segments = int(getattr(model.config, "type_vocab_size", 0)) > 1
@@ -57,50 +55,17 @@ def save_classifier(start: Pretrained, folder: Path) -> None:
 
 def pretrained_digests(folder: Path) -> dict[str, str]:
     """The digests of the files a model and its tokenizer are read from."""
-    check_folder(folder)
-    files = {path for pattern in _READ for path in folder.glob(pattern)}
-    return {path.name: file_digest(path) for path in sorted(files)}
+    return _checked(folder).digests()
 
 
-def check_folder(folder: Path) -> None:
+def _checked(folder: Path) -> ModelFolder:
+    transformers()
     if not folder.is_dir():
         raise HeedfulError(f"there is no folder {folder}: give that of a Hugging Face model.")
-    if not (folder / "config.json").is_file():
-        raise HeedfulError(f"{folder} has no config.json: give the folder of a Hugging Face model.")
-    if not any(any(folder.glob(name)) for name in _TOKENIZERS):
+    found = read_folder(folder)
+    if not found.has_tokenizer:
         raise HeedfulError(f"{folder} has no tokenizer: it needs a tokenizer.json.")
-    if any(folder.glob("*.safetensors")):
-        return
-    if any(folder.glob("*.bin")):
-        raise HeedfulError(
-            f"{folder} holds pickled weights only, which may run code: "
-            f"save the model as safetensors with save_pretrained."
-        )
-    raise HeedfulError(f"{folder} holds no weights: it needs a model.safetensors.")
-
-
-def _model(folder: Path, labels: Sequence[str]) -> Any:
-    from transformers import AutoModelForSequenceClassification
-
-    return AutoModelForSequenceClassification.from_pretrained(
-        folder,
-        num_labels=len(labels),
-        id2label=dict(enumerate(labels)),
-        label2id={label: number for number, label in enumerate(labels)},
-        ignore_mismatched_sizes=True,  # the head of another task makes way for a fresh one
-        dtype=torch.float32,
-        use_safetensors=True,
-        trust_remote_code=False,
-        local_files_only=True,
-    )
-
-
-def _tokenizer(folder: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(
-        folder, use_fast=True, trust_remote_code=False, local_files_only=True
-    )
+    return found
 
 
 def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
@@ -127,26 +92,3 @@ def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
             f"--max-length is {max_length}, and the model in {folder} reads at most {most} tokens: "
             f"give no more."
         )
-
-
-@contextmanager
-def _readable(folder: Path) -> Iterator[None]:
-    """What a wrong folder makes transformers raise, as one sentence."""
-    try:
-        yield
-    except ImportError as error:
-        raise HeedfulError(
-            f"{folder} cannot be opened because a package is missing ({_first_line(error)}): "
-            f"pip install 'heedful[hf]'."
-        ) from error
-    except Exception as error:
-        raise HeedfulError(
-            f"{folder} is no text classifier with a tokenizer that transformers can open "
-            f"without code of its own ({_first_line(error)}): give a whole folder that "
-            f"save_pretrained wrote."
-        ) from error
-
-
-def _first_line(error: BaseException) -> str:
-    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return line.partition(". ")[0].rstrip(".:!")[:200]
