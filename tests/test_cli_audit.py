@@ -274,7 +274,7 @@ def test_pairs_of_words_are_what_four_removals_give(
 def test_words_that_were_cut_off_say_so(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     given = ["explain", world / "bert", "a very good film", "--max-length", "4"]
     code, out, _ = run(capsys, *given, "--explanations", "attention")
-    assert code == 0 and out.count("(cut off)") == 2
+    assert code == 0 and out.count("(2 words cut off)") == 1
     assert json.loads(run(capsys, *given, "--json")[1])["scores"]["attention"][2:] == [None] * 2
 
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["HeedfulError", "unknown_name"]
+__all__ = ["HeedfulError", "listed", "short", "unknown_name"]
 
 
 class HeedfulError(Exception):
@@ -11,6 +11,18 @@ class HeedfulError(Exception):
 
     The command line prints it without a traceback and exits with code 2.
     """
+
+
+def listed(names: Iterable[object], most: int = 20) -> str:
+    """Names from data or a model, of which there may be very many, each very long."""
+    every = [short(str(name)) for name in names]
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more or "none"
+
+
+def short(text: str, most: int = 60) -> str:
+    """What somebody else wrote, short enough for a sentence."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def unknown_name(kind: str, name: str, known: list[str]) -> HeedfulError:

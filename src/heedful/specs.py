@@ -28,7 +28,9 @@ class PrepareSpec:
     from the data.
     `vectors` is `glove` (the npz in the data folder), a path to a text file, or `random`.
     `impermissible` marks tokens that attention must not be seen on (pruthi2020): words
-    with commas between them, or `/a pattern/`; empty leaves the marks the corpus brings.
+    with commas between them, or `/a pattern/` of Python's `re`, which is given up where it takes
+    more than ten seconds and one for each million characters; empty leaves the marks the corpus
+    brings.
     """
 
     tokenizer: str = "spacy"

@@ -15,8 +15,8 @@ from heedful.annotate.database import RELEVANCE
 from heedful.annotate.item import Item, Span
 from heedful.annotate.study import Study
 from heedful.annotate.values import JUDGEMENTS
-from heedful.corpora.readers import check_there, readable
 from heedful.errors import HeedfulError
+from heedful.input_files import read_whole, readable
 from heedful.schemas.versions import check_version
 from heedful.store.files import write_text
 
@@ -38,9 +38,9 @@ def write_label_studio(study: Study, path: Path) -> int:
 
 def read_label_studio(study: Study, path: Path) -> Answers:
     """Answers by annotator; who annotated is our own name, else Label Studio's number."""
-    check_there(path)
+    text = read_whole(path)
     with readable(path):
-        tasks = json.loads(path.read_text(encoding="utf8"))
+        tasks = json.loads(text)
     found: Answers = {}
     try:
         for task in tasks:

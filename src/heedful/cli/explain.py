@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated
 
 import typer
 
@@ -50,8 +52,8 @@ def explain(
     for name, scores in found.scores.items():
         show("")
         show(name)
-        for word, score in zip(found.words, scores, strict=True):
-            show(_line(word, score, scores))
+        for line in _lines(found.words, scores):
+            show(line)
     if found.interactions:
         show("")
         show("together, beyond what each does alone")
@@ -59,10 +61,16 @@ def explain(
             show(f"  {one} + {other}  {value:+.4f}")
 
 
-def _line(word: str, score: float, scores: Any) -> str:
-    """A word, its score, and a bar as long as its share of the largest."""
-    largest = max((abs(each) for each in scores if not math.isnan(each)), default=0.0)
-    if math.isnan(score):
-        return f"  {word:<20} (cut off)"
-    length = round(BAR * abs(score) / largest) if largest else 0
-    return f"  {word:<20} {score:+.4f} {('█' if score >= 0 else '░') * length}"
+def _lines(words: Sequence[str], scores: Sequence[float]) -> Iterator[str]:
+    """A word, its score, and a bar as long as its share of the largest. Words that the model
+    does not read are counted."""
+    largest = max((abs(score) for score in scores if not math.isnan(score)), default=0.0)
+    pairs = zip(words, scores, strict=True)
+    for cut, some in groupby(pairs, key=lambda pair: math.isnan(pair[1])):
+        if cut:
+            count = sum(1 for _ in some)
+            yield f"  ({count:,} word{'s' * (count > 1)} cut off)"
+            continue
+        for word, score in some:
+            length = round(BAR * abs(score) / largest) if largest else 0
+            yield f"  {word:<20} {score:+.4f} {('█' if score >= 0 else '░') * length}"

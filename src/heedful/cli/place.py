@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ def check_writable(
 
 
 def _check_apart(files: Sequence[Path], inputs: Sequence[Path]) -> None:
-    taken = [path.resolve() for path in inputs]
+    taken = [Path(os.path.realpath(path)) for path in inputs]  # `resolve` fails in a loop of links
     for path in files:
         if path.resolve() in taken:
             raise HeedfulError(f"{path} would be written over something else: give another file.")

@@ -17,6 +17,7 @@ from heedful.cli.options import (
 )
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, show, show_json
+from heedful.errors import listed
 
 
 @spread
@@ -40,10 +41,10 @@ def prepare(
     if as_json:
         show_json("prepare", {"run": run.key, "report": report})
         return
-    classes = ", ".join(report["labels"]) or report["task"]
+    classes = listed(report["labels"]) if report["labels"] else report["task"]
     show(f"{run.key}: {classes}; vocabulary {report['vocabulary']}")
     for name, split in report["splits"].items():
-        counts = "/".join(str(count) for count in split["by_class"])
+        counts = listed(split["by_class"]).replace(", ", "/")
         length = split["average_length"] or 0
         show(f"  {name:<6} {split['examples']} texts ({counts}), {length:.1f} tokens on average")
     for line in report["filters"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heedful.corpora.example import Example, RawCorpus, Spans
-from heedful.corpora.labels import class_names, index_of
+from heedful.corpora.labels import class_names, index_of, numbered
 from heedful.corpora.readers import Row, read_rows
 from heedful.corpora.sources import MissingData, Publisher, digests, find_files
 from heedful.errors import HeedfulError
@@ -31,8 +31,9 @@ def read_task(data_dir: Path | None, task: int) -> RawCorpus:
     splits = dict(zip(("train", "test"), files, strict=True))
     rows = {split: read_rows(files[name], COLUMNS) for split, name in splits.items()}
     labels = class_names([row["answer"] for row in rows["train"]], splits["train"])
+    numbers = numbered(labels)
     examples = [
-        _example(row, f"babi{task}-{split}-{number:05d}", split, labels, story)
+        _example(row, f"babi{task}-{split}-{number:05d}", split, numbers, story)
         for split in splits
         for number, (row, story) in enumerate(zip(rows[split], _stories(rows[split]), strict=True))
     ]
@@ -72,7 +73,7 @@ def _stories(rows: list[Row]) -> Iterator[int]:
         yield story
 
 
-def _example(row: Row, name: str, split: str, labels: tuple[str, ...], story: int) -> Example:
+def _example(row: Row, name: str, split: str, labels: dict[str, int], story: int) -> Example:
     facts, support = row["facts"], row["support"]
     if not all(0 <= fact < len(facts) for fact in support):
         raise HeedfulError(f"{name} is supported by a fact that is not there: get the file again.")

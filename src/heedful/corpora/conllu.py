@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.errors import HeedfulError
+from heedful.input_files import read_lines
 
 COLUMNS = 10
-_WORD = re.compile(r"\d+")
+_WORD = re.compile(r"[0-9]{1,9}")
 _SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
 
 
@@ -23,11 +24,7 @@ class Sentence:
 
 
 def load_conllu(path: Path) -> list[Sentence]:
-    try:
-        text = path.read_text(encoding="utf8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeedfulError(f"cannot read {path}: give a CoNLL-U file in UTF-8.") from error
-    return list(read_conllu(text.split("\n")))
+    return list(read_conllu(line.rstrip("\n") for line in read_lines(path, None)))
 
 
 def read_conllu(lines: Iterable[str]) -> Iterator[Sentence]:

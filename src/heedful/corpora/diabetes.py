@@ -7,7 +7,7 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora import mimic_tables
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sheets import stream_cells
+from heedful.corpora.readers import read_cells
 from heedful.corpora.sources import Publisher, digests, find_files
 
 CODE = "25000"
@@ -55,7 +55,7 @@ def _listed(files: dict[str, Path]) -> dict[str, str]:
         cells[0].strip(): split
         for split, name in LISTS.items()
         if name in files
-        for _, cells in stream_cells(files[name])
+        for _, cells in read_cells(files[name])
     }
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.labels import class_names, index_of, label_name
+from heedful.corpora.labels import class_names, index_of, label_name, numbered
 from heedful.corpora.readers import Row, read_rows
 from heedful.corpora.sources import MissingData, digests
 from heedful.corpora.span_cells import impermissible_spans, rationale_spans
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
 SPLIT_NAMES = {
@@ -71,8 +71,9 @@ def read(
     labels = class_names([row[label_column] for row in rows["path"]], files["path"].name)
     first = "train" if test is not None else ("" if split_column is None else "column")
     splits = {"path": first, "dev": "dev", "test": "test"}
+    numbers = numbered(labels)
     examples = [
-        _example(row, number, splits[role], columns, labels, files[role].name)
+        _example(row, number, splits[role], columns, numbers, files[role].name)
         for role in files
         for number, row in enumerate(rows[role], 1)
     ]
@@ -94,7 +95,7 @@ def _files(given: dict[str, str | None]) -> dict[str, Path]:
 
 
 def _example(
-    row: Row, number: int, split: str, columns: Columns, labels: tuple[str, ...], file: str
+    row: Row, number: int, split: str, columns: Columns, labels: dict[str, int], file: str
 ) -> Example:
     texts = _texts(row, number, columns, file)
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
@@ -136,7 +137,8 @@ def _split(value: Any, file: str, number: int) -> str:
     name = SPLIT_NAMES.get(str(value).strip().lower())
     if name is None:
         known = ", ".join(SPLIT_NAMES)
-        raise HeedfulError(f"row {number} of {file} has the split {value!r}: use one of {known}.")
+        said = short(str(value))
+        raise HeedfulError(f"row {number} of {file} has the split {said!r}: use one of {known}.")
     return name
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, listed, short
 
 
 def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
@@ -26,6 +26,11 @@ def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+def numbered(names: Iterable[str]) -> dict[str, int]:
+    """The class of each name: a file may have very many."""
+    return {name: number for number, name in enumerate(names)}
+
+
 def label_name(value: Any, where: str, row: int) -> str:
     """One label as a string; a missing one is an error, never a class of its own."""
     if isinstance(value, bool):
@@ -43,11 +48,13 @@ def label_name(value: Any, where: str, row: int) -> str:
     return str(value).strip()
 
 
-def index_of(name: str, names: Sequence[str], where: str, row: int) -> int:
+def index_of(name: str, names: Mapping[str, int], where: str, row: int) -> int:
+    """The class of a name; `names` are numbered."""
     if name not in names:
-        listed = ", ".join(names)
-        raise HeedfulError(f"row {row} of {where} has label {name!r}: choose one of {listed}.")
-    return names.index(name)
+        raise HeedfulError(
+            f"row {row} of {where} has label {short(name)!r}: choose one of {listed(names)}."
+        )
+    return names[name]
 
 
 def _is_whole(name: str) -> bool:

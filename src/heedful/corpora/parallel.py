@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_rows, readable
+from heedful.corpora.readers import read_rows
 from heedful.corpora.sources import MissingData, digests
 from heedful.errors import HeedfulError
+from heedful.input_files import read_lines
 from heedful.specs import PrepareSpec
 
 Pairs = list[tuple[str, str]]
@@ -56,8 +55,9 @@ def from_lines(
     source: Path, target: Path, drop_empty: bool = False
 ) -> tuple[Pairs, dict[str, int]]:
     """Pairs line by line, and how many were dropped for an empty side; where none may be,
-    the line is named. White space at both ends of a line is not text."""
-    sides = [[line.strip() for line in _lines(file)] for file in (source, target)]
+    the line is named. White space at both ends of a line is not text. Lines end at a line feed
+    only: other separators of Unicode stand inside texts."""
+    sides = [[line.strip() for line in read_lines(file, "\n")] for file in (source, target)]
     if len(sides[0]) != len(sides[1]):
         raise HeedfulError(
             f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}: line "
@@ -106,17 +106,6 @@ def _from_table(path: Path, source: str, target: str) -> Pairs:
     for number, row in enumerate(rows, 1):
         check_pair(row[source], row[target], f"row {number} of {path.name}")
     return [(row[source], row[target]) for row in rows]
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Lines end at a line feed only: other separators of Unicode stand inside texts."""
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with (
-        readable(path),
-        opener(path, "rb") as raw,
-        io.TextIOWrapper(raw, "utf-8-sig", newline="\n") as stream,
-    ):
-        yield from stream
 
 
 def _files(role: str, source: str | None, target: str | None) -> tuple[Path, ...]:

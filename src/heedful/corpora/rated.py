@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sheets import find_sheets, stream_cells
+from heedful.corpora.readers import read_cells
+from heedful.corpora.sheets import find_sheets
 from heedful.corpora.sources import Publisher, digests
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
@@ -69,7 +70,7 @@ def unescape(text: str) -> str:
 
 
 def _examples(path: Path, split: str, corpus: Rated) -> Iterator[Example]:
-    for number, (line, cells) in enumerate(stream_cells(path)):
+    for number, (line, cells) in enumerate(read_cells(path)):
         label = _class(cells[0], len(corpus.labels))
         if label is None or len(cells) < 2:
             raise HeedfulError(

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from heedful.corpora.readers import read_cells
 from heedful.corpora.sources import MissingData, Publisher, find_files
 from heedful.errors import HeedfulError
 
@@ -26,29 +22,9 @@ def find_sheets(data_dir: Path | None, names: Sequence[str], who: Publisher) -> 
     return found
 
 
-def stream_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row that has some, with the line it ends on."""
-    csv.field_size_limit(sys.maxsize)  # the library's own limit is shorter than a long document
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    number = 0
-    try:
-        with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            for cells in reader:
-                number = reader.line_num
-                if cells:
-                    yield number, cells
-    except UnicodeError as error:
-        raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.") from error
-    except csv.Error as error:
-        raise HeedfulError(f"{path} is malformed after line {number}: {error}.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise HeedfulError(f"{path} cannot be read: {error}.") from error
-
-
 def stream_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Some columns of a file whose first row names them, in upper or lower case."""
-    rows = stream_cells(path)
+    rows = read_cells(path)
     names = [name.upper() for name in next(rows, (0, []))[1]]
     missing = [column for column in columns if column not in names]
     if missing:

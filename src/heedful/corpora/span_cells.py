@@ -8,7 +8,9 @@ from typing import Any
 
 from heedful.corpora.example import Spans
 from heedful.corpora.marking import found_in, words_pattern
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, short
+
+MOST_WORDS = 1000  # of a cell: each is looked for by itself
 
 
 def rationale_spans(value: Any, texts: Mapping[str, str], where: str) -> dict[str, Spans] | None:
@@ -71,13 +73,18 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _of_words(words: list[str], text: str, where: str) -> Spans:
+    if len(words) > MOST_WORDS:
+        raise HeedfulError(
+            f"{where} names {len(words):,} impermissible words, and at most {MOST_WORDS:,} are "
+            f"read: give [start, end) pairs instead."
+        )
     spans: Spans = []
     for word in words:
         found = found_in(text, words_pattern([word])) if word.strip() else []
         if not found:
             raise HeedfulError(
-                f"{where} names the impermissible word {word!r}, which is not in its text: take it "
-                f"out."
+                f"{where} names the impermissible word {short(word)!r}, which is not in its text: "
+                f"take it out."
             )
         spans += found
     return sorted(set(spans))

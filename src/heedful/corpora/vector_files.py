@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heedful.errors import HeedfulError
+from heedful.input_files import read_lines
 
+LARGEST = 10_000  # numbers of a vector; those of published files have some hundreds
 Found = tuple[dict[str, NDArray[np.float32]], int]
 
 
 def read_text_vectors(path: Path, wanted: set[str]) -> Found:
     """The vectors of the wanted words and their dimension; a repeated word keeps its first."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rb") as raw, io.TextIOWrapper(raw, "utf8", newline="\n") as lines:
-            return _read(path, lines, wanted)
-    except UnicodeDecodeError as error:
-        raise HeedfulError(f"{path} is not UTF-8 text: save it in that encoding.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise HeedfulError(f"{path} cannot be read ({error}): give another file.") from error
-
-
-def _read(path: Path, lines: Iterable[str], wanted: set[str]) -> Found:
     found: dict[str, NDArray[np.float32]] = {}
-    dimension = 0
-    for number, line in enumerate(lines, 1):
+    dimension = words = 0
+    for number, line in enumerate(read_lines(path, "\n"), 1):
         parts = line.rstrip().split(" ")
         if number == 1 and _is_header(parts):
-            dimension = int(parts[1])
+            dimension = check_dimension(parts[1], str(path))
             continue
-        dimension = dimension or len(parts) - 1
+        dimension = dimension or check_dimension(str(len(parts) - 1), str(path))
         if dimension < 1 or len(parts) <= dimension:
             raise _malformed(path, number, dimension)
         word = " ".join(parts[:-dimension])  # some GloVe words have spaces inside
-        if number == 1:  # a file of something else is noticed whatever words are wanted
+        if not words:  # a file of something else is noticed whatever words are wanted
             _numbers(path, number, parts[-dimension:])
+        words += 1
         if word in wanted and word not in found:
             found[word] = _numbers(path, number, parts[-dimension:])
-    if not dimension:
+    if not words:
         raise HeedfulError(f"{path} holds no word vectors: give a GloVe or fastText file.")
     return found, dimension
+
+
+def check_dimension(said: str, where: str) -> int:
+    """A number that memory is about to be taken for."""
+    if len(said) > 9 or int(said) > LARGEST:
+        raise HeedfulError(
+            f"{where} says that a word vector has {said[:20]} numbers, and at most {LARGEST:,} "
+            f"are read: give another file or dimension."
+        )
+    return int(said)
 
 
 def _is_header(parts: list[str]) -> bool:

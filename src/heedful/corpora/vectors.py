@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.corpora.sources import MissingData, Publisher, find_files
-from heedful.corpora.vector_files import read_text_vectors
+from heedful.corpora.vector_files import check_dimension, read_text_vectors
 from heedful.corpora.vocabulary import SPECIALS, Vocabulary
 from heedful.errors import HeedfulError
+from heedful.input_files import Unpacking
 from heedful.randomness import example_keys, keyed_normal
 from heedful.specs import END, PAD, START, PrepareSpec
 
 GLOVE = "glove/glove6b_100d_subset.npz"
 PUBLISHER = Publisher("the GloVe vectors", "https://nlp.stanford.edu/projects/glove")
+
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, MemoryError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
     so that a vocabulary's order or size never changes them. Padding is zero."""
     wanted = set(vocabulary.words[len(SPECIALS) :])
     found: dict[str, NDArray[np.float32]] = {}
-    dimension = spec.dimension
+    dimension = check_dimension(str(spec.dimension), "the corpus's `dimension`")
     if path is not None:
         read = read_npz if path.suffix == ".npz" else read_text_vectors
         found, dimension = read(path, wanted)
@@ -76,11 +80,15 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
 
 def read_npz(path: Path, wanted: set[str]) -> tuple[dict[str, NDArray[np.float32]], int]:
     """`words` (UTF-8 bytes, one word a line) and `vectors` [n, dimension]."""
+    unpacking = Unpacking(path)
     try:
+        with zipfile.ZipFile(path) as packed:
+            for part in packed.infolist():
+                unpacking.add(part.file_size)
         with np.load(path, allow_pickle=False) as arrays:
             words = arrays["words"].tobytes().decode("utf8").split("\n")
             vectors = arrays["vectors"].astype(np.float32, casting="same_kind")
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+    except (zipfile.BadZipFile, *_UNREADABLE) as error:
         raise HeedfulError(
             f"{path} is no file of word vectors: it needs the arrays words and vectors."
         ) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.labels import index_of
+from heedful.corpora.labels import index_of, numbered
 from heedful.corpora.rated import unescape
 from heedful.corpora.readers import read_rows
 from heedful.corpora.sources import digests, find_files
@@ -28,7 +28,7 @@ def read(data_dir: Path | None) -> RawCorpus:
             f"yahoo2-{split}-{number:05d}",
             split,
             {"a": unescape(row["text"])},
-            index_of(row["label"], LABELS, name, number + 1),
+            index_of(row["label"], numbered(LABELS), name, number + 1),
         )
         for split, name in FILES.items()
         for number, row in enumerate(read_rows(files[name], ("text", "label")))

@@ -6,6 +6,7 @@ checks every run against its digests and adopts those that are not here yet.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -78,7 +79,8 @@ def _extract(parts: list[Path], folder: Path) -> None:
         raise HeedfulError(f"there is no such pack file ({named}): check the path.")
     with tempfile.TemporaryFile() as stream:
         for part in parts:
-            stream.write(part.read_bytes())
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, stream)
         try:
             read_tar(stream, folder)
         except BROKEN as error:

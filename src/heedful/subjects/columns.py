@@ -7,7 +7,8 @@ from typing import Any
 
 from heedful.corpora.labels import label_name
 from heedful.corpora.span_cells import rationale_spans
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, listed
+from heedful.input_files import TEXT_CHARS, limit, too_long
 from heedful.subjects.codecs import RECORDS
 from heedful.subjects.document import Span
 from heedful.subjects.reading import Reading
@@ -49,11 +50,10 @@ def _check_columns(table: Table, reading: Reading) -> None:
             )
     for role, column in reading.columns.items():
         if column not in table.columns:
-            listed = ", ".join(table.columns)
             option = f"--{role}-column".replace("_", "-")
             hint = ", or label_column=None where there are no labels" if role == "label" else ""
             raise HeedfulError(
-                f"{table.where} has no column {column!r}: its columns are {listed}; "
+                f"{table.where} has no column {column!r}: its columns are {listed(table.columns)}; "
                 f"name one with {role}_column ({option}){hint}."
             )
 
@@ -89,6 +89,8 @@ def _text(value: Any, column: str, where: str) -> str:
             f"{where} has a {type(value).__name__} in the text column {column!r}: "
             f"name the column that holds the text."
         )
+    if len(value) > (most := limit(TEXT_CHARS)):
+        raise too_long(where, most)
     return _whole(value, column, where)
 
 

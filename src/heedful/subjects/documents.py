@@ -92,12 +92,14 @@ def documents_of(records: Records, reading: Reading) -> Documents:
 
 
 def inside(words: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
-    """Which words overlap one of the spans."""
+    """Which words overlap one of the spans. Words are in order and apart."""
     starts, ends = np.array(words, dtype=np.int64).reshape(-1, 2).T
-    marked = np.zeros(len(words), dtype=bool)
-    for start, end in spans:
-        marked |= (starts < end) & (ends > start)
-    return [bool(mark) for mark in marked]
+    first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    begun, over = np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left")
+    steps = np.zeros(len(words) + 1, dtype=np.int64)
+    np.add.at(steps, begun, 1)
+    np.add.at(steps, np.maximum(begun, over), -1)
+    return [bool(mark) for mark in steps.cumsum()[:-1] > 0]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from heedful.subjects.row import Row, Truncation, truncation
 from heedful.subjects.shelf import Filling, Shelf
 
 AT_ONCE = 1000  # texts a tokenizer is given together
+CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,25 @@ def encode_documents(
 ) -> tuple[Shelf[Row], Truncation]:
     """One row per document of at most `limit` tokens; what did not fit is counted."""
     filling, cut = Filling(ROWS), list[bool]()
-    for start in range(0, len(documents), AT_ONCE):
-        some = [documents[i] for i in range(start, min(start + AT_ONCE, len(documents)))]
+    for some in _together(documents):
         for row, short in _encoded(tokenizer, some, limit, prompt):
             filling.add(row)
             cut.append(short)
     rows = filling.done()
     return rows, truncation(zip(rows, documents, cut, strict=True))
+
+
+def _together(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    some, size = list[Document](), 0
+    for document in documents:
+        length = sum(map(len, document.texts.values()))
+        if some and (len(some) == AT_ONCE or size + length > CHARACTERS_AT_ONCE):
+            yield some
+            some, size = [], 0
+        some.append(document)
+        size += length
+    if some:
+        yield some
 
 
 def _encoded(
