@@ -104,15 +104,14 @@ def read_lines(path: Path, newline: str | None = "") -> Iterator[str]:
 
 
 def read_whole(path: Path) -> str:
-    """A text file that is needed at once."""
+    """A text file that is needed at once. Raises what decoding raises."""
     check_file(path)
     most = limit(FILE_MB)
     if path.stat().st_size > most * 10**6:
         raise HeedfulError(
             f"{path} is larger than {most:,} MB: give a smaller file, or set {FILE_MB} to more."
         )
-    with readable(path):
-        return path.read_text(encoding="utf8")
+    return path.read_text(encoding="utf8")
 
 
 class Unpacking:

@@ -17,6 +17,7 @@ from bad_input import (
     outputs,
     pages,
     replication,
+    resources,
     stores,
     sweeps,
     training,
@@ -26,6 +27,7 @@ from bad_input.entry import Bad
 GROUPS = (
     files, encodings, columns, names, numbers, corpora, models, audits, training, sweeps, stores,
     outputs, annotation, pages, replication, arguments, contradictions,
+    resources,
 )  # fmt: skip
 CATALOGUE: dict[str, Bad] = {
     f"{group.__name__.rpartition('.')[2]}: {name}": entry

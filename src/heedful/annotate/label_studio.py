@@ -38,9 +38,8 @@ def write_label_studio(study: Study, path: Path) -> int:
 
 def read_label_studio(study: Study, path: Path) -> Answers:
     """Answers by annotator; who annotated is our own name, else Label Studio's number."""
-    text = read_whole(path)
     with readable(path):
-        tasks = json.loads(text)
+        tasks = json.loads(read_whole(path))
     found: Answers = {}
     try:
         for task in tasks:

@@ -18,7 +18,7 @@ from heedful.auditing.tables import TABLES, TYPES
 from heedful.errors import HeedfulError
 from heedful.store import Frames
 from heedful.store.files import refusals, whole_folder, write_text
-from heedful.verdict.saved import check_tables, facts_text, read_facts
+from heedful.verdict.saved import check_tables, facts_text, read_facts, read_text
 from heedful.verdict.verdict import Verdict
 
 UNREADABLE = (OSError, ValueError, RecursionError, pa.ArrowException)
@@ -125,7 +125,7 @@ class Audit:
 
 
 def _verdict(file: Path) -> Verdict:
-    text = file.read_text(encoding="utf8")
+    text = read_text(file)
     try:
         return Verdict.from_json(text)
     except HeedfulError as error:

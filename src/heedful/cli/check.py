@@ -71,6 +71,7 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
     operators are the same to the model."""
     from heedful.auditing.identity import spec_digest
     from heedful.auditing.operators import merged
+    from heedful.input_files import read_whole
     from heedful.verdict.verdict import Verdict
 
     if not path.is_file():
@@ -78,7 +79,7 @@ def _baseline(path: Path, spec: AuditSpec) -> Verdict:
             f"there is no baseline {path}: give a verdict.json, or make one with --write-baseline."
         )
     try:
-        old = Verdict.from_json(path.read_text(encoding="utf8"))
+        old = Verdict.from_json(read_whole(path))
     except UnicodeDecodeError as error:
         raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
     except HeedfulError as error:

@@ -87,11 +87,13 @@ def _places(
 def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
     """A grid for each entry; what a study refuses is said with the entry's line."""
     from heedful.cli.plan import plan_values
+    from heedful.runner.grid import check_size
 
-    found = []
+    found: list[Grid] = []
     for entry in file.entries:
         try:
             plan = plan_values(entry.values, folder, file.settings.get("precision", "float32"))
+            check_size(sum(len(each.cells) for each in [*found, plan]))
         except HeedfulError as error:
             raise file.wrong(entry.line, str(error)) from error
         try:

@@ -9,8 +9,8 @@ from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
 
-LARGEST = 1 << 20
-"""Bytes: what is read here is written by hand."""
+LARGEST, MOST = 1 << 16, 1000
+"""Bytes, and items of a list: what is read here is written by hand."""
 
 
 Check = Callable[["Lines", Any], Any]
@@ -71,6 +71,8 @@ class Lines:
     def items(self, node: Any, name: str) -> list[Any]:
         if node.id != "sequence" or not node.value:
             raise self.wrong(node, f"`{name}` must be a list that is not empty.")
+        if len(node.value) > MOST:
+            raise self.wrong(node, f"`{name}` lists {len(node.value):,}: give at most {MOST:,}.")
         return list(node.value)
 
     def values(self, nodes: dict[str, Any], checks: dict[str, Check]) -> dict[str, Any]:
@@ -88,12 +90,14 @@ class Lines:
         like a date. A tag that was written down must fit."""
         loader = _yaml().SafeLoader("")
         try:
-            return loader.construct_object(node)
+            value = loader.construct_object(node)
         except Exception as error:  # each tag's constructor raises what it likes: `!!bool maybe`
             if node.tag == loader.resolve(type(node), node.value, (True, False)):
                 return str(node.value)
             tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
             raise self.wrong(node, f"{node.value!r} is no {tag}: leave the tag out.") from error
+        large = isinstance(value, int) and value.bit_length() > 64  # no number of ours is
+        return str(node.value) if large else value
 
 
 def whole(low: int, high: int = 10**9) -> Check:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
 
-LARGEST = 10_000  # numbers of a vector; those of published files have some hundreds
+LARGEST = 4096  # numbers of a vector; those of published files have some hundreds
 Found = tuple[dict[str, NDArray[np.float32]], int]
 
 
@@ -21,9 +21,9 @@ def read_text_vectors(path: Path, wanted: set[str]) -> Found:
     for number, line in enumerate(read_lines(path, "\n"), 1):
         parts = line.rstrip().split(" ")
         if number == 1 and _is_header(parts):
-            dimension = check_dimension(parts[1], str(path))
+            dimension = _dimension(parts[1], path)
             continue
-        dimension = dimension or check_dimension(str(len(parts) - 1), str(path))
+        dimension = dimension or _dimension(str(len(parts) - 1), path)
         if dimension < 1 or len(parts) <= dimension:
             raise _malformed(path, number, dimension)
         word = " ".join(parts[:-dimension])  # some GloVe words have spaces inside
@@ -37,12 +37,12 @@ def read_text_vectors(path: Path, wanted: set[str]) -> Found:
     return found, dimension
 
 
-def check_dimension(said: str, where: str) -> int:
+def _dimension(said: str, path: Path) -> int:
     """A number that memory is about to be taken for."""
     if len(said) > 9 or int(said) > LARGEST:
         raise HeedfulError(
-            f"{where} says that a word vector has {said[:20]} numbers, and at most {LARGEST:,} "
-            f"are read: give another file or dimension."
+            f"{path} says that a vector has {said[:20]} numbers: give a file of at most "
+            f"{LARGEST:,} numbers a word."
         )
     return int(said)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.corpora.sources import MissingData, Publisher, find_files
-from heedful.corpora.vector_files import check_dimension, read_text_vectors
+from heedful.corpora.vector_files import read_text_vectors
 from heedful.corpora.vocabulary import SPECIALS, Vocabulary
 from heedful.errors import HeedfulError
 from heedful.input_files import Unpacking
@@ -63,7 +63,7 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
     so that a vocabulary's order or size never changes them. Padding is zero."""
     wanted = set(vocabulary.words[len(SPECIALS) :])
     found: dict[str, NDArray[np.float32]] = {}
-    dimension = check_dimension(str(spec.dimension), "the corpus's `dimension`")
+    dimension = spec.dimension
     if path is not None:
         read = read_npz if path.suffix == ".npz" else read_text_vectors
         found, dimension = read(path, wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from heedful.studies.study import Study
 from heedful.training.aim import check as check_aim
 from heedful.training.aim import check_data
 from heedful.training.loop import check as check_training
+
+MOST_CELLS = 50_000
 
 
 @dataclass(frozen=True)
@@ -88,14 +91,25 @@ def grid(
     precision: str = "float32",
 ) -> Grid:
     """The study's cells, corpus by corpus, so that partial results are useful early."""
-    cells = [
+    every = (
         cell
         for corpus in corpora or [default_spec(name) for name in study.corpora]
         for cell in _cells(study, corpus, choice, seeds or list(study.seeds))
-    ]
+    )
+    cells = list(islice(every, MOST_CELLS + 1))
+    check_size(len(cells))
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, list(PRECISIONS))
     return Grid(study, cells, data_dir, precision, lenient=corpora is None)
+
+
+def check_size(cells: int) -> None:
+    """Before each of them is looked at."""
+    if cells > MOST_CELLS:
+        raise HeedfulError(
+            f"these choices make more than {MOST_CELLS:,} models: give fewer seeds, corpora or "
+            f"encoders, or several files."
+        )
 
 
 def corpus_kind(spec: CorpusSpec) -> str:

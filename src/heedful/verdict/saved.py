@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
+from heedful.input_files import check_parquet, read_whole
 from heedful.schemas.versions import check_version
 from heedful.store import SCHEMA_VERSION
 from heedful.store.frames import table_version
@@ -24,7 +27,7 @@ def facts_text(facts: Mapping[str, Any]) -> str:
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """The first ones said no version. Raises ValueError where it is not what was written."""
-    facts = json.loads((folder / "facts.json").read_text(encoding="utf8"))
+    facts = json.loads(read_text(folder / "facts.json"))
     if not isinstance(facts, dict):
         raise ValueError("no facts")
     version = facts.pop("schema_version", 1)
@@ -34,7 +37,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 def read_verdict(folder: Path) -> dict[str, Any]:
     """As plain values. Raises ValueError where it is not what was written."""
-    data = json.loads((folder / "verdict.json").read_text(encoding="utf8"))
+    data = json.loads(read_text(folder / "verdict.json"))
     if not isinstance(data, dict):
         raise ValueError("no verdict")
     check_schema(data, str(folder / "verdict.json"))
@@ -46,5 +49,12 @@ def check_tables(files: Iterable[Path]) -> None:
     """Each is opened, so that one that is cut or gone is found now. A table that says no
     version was written anew by another program, from one of the first."""
     for path in files:
+        check_parquet(path, pq.read_metadata(path))
         version = table_version(path)
         check_version(str(path), 1 if version is None else version, SCHEMA_VERSION, AGAIN)
+
+
+def read_text(path: Path) -> str:
+    """What is not there is an OSError, as for the other files of a folder."""
+    path.stat()
+    return read_whole(path)
