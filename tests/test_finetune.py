@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +38,9 @@ from heedful.runner import finetune as runner
 from heedful.runner.finetune import FOLDER, Task, finetuned, task
 from heedful.runner.machine import Machine
 from heedful.specs import CorpusSpec, PrepareSpec, TermSpec
-from heedful.store import Run, Store
+from heedful.store import Run, Store, run_key
 from heedful.store.pack import pack, unpack
+from heedful.store.run import write_folder
 from heedful.subjects import open_subject, predicted
 from heedful.training import finetune as loop
 from heedful.training.finetune_data import encode, encode_splits
@@ -227,6 +230,41 @@ def test_finished_work_is_found(made: tuple[Store, Run], work: Task) -> None:
         raise Killed
 
     assert finetuned(store, work, 0, MACHINE, refuse).key == run.key
+
+
+def test_without_data_it_is_tried_on_the_test_split_of_its_own_corpus(
+    made: tuple[Store, Run], work: Task
+) -> None:
+    store, run = made
+    texts = {e.texts["a"] for e in work.raw.examples if e.split == "test"}
+    with open_subject(run.key, store=store) as subject:
+        assert {each.texts["a"] for each in subject.documents} == texts
+    for corpus in ({}, {**run.facts["corpus"], "prepare": {"seed": "one"}}):
+        strange = {**run.facts, "corpus": corpus}
+        with store.writing("model", strange) as writer:
+            shutil.copytree(run.folder(FOLDER), writer.path / FOLDER)
+            write_folder(writer.path / FOLDER)
+        said = pytest.raises(HeedfulError, match="its facts .* make it again")
+        with said, open_subject(run_key("model", strange), store=store):
+            pass
+
+
+def test_the_next_command_works_as_it_is_printed(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{word} film number {n},{word}" for n in range(40) for word in ("good", "bad")]
+    (tmp_path / "my texts.csv").write_text("\n".join(["text,label", *lines]))
+    own = ["--epochs", "1", "--max-length", "32", "--store", "my store"]
+    assert main(["train", "--pretrained", str(folder), *own, "--corpus", "my texts.csv"]) == 0
+    printed = capsys.readouterr().err.partition("next: heedful ")[2].splitlines()[0]
+    quick = ["--quick", "--explanations", "attention", "--only", "interventions"]
+    assert main([*shlex.split(printed), *quick]) == 0
+    facts = json.loads((tmp_path / "audit" / "facts.json").read_text())
+    assert facts["data"] == "my texts.csv, test split"
 
 
 def test_facts_name_bytes_and_no_paths(

@@ -229,3 +229,45 @@ def test_the_helper_has_what_others_build_on() -> None:
 
 def _attached(module: Any) -> Any:
     return attach(module, FILLERS, head=classes)
+
+
+_ODD = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 32, "max_position_embeddings": 64, "num_labels": 2, "d_model": 16,
+        "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip
+UNUSUAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "Perceiver": ("no table of token embeddings", {"d_latents": 16, "num_latents": 4}),
+    "Canine": ("no table of token embeddings", {}),
+    "Longformer": ("does its own attention", {"attention_window": 4}),
+    "BigBird": ("does its own attention", {"block_size": 4, "num_random_blocks": 1}),
+    "Funnel": (
+        "does its own attention",
+        {"block_sizes": [1, 1], "d_head": 8, "d_inner": 32, "num_hidden_layers": None},
+    ),
+    "FNet": ("does its own attention", {}),
+    "Nystromformer": ("does its own attention", {}),
+    "Yoso": ("does its own attention", {}),
+    "XLNet": (
+        "does its own attention",
+        {"n_layer": 2, "n_head": 2, "d_inner": 32, "max_position_embeddings": None},
+    ),
+    "Xmod": (r"cannot run on two short texts \(Input language unknown\)", {}),
+    "MobileBert": ("", {"embedding_size": 16, "intra_bottleneck_size": 16}),
+    "MT5": ("", {"d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_models_work_or_are_refused_in_one_sentence(name: str) -> None:
+    import transformers
+
+    refusal, own = UNUSUAL[name]
+    given = {key: value for key, value in {**_ODD, **own}.items() if value is not None}
+    config = getattr(transformers, f"{name}Config")(**given)
+    module = getattr(transformers, f"{name}ForSequenceClassification")(config).eval()
+    if not refusal:
+        with attach(module, FILLERS) as model:
+            assert model.sites and model(hf_batch()).logits.shape == (4, 2)
+        return
+    with pytest.raises(HeedfulError, match=refusal) as caught, attach(module, FILLERS):
+        pass
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300

@@ -21,6 +21,7 @@ from heedful.cli.options import (
     check_data_dir,
     open_store,
     seeds,
+    source,
     was_given,
 )
 from heedful.cli.spread import spread
@@ -143,14 +144,24 @@ def train(
     if pretrained is None:
         _refuse(fine, "only --pretrained models have it")
         plan = _plan(spec, {**scratch, **beside}, chosen, numbers, folder)
-        _train(plan, open_store(store), where, dry_run, as_json)
+        runs = _train(plan, open_store(store), where, dry_run, as_json)
     else:
         from heedful.runner.finetune import task
         from heedful.training.finetune_spec import FinetuneSpec
 
         _refuse(scratch, "a --pretrained model brings its own")
         work = task(pretrained, spec, FinetuneSpec(**chosen, **fine, **beside), folder)
-        _finetune(work, numbers, open_store(store), where, dry_run, as_json)
+        runs = _finetune(work, numbers, open_store(store), where, dry_run, as_json)
+    if runs:
+        show_results(runs, _same_place(context, pretrained is not None), as_json)
+
+
+def _same_place(context: typer.Context, raw: bool) -> list[str]:
+    """The options by which an audit finds what was trained, and where it reads raw texts, the
+    corpus."""
+    names = {"store": "--store", **({"data_dir": "--data-dir"} if raw else {})}
+    given = [name for name in names if source(context, name) == "COMMANDLINE"]
+    return [word for name in given for word in (names[name], str(context.params[name]))]
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -193,27 +204,28 @@ def _plan(
     return grid(alone, [spec], seeds=numbers, data_dir=data_dir)
 
 
-def _train(plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: bool) -> None:
+def _train(
+    plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: bool
+) -> list[dict[str, Any]]:
     if dry_run:
         from heedful.runner.cost import estimate
 
         costs = [vars(estimate(plan, cell, store, where)) for cell in plan.cells]
         show_costs(costs, as_json)
-        return
+        return []
     with progress_bar() as progress:
         from heedful.runner.study import run_study
 
         cells = run_study(plan, store, where, progress, say).table("cells")
-    runs = [
+    return [
         result_of(store.open(model), store.open(scored))
         for model, scored in zip(cells["model_run"], cells["run"], strict=True)
     ]
-    show_results(runs, as_json)
 
 
 def _finetune(
     work: Task, numbers: list[int], store: Store, where: Machine, dry_run: bool, as_json: bool
-) -> None:
+) -> list[dict[str, Any]]:
     from heedful.runner.finetune import FOLDER, finetuned, seconds
     from heedful.training.finetune_spec import check
 
@@ -223,11 +235,11 @@ def _finetune(
         show_costs(
             [{"title": f"{work.title} seed {number}", **cost} for number in numbers], as_json
         )
-        return
+        return []
     runs = []
     for place, number in enumerate(numbers, 1):
         say(f"[{place}/{len(numbers)}] {work.title} seed {number}")
         with progress_bar() as progress:
             run = finetuned(store, work, number, where, progress)
         runs.append({**result_of(run, run), "folder": str(run.folder(FOLDER))})
-    show_results(runs, as_json)
+    return runs

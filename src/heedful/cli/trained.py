@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ def result_of(trained: Run, scored: Run) -> dict[str, Any]:
     }
 
 
-def show_results(runs: list[dict[str, Any]], as_json: bool) -> None:
+def show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -> None:
+    """`place` are the options by which the next command finds the runs."""
     if as_json:
         show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
         return
@@ -37,7 +39,7 @@ def show_results(runs: list[dict[str, Any]], as_json: bool) -> None:
         if "folder" in run:
             show(f"  {run['folder']}")
         if any(score["measure"] == "accuracy" for score in run["scores"]):
-            say(f"next: heedful audit {run['run']} -o audit")
+            say(f"next: {shlex.join(['heedful', 'audit', run['run'], '-o', 'audit', *place])}")
 
 
 def show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:

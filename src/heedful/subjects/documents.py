@@ -63,10 +63,12 @@ def read_documents(data: Any, **options: Any) -> Documents:
 
 
 def find_records(data: Any, reading: Reading) -> Records:
-    if isinstance(data, str) and data in CORPORA and data != "file":
+    """`data` left out is the corpus that a fine-tuned model was trained on."""
+    name = reading.trained["piece"] if data is None and reading.trained else data
+    if isinstance(name, str) and name in CORPORA and (name != "file" or data is None):
         from heedful.subjects.named import named_records
 
-        return named_records(data, reading)
+        return named_records(name, reading)
     if isinstance(data, str) and not (data.strip() and (Path(data).suffix or Path(data).exists())):
         raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
     reading.refuse_params("a table")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.places import places
+from heedful.models.hf.places import places, token_embeddings
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.row import Row
 
@@ -24,9 +24,8 @@ def longest(loaded: Loaded, wanted: int | None) -> int:
 
 def check_tokens(loaded: Loaded, rows: Sequence[Row]) -> None:
     """A tokenizer may know more tokens than its model, as long as no text has them."""
-    embedding = loaded.module.get_input_embeddings()
-    size = getattr(embedding, "num_embeddings", None)
-    if size is None or len(loaded.tokenizer) <= size:
+    size = token_embeddings(loaded.module).weight.shape[0]
+    if len(loaded.tokenizer) <= size:
         return
     for row in rows:
         if row.tokens.max(initial=0) >= size:

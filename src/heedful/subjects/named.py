@@ -51,20 +51,21 @@ def named_records(name: str, reading: Reading) -> Records:
     if not examples:
         raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.part!r}.")
     items = Shelf.of((_record(example, raw.labels) for example in examples), RECORDS)
-    return Records(items, raw.labels, f"{name}, {reading.part} split", numbered=True)
+    return Records(items, raw.labels, f"{spec.title}, {reading.part} split", numbered=True)
 
 
 def corpus_of(name: str, reading: Reading) -> CorpusSpec:
     """Cut as the user says, else as for the model's training, else as is usual: otherwise
     texts a model was trained on would be among those it is tried on."""
     spec, known = given_spec(name, reading.params), reading.trained
-    own = [each for each in inspect.signature(CORPORA[name].make).parameters if each != "data_dir"]
+    made = [each for each in inspect.signature(CORPORA[name].make).parameters if each != "data_dir"]
     for key in reading.params:
         if key not in (*spec.params, *CUTTING):
-            raise unknown_name(f"parameter of corpus {name}", key, [*own, *CUTTING])
+            raise unknown_name(f"parameter of corpus {name}", key, [*made, *CUTTING])
     if known.get("piece") != name:
         return spec
-    cut = {key: known["prepare"][key] for key in CUTTING if key not in ("limit", *reading.params)}
+    own = [key for key in CUTTING if key in known["prepare"]]
+    cut = {key: known["prepare"][key] for key in own if key not in ("limit", *reading.params)}
     return CorpusSpec(name, {**known["params"], **spec.params}, replace(spec.prepare, **cut))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
+from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store
 from heedful.subjects.loading import Loading
 from heedful.subjects.module import Adapter, open_module
@@ -69,12 +70,23 @@ def _opened(
         if run is not None and not run.has(FINE_TUNED):
             return open_run(run, data, reading, loading)
         if run is not None:
-            model, reading = run.folder("hf"), replace(reading, trained=run.facts["corpus"])
-    if data is None:
+            model, reading = run.folder("hf"), replace(reading, trained=_trained(run))
+    if data is None and not reading.trained:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
     if isinstance(model, Adapter):
         return open_module(model, data, reading, loading)
     return _hugging_face(model, data, reading, loading)
+
+
+def _trained(run: Run) -> dict[str, Any]:
+    """The corpus that a model was fine-tuned on: its name, its parameters, how it was cut."""
+    prepare = run.fact("corpus.prepare", dict)
+    try:
+        spec_from_plain(PrepareSpec, prepare)
+    except ValueError as error:
+        raise run.unfit(f"its facts do not say how its corpus was cut ({error})") from error
+    own = {"piece": run.fact("corpus.piece", str), "params": run.fact("corpus.params", dict)}
+    return {**own, "prepare": prepare}
 
 
 def _hugging_face(

@@ -12,7 +12,7 @@ import torch
 from heedful.errors import HeedfulError
 from heedful.models.hf.folder import ModelFolder, read_folder
 from heedful.models.hf.opening import opened, quiet, transformers
-from heedful.models.hf.places import places
+from heedful.models.hf.places import places, token_embeddings
 from heedful.randomness import stable_hash
 
 
@@ -80,7 +80,7 @@ def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
         )
     if model.config.is_encoder_decoder:
         raise HeedfulError(f"{folder} is an encoder-decoder: choose an encoder or a decoder alone.")
-    rows = model.get_input_embeddings().weight.shape[0]
+    rows = token_embeddings(model).weight.shape[0]
     if len(tokenizer) > rows:
         raise HeedfulError(
             f"the tokenizer in {folder} has {len(tokenizer)} tokens, its model {rows}: "

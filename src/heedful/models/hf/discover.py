@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
+from heedful.models.hf.folder import first_sentence
 from heedful.models.hf.inputs import Form, inputs_of
 from heedful.models.hf.interface import Call, Output, listening
+from heedful.models.hf.places import token_embeddings
 from heedful.models.hf.record import Site
 from heedful.models.hf.restore import still
 from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
@@ -62,7 +64,7 @@ def form_of(module: Any) -> Form:
 
 def tiny_batch(module: Any, form: Form) -> Batch:
     """Two texts of unlike length that end as the module's texts end."""
-    config, many = module.config, module.get_input_embeddings().weight.shape[0]
+    config, many = module.config, token_embeddings(module).weight.shape[0]
     end, begin = getattr(config, "eos_token_id", None), getattr(config, "bos_token_id", None)
     special = {form.pad, form.start, end, begin}
     plain = [token for token in range(many) if token not in special] or [0]
@@ -150,7 +152,7 @@ def _run(module: Any, arguments: Mapping[str, Any]) -> Any:
             return module(**arguments)
     except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
         raise HeedfulError(
-            f"{type(module).__name__} cannot run on two short texts ({error}): "
+            f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
             "mend its configuration (often pad_token_id) before attaching it."
         ) from error
 

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from heedful.errors import HeedfulError
+
 _AFTER_PADDING = (
     "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
     "longformer", "data2vec-text", "xmod", "ibert", "esm",
 )  # fmt: skip
+
+
+def token_embeddings(module: Any) -> Any:
+    """The module by which tokens become vectors, a row of its weights each."""
+    try:
+        embedding = module.get_input_embeddings()
+    except NotImplementedError:  # CANINE hashes characters
+        embedding = None
+    if getattr(getattr(embedding, "weight", None), "ndim", 0) != 2:  # Perceiver has latents there
+        raise HeedfulError(
+            f"{type(module).__name__} has no table of token embeddings: choose a model that reads "
+            f"tokens, such as BERT."
+        )
+    return embedding
 
 
 def places(config: Any) -> int | None:
