@@ -20,6 +20,7 @@ __all__ = [
     "AuditSpec",
     "Choice",
     "Decision",
+    "Estimate",
     "Explanation",
     "HeedfulError",
     "Piece",
@@ -33,6 +34,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "audit",
+    "estimate",
     "explain",
     "extend",
     "grid",
@@ -47,6 +49,8 @@ __all__ = [
 
 _PLACES = {
     "audit": "heedful.auditing.audit",
+    "estimate": "heedful.auditing.cost",
+    "Estimate": "heedful.auditing.cost",
     "Plan": "heedful.auditing.plan",
     "Audit": "heedful.auditing.result",
     "AuditSpec": "heedful.auditing.spec",

@@ -1,6 +1,8 @@
 """What a type checker sees: the names that `__init__.py` imports when they are asked for."""
 
 from heedful.auditing.audit import audit as audit
+from heedful.auditing.cost import Estimate as Estimate
+from heedful.auditing.cost import estimate as estimate
 from heedful.auditing.explanation import Explanation as Explanation
 from heedful.auditing.explanation import explain as explain
 from heedful.auditing.plan import Plan as Plan

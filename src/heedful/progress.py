@@ -14,3 +14,12 @@ class Progress(Protocol):
 
 def silent(label: str, done: int, total: int) -> None:
     """Nobody listens."""
+
+
+def duration(seconds: float) -> str:
+    """For people: `40 s`, `25 min`, `3.5 h`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

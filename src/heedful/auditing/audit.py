@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heedful.auditing.cost import estimate_subject, first_guess
 from heedful.auditing.gathered import Gathered
 from heedful.auditing.operators import distinct_operators
 from heedful.auditing.plan import LOOKS, Plan
@@ -17,10 +18,16 @@ from heedful.auditing.stored import find_audit, store_audit
 from heedful.auditing.trial import Trial
 from heedful.auditing.waves import FIRST, WAVE, batches, waves
 from heedful.errors import HeedfulError
+from heedful.progress import duration, silent
 from heedful.store.frames import PartGone
 from heedful.subjects import Subject, open_subject
 from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict
+
+LONG = 60.0
+"""Seconds, before which nobody is told how long it will take."""
+FEW = 8
+"""Texts, of which some more are not measured only to know."""
 
 
 def audit(
@@ -78,6 +85,7 @@ def audit_subject(
 def _measured(trial: Trial, settings: Settings) -> tuple[Gathered, Verdict]:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
     plan, found = trial.plan, trial.gathered()
+    _forecast(trial, found)
     verdict: Verdict | None = None
     first = FIRST if plan.budget else WAVE
     steps = list(waves(trial.subject, trial.spec.seed, first=first))
@@ -92,6 +100,24 @@ def _measured(trial: Trial, settings: Settings) -> tuple[Gathered, Verdict]:
         if len(some) < len(wave) or (verdict is not None and verdict.decided):
             break
     return found, verdict or trial.judge(found, settings, LOOKS)
+
+
+def _forecast(trial: Trial, found: Gathered) -> None:
+    """Say how long it will take, where somebody listens and it is long. Nothing is timed where a
+    first guess says it is short, where time is limited anyway, or where a start was made before."""
+    plan, subject = trial.plan, trial.subject
+    heard = plan.announce is not None or plan.progress is not silent
+    if not heard or plan.budget or len(subject) < FEW or found.begun:
+        return
+    plan.progress("timing a few texts", 0, len(subject))
+    if first_guess(subject) < LONG / 3:  # right to an order of magnitude
+        return
+    cost = estimate_subject(subject, trial.spec)
+    if cost.seconds >= LONG:
+        line = f"about {duration(cost.seconds)} for {cost.texts} texts (timed on {cost.timed})"
+        plan.progress(line, 0, len(subject))
+        if plan.announce is not None:
+            plan.announce(line)
 
 
 def _looks(sizes: Sequence[int]) -> dict[int, int]:

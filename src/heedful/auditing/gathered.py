@@ -45,6 +45,11 @@ class Gathered:
     _costs: dict[str, Cost] = field(default_factory=dict)
     _blocks: list[list[str]] = field(default_factory=list)
 
+    @property
+    def begun(self) -> bool:
+        """Whether an earlier start has left something here."""
+        return self.folder.is_dir() and any(self.folder.iterdir())
+
     def add(self, name: str, part: Part, texts: int) -> None:
         """A part that is in the folder under this name."""
         if self.texts % BLOCK == 0:

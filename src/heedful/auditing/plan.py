@@ -22,7 +22,8 @@ class Plan:
     price in alpha, and the audit ends when the verdict is clear or the time is up: at
     `deadline`, by the `clock`, which runs from before the model is loaded. What is measured is
     kept in the `store`, if there is one. What was asked for by name `must` be measured:
-    explanations and groups."""
+    explanations and groups. Before a long measurement starts, `progress` and `announce` are told
+    how long it will take, in words."""
 
     store: Store | Place | None = None
     budget: float | None = None
@@ -30,6 +31,7 @@ class Plan:
     must: frozenset[str] = frozenset()
     clock: Callable[[], float] = time.monotonic
     deadline: float | None = None
+    announce: Callable[[str], None] | None = None
 
     @cached_property
     def opened(self) -> Store | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +22,9 @@ from heedful.cli.options import (
 )
 from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
-from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.auditing.result import Audit
@@ -66,7 +68,7 @@ def audit(
 
         check_trainings([model, *seed_model], existing_store(subject.store))
     if dry_run:
-        _dry_run(model, data, spec, subject, as_json)
+        _dry_run([model, *(seed_model or ())], data, spec, subject, as_json)
         return
     found = run_audit(model, data, measured, subject, limit)
     if seed_model:
@@ -111,7 +113,7 @@ def run_audit(
     spec, settings = measured.spec(subject.seed), measured.settings
     set_threads(subject.threads)
     with progress_bar() as progress:
-        plan = Plan(open_store(subject.store), budget, progress, measured.must)
+        plan = Plan(open_store(subject.store), budget, progress, measured.must, announce=say)
         return run(model, data, spec, settings, plan, **subject.given())
 
 
@@ -126,19 +128,23 @@ def seconds(text: str | None) -> float | None:
 
 
 def _dry_run(
-    model: str, data: str | None, spec: AuditSpec, subject: on.SubjectOptions, as_json: bool
+    models: list[str], data: str | None, spec: AuditSpec, subject: on.SubjectOptions, as_json: bool
 ) -> None:
+    """The first is timed: trainings of one model take alike."""
     from heedful.auditing.cost import estimate
 
     set_threads(subject.threads)
     with progress_bar() as progress:
         progress("timing a few texts", 0, 1)
-        cost = estimate(model, data, spec, **subject.given())
+        cost = estimate(models[0], data, spec, **subject.given())
+        cost = replace(cost, seconds=cost.seconds * len(models))
     if as_json:
         show_json("audit", {"dry_run": True, **vars(cost)})
         return
     maps, ways = len(spec.explanations), len(spec.operators)
     show(f"{cost.texts} texts, {maps} explanations, {ways} removal operators")
+    if len(models) > 1:
+        show(f"{len(models)} trainings of the model")
     show(f"about {cost.passes_per_text:.0f} runs of the model per text")
     show(f"about {duration(cost.seconds)} on this machine (timed on {cost.timed} texts)")
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.options import BatchOption, DeviceOption, ThreadsOption
-from heedful.cli.terminal import duration, say
+from heedful.cli.terminal import say
 from heedful.errors import HeedfulError, unknown_name
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.runner.engines.board import Failure

@@ -14,7 +14,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from heedful.cli.terminal import duration, harmless, say
+from heedful.cli.terminal import harmless, say
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.runner.engines.board import Event, Watch

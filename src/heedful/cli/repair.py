@@ -25,7 +25,8 @@ from heedful.cli.options import (
 )
 from heedful.cli.place import check_writable
 from heedful.cli.spread import spread
-from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.repair.result import Repair

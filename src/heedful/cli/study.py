@@ -27,8 +27,9 @@ from heedful.cli.options import (
 from heedful.cli.place import check_writable
 from heedful.cli.plan import ALL, Options, plan_studies
 from heedful.cli.spread import spread
-from heedful.cli.terminal import duration, progress_bar, say, show, show_json
+from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.runner.grid import Grid

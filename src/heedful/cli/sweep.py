@@ -21,8 +21,9 @@ from heedful.cli.options import (
     source,
 )
 from heedful.cli.spread import spread
-from heedful.cli.terminal import duration, say, show, show_json
+from heedful.cli.terminal import say, show, show_json
 from heedful.errors import HeedfulError
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.cli.gridfile import GridFile

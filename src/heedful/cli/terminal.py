@@ -72,14 +72,6 @@ def progress_bar() -> Iterator[Listener]:
         yield listen
 
 
-def duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
 def page_line(path: Path) -> str:
     """Where a page is, and how large it is to send around."""
     return f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)"

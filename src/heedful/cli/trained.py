@@ -6,7 +6,8 @@ import shlex
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.terminal import duration, say, show, show_json
+from heedful.cli.terminal import say, show, show_json
+from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.store import Run
