@@ -168,7 +168,7 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
 @pytest.mark.parametrize(
     ("only", "maps"),
     [
-        (("interventions", "exclusivity", "layers", "heads", "health"), {"attention"}),
+        (("interventions", "exclusivity", "layers", "heads"), {"attention"}),
         (("null_space",), {"attention"}),
         (("agreement",), set(EXPLANATIONS)),
         (("interventions", "erasure"), set(EXPLANATIONS)),
