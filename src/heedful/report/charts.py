@@ -16,6 +16,7 @@ from heedful.report.extra import need
 from heedful.report.figures.fields import fields
 from heedful.report.figures.figure import Panel, Spec
 from heedful.report.holder import ScriptHolder
+from heedful.report.renderer import converted
 from heedful.report.svg import inline
 
 DIGITS = 6
@@ -68,7 +69,7 @@ def interactive(spec: Spec, panel: Panel) -> Spec:
 @cache
 def vega() -> str:
     """Vega as one script that leaves one name behind, `vegaEmbed`."""
-    bundle = need("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle = converted("javascript_bundle", "window.vegaEmbed = vegaEmbed;")
     return f"{NOTICE}(() => {{{bundle}}})();"
 
 

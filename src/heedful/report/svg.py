@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from heedful.report.display import visible
-from heedful.report.extra import need
+from heedful.report.renderer import converted
 
 _IDS = re.compile(r'(id="|url\(#)((?:clip|gradient_)\w*)')
 _NEEDLESS = (
@@ -25,8 +25,7 @@ _DECIMALS = re.compile(r"(\.\d)\d+")
 
 def render(spec: dict[str, Any]) -> str:
     """A Vega-Lite spec as an SVG document; nothing may be fetched while it is drawn."""
-    converter = need("vl_convert")
-    svg = converter.vegalite_to_svg(_visible(spec), allowed_base_urls=[])
+    svg = converted("vegalite_to_svg", _visible(spec), allowed_base_urls=[])
     return _renumbered(svg, "chart")
 
 
