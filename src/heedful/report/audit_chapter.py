@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from heedful.report import audit_facts, audit_heads, audit_inside, audit_texts
-from heedful.report.audit_choice import agreement, ranked, ranking_order
-from heedful.report.audit_dots import ROLES, dot_domain, dot_plot, dot_rows
+from heedful.report.audit_choice import agreement, ranked
+from heedful.report.audit_dots import dot_rows
 from heedful.report.audit_edits import (
     Drawn,
     caption,
@@ -19,8 +19,8 @@ from heedful.report.audit_edits import (
     reachable,
 )
 from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.audit_figures import dot_panels, positioned, roles
 from heedful.report.audit_numbers import clipped, plain
-from heedful.report.audit_positions import positions
 from heedful.report.audit_properties import badge, properties
 from heedful.report.charts import Charts
 from heedful.report.figures.figure import Panel
@@ -61,21 +61,16 @@ def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
 
 
 def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
-    found = positions(evidence)
-    names = {str(name) for one in found for name in one.table["explanation"]}
-    order = ranking_order(evidence, names)
-    domain = dot_domain(found) if found else (0.0, 1.0)
+    found, order = positioned(evidence)
+    dots = zip(found, dot_panels(found, order), strict=True)
     panels = [
-        {
-            **_drawn(charts, dot_plot(one, order, domain), f"{name}-dots-{i}"),
-            "note": _unusable(one.unusable),
-        }
-        for i, one in enumerate(found)
+        {**_drawn(charts, dot, f"{name}-dots-{i}"), "note": _unusable(one.unusable)}
+        for i, (one, dot) in enumerate(dots)
     ]
     return {
         "ranked": ranked(evidence),
         "panels": panels,
-        "roles": [role for role in ROLES.values() if role[0] != "recommended" or evidence.best],
+        "roles": roles(evidence),
         "numbers": dot_rows(found, order),
         "agreement": agreement(evidence),
     }

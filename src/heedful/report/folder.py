@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from heedful.report.audit_figures import audit_figures
 from heedful.report.formats import to_json, to_latex
 from heedful.report.measured import measured
 from heedful.report.page import Case
@@ -32,6 +33,8 @@ def _write_beside(case: Case, folder: Path) -> None:
     for number, audit in enumerate(case.audits):
         suffix = f"_{number + 1}" if len(case.audits) > 1 else ""
         _put(folder / "tables" / f"audit{suffix}.csv", to_csv(audit.rows))
+        for figure in audit_figures(audit):
+            _put(folder / "figures" / f"audit{suffix}_{figure.name}.svg", render(figure.spec()))
 
 
 def _write_study(content: Content, folder: Path) -> None:

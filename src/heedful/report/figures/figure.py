@@ -49,7 +49,8 @@ class Group:
     def spec(self) -> Spec:
         title = {"text": self.title, "fontSize": 13, "anchor": "start"}
         grid = {"concat": [_titled(panel) for panel in self.panels], "columns": COLUMNS}
-        return {"title": title, "vconcat": [_key(self.legend), grid], "spacing": 6}
+        key = [_key(self.legend)] if self.legend else []
+        return {"title": title, "vconcat": [*key, grid], "spacing": 6}
 
 
 @dataclass(frozen=True)
