@@ -41,6 +41,7 @@ from heedful.saliency.attention import text_site
 from heedful.saliency.explain import explain
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store
+from heedful.store.outputs import MANIFEST
 from heedful.subjects import open_subject
 from heedful.subjects.documents import read_documents
 
@@ -473,7 +474,7 @@ def test_results_in_words_and_in_a_folder(
     out = capsys.readouterr().out
     assert "annotator 1: 2 of 4 answered" in out and "100.0 %" in out and "IMDB 79.5" in out
     assert "Krippendorff's α 1.000" in out
-    names = {"results.json", "agreement.csv", "figure5.csv", "judgements.csv"}
+    names = {"results.json", "agreement.csv", "figure5.csv", "judgements.csv", MANIFEST}
     assert {each.name for each in (tmp_path / "out").iterdir()} == names
     assert main(["annotate", "results", str(study.path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == 4

@@ -122,6 +122,9 @@ def test_an_audit_from_the_command_line(
     assert not list((tmp_path / "heedful-store" / "scratch").iterdir())
     assert run(capsys, "store", "ls")[0] == run(capsys, "store", "verify")[0] == 0
     code, _, err = run(capsys, *given, "-o", "out")
+    assert code == 0 and err.startswith("page: ")  # the same command again: the same files
+    (tmp_path / "out" / "page.html").write_text("mine")
+    code, _, err = run(capsys, *given, "-o", "out")
     assert code == 2 and "out is there already" in err
     code, out, _ = run(capsys, *given, "--json")
     assert code == 0 and json.loads(out)["verdict"]["digest"] == found.verdict.digest
@@ -416,7 +419,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "out is full": ([*AUDIT, "-o", "WORLD/full"], "is there already"),
     "out is a file": ([*AUDIT, "-o", "WORLD/good.csv"], "is there already"),
     "out below a file": ([*AUDIT, "-o", "WORLD/good.csv/out"], "can"),
-    "out where nothing can be": ([*AUDIT, "-o", "/proc/heedful/out"], "nothing can be written"),
+    "out where nothing can be": ([*AUDIT, "-o", "/proc/heedful/out"], "cannot be written"),
     "card where nothing is": ([*AUDIT, "--card", "none/card.md"], "a folder that is there"),
     "card is a folder": ([*AUDIT, "--card", "WORLD/full"], "cannot be written"),
     "store is a file": ([*AUDIT, "--store", "WORLD/good.csv"], "is a file"),

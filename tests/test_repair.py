@@ -250,7 +250,7 @@ def test_page_picture_table_and_model(capsys: pytest.CaptureFixture[str], place:
     found = json.loads(out)
     folder = place / "out"
     assert sorted(each.name for each in folder.iterdir()) == [
-        "model", "repair.csv", "repair.html", "repair.svg",
+        "heedful-manifest.json", "model", "repair.csv", "repair.html", "repair.svg",
     ]  # fmt: skip
     page = (folder / "repair.html").read_text(encoding="utf8")
     assert found["sentence"][1:] in page.replace("&#39;", "'")
@@ -279,6 +279,11 @@ def test_what_is_done_is_not_done_again(capsys: pytest.CaptureFixture[str], plac
     assert lines[0].split()[:2] == ["method", "accuracy"]
     assert any(line.startswith("Rule: ") for line in lines)
     assert sum("(chosen)" in line for line in lines) == 1
+    (place / "out" / "notes.txt").write_text("mine")
+    code, out, err = run(capsys, "repair", *options, "-o", place / "out")
+    assert code == 0 and err.endswith(f"page: {place / 'out' / 'repair.html'}\n")
+    assert (place / "out" / "notes.txt").read_text() == "mine"
+    (place / "out" / "repair.csv").write_text("mine")
     code, out, err = run(capsys, "repair", *options, "-o", place / "out")
     assert code == 2 and "is there already" in err
 

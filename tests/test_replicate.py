@@ -25,7 +25,8 @@ from heedful.replication.bibliography import read as read_bibtex
 from heedful.replication.latex import Table, escape, paragraph, table
 from heedful.replication.prose import Part, ended, enumerated, grouped, listed, said
 from heedful.replication.registered import Registered, differences, hash_of
-from heedful.replication.written import check_folder
+from heedful.replication.written import write
+from heedful.store.outputs import MANIFEST
 from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import judge
 from verdict_tables import World, costs, rows_of
@@ -100,7 +101,7 @@ def here(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_that_can_be_compiled(world: Path) -> None:
     paper = world / "paper"
-    assert {path.name for path in paper.iterdir()} == {*FILES, "replicate.json"}
+    assert {path.name for path in paper.iterdir()} == {*FILES, "replicate.json", MANIFEST}
     text = {path.name: path.read_text(encoding="utf8") for path in paper.iterdir()}
     for name in ("methods.tex", "tables.tex", "limitations.tex", "main.tex"):
         assert latex_checks.problems(text[name]) == [], name
@@ -372,7 +373,7 @@ def test_words() -> None:
 
 def test_a_folder_of_another_registration_stays(tmp_path: Path) -> None:
     one, other = (Registered(title, (), {}, {}) for title in "ab")
-    (tmp_path / "replicate.json").write_text(json.dumps({"hash": one.hash}))
-    check_folder(tmp_path, one)
+    write(tmp_path / "out", one, [])
+    write(tmp_path / "out", one, [])
     with pytest.raises(HeedfulError, match="is there already"):
-        check_folder(tmp_path, other)
+        write(tmp_path / "out", other, [])

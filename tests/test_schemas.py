@@ -28,7 +28,7 @@ from heedful.report import formats
 from heedful.report.tables import COLUMNS as CELLS
 from heedful.schemas import schema, schema_names
 from heedful.specs import ModelSpec, PrepareSpec, TermSpec, TrainSpec
-from heedful.store import SCHEMA_VERSION, Store
+from heedful.store import SCHEMA_VERSION, Store, outputs
 from heedful.verdict import saved, verdict
 from heedful.verdict.recommend import Ranked
 from heedful.verdict.settings import Settings
@@ -70,6 +70,7 @@ VERSIONS: dict[str, int] = {
     "report-table": formats.SCHEMA_VERSION,
     "registration": registered.SCHEMA_VERSION,
     "replication": written.SCHEMA_VERSION,
+    "manifest": outputs.SCHEMA_VERSION,
     "cli-explain": terminal.SCHEMA_VERSION,
 }
 

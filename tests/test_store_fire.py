@@ -39,7 +39,8 @@ from heedful.cli.main import main
 from heedful.errors import HeedfulError
 from heedful.store import Run, Store, run_key
 from heedful.store import run as runs
-from heedful.store.files import refusals, whole_folder, write_text
+from heedful.store.files import refusals, write_text
+from heedful.store.outputs import output_folder
 from heedful.store.pack import pack, unpack
 from heedful.store.run import write_folder
 from heedful.verdict.verdict import judge
@@ -235,16 +236,23 @@ def saving(given: Path) -> Work:
 
 
 def put_report(out: Path, text: str) -> Path:
-    with refusals(f"write {out}", "make room"), whole_folder(out) as building:
+    with refusals(f"write {out}", "make room"), output_folder(out, "report") as building:
         (building / "figures").mkdir()
         for name in ("page.html", "figures/one.svg"):
             (building / name).write_text(f"{text}: {name}")
     return out
 
 
+def keep_notes(out: Path) -> Path:
+    (out / "figures" / "mine").mkdir()
+    (out / "figures" / "mine" / "notes.txt").write_text("of somebody")
+    return out
+
+
 def replacing(given: Path) -> Work:
-    """A report where an older one is: either of them, and the older one is never lost."""
-    old, new = (contents(put_report(given / text, text)) for text in ("old", "new"))
+    """A report where an older one is: either of them, and the older one is never lost, nor what
+    somebody kept in it."""
+    old, new = (contents(keep_notes(put_report(given / t, t))) for t in ("old", "new"))
 
     def check(place: Path) -> None:
         out = place / "report"
@@ -254,10 +262,10 @@ def replacing(given: Path) -> Work:
             (aside,) = place.glob(".report.*.old")
             assert contents(aside) == old
         put_report(out, "new")
-        assert contents(out) == new and not list(place.glob("*.writing"))
+        assert contents(out) == new and not list(place.glob(".*.writing"))
 
     def prepare(place: Path) -> None:
-        put_report(place / "report", "old")
+        keep_notes(put_report(place / "report", "old"))
 
     return Work(lambda place: put_report(place / "report", "new"), check, prepare)
 

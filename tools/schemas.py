@@ -33,7 +33,7 @@ scripts that read them come with them.
 GROUPS = {
     "Audits": "verdict audit-",
     "Runs in a store": "run specs corpus- model- probe- study-",
-    "Reports, repairs and replications": "report- repair- registration replication",
+    "Reports, repairs and replications": "report- repair- registration replication manifest",
     "Annotation": "annotate-",
     "Sweeps": "grid",
     "`--json` of the commands": "cli-",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from heedful.annotate.item import Item
 from heedful.annotate.refusal import Refusal
 from heedful.errors import HeedfulError
 from heedful.schemas.versions import check_version
+from heedful.store.outputs import FileKind, check_file
 
 RELEVANCE, RATIONALE = "relevance", "rationale"
 TASKS = (RELEVANCE, RATIONALE)
@@ -50,16 +51,41 @@ class Plan:
     facts: Mapping[str, Any]
 
 
-def create(path: Path, plan: Plan, key: str) -> None:
-    """A new file; `key` opens the results. There whole or not at all."""
-    if path.exists():
-        raise HeedfulError(f"{path} is there already: give a new file with -o.")
-    if not path.absolute().parent.is_dir():
-        raise HeedfulError(f"{path} cannot be written: give a file in a folder that is there.")
-    known = {"task": plan.task, "key": key, **plan.facts}
+STUDY = FileKind("a study")
+"""Never replaced: people have answered it."""
+
+
+@contextmanager
+def whole_study(path: Path) -> Iterator[Path]:
+    """Where to make a new file, which is there when the block ends, or not at all."""
+    check_file(path, STUDY)
     draft = path.with_name(f"{path.name}.unfinished")
-    draft.unlink(missing_ok=True)
-    with closing(sqlite3.connect(draft, isolation_level=None)) as db:
+    try:
+        _remove(draft)
+        yield draft
+        draft.rename(path)
+    except (sqlite3.Error, OSError) as error:  # a full disk, no rights
+        raise HeedfulError(
+            f"cannot write {path} ({error}): make room, or give another place with -o."
+        ) from error
+    finally:
+        _remove(draft)
+
+
+def _remove(draft: Path) -> None:
+    """With the files that SQLite keeps beside it."""
+    for ending in ("", "-journal", "-wal", "-shm"):
+        with suppress(OSError):
+            draft.with_name(f"{draft.name}{ending}").unlink()
+
+
+def create(path: Path, plan: Plan, key: str) -> None:
+    """A new file; `key` opens the results."""
+    known = {"task": plan.task, "key": key, **plan.facts}
+    with (
+        whole_study(path) as draft,
+        closing(sqlite3.connect(draft, isolation_level=None)) as db,
+    ):
         db.executescript(f"PRAGMA application_id={MARK}; PRAGMA user_version={VERSION}; {_SCHEMA}")
         with written(db):
             study = [(name, json.dumps(value)) for name, value in known.items()]
@@ -67,7 +93,6 @@ def create(path: Path, plan: Plan, key: str) -> None:
             items = [(item.number, item.to_json()) for item in plan.items]
             db.executemany("INSERT INTO items VALUES (?, ?)", items)
         db.execute("PRAGMA journal_mode=WAL")
-    draft.rename(path)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from heedful.annotate.study import Study
 from heedful.corpora.readers import read_rows
 from heedful.errors import HeedfulError
 from heedful.schemas.versions import check_version
-from heedful.store.files import write_text
+from heedful.store.outputs import write_file
 
 Answers = dict[str, dict[int, Any]]
 VERSION = 1
@@ -30,7 +30,7 @@ def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
     answers = study.everybody()
     lines = [_line(study, item, answers, merge) for item in study.items.values()]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    write_text(path, text)
+    write_file(path, text)
     return len(lines)
 
 

@@ -18,7 +18,7 @@ from heedful.annotate.values import JUDGEMENTS
 from heedful.errors import HeedfulError
 from heedful.input_files import read_whole, readable
 from heedful.schemas.versions import check_version
-from heedful.store.files import write_text
+from heedful.store.outputs import FileKind, begins, write_file
 
 Answers = dict[str, dict[int, Any]]
 VERSION = 1
@@ -27,12 +27,17 @@ SIDES = {"a": "text", "b": "text_b"}
 TOP, REASON, CHOICE = "top word", "reason", "relevant"
 
 
+INTERFACE = FileKind(
+    "a labelling interface of Heedful", begins('<View>\n<Header value="$class"/>\n', "</View>")
+)
+
+
 def write_label_studio(study: Study, path: Path) -> int:
     """The tasks, and beside them the labelling interface (.xml); returns the number of tasks."""
     answers = study.everybody()
     tasks = [_task(study, item, answers) for item in study.items.values()]
-    write_text(path, json.dumps(tasks, ensure_ascii=False, indent=1))
-    write_text(path.with_suffix(".xml"), interface(study))
+    write_file(path, json.dumps(tasks, ensure_ascii=False, indent=1))
+    write_file(path.with_suffix(".xml"), interface(study))
     return len(tasks)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,8 @@ from heedful.annotate.database import TASKS, as_written, opened, written
 from heedful.annotate.item import Item, item_of
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.values import read, stored
+from heedful.errors import HeedfulError
+from heedful.store.outputs import FileKind
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,23 @@ class Study:
                 404, f"there is no item {number}: they go from 0 to {len(self.items) - 1}."
             )
         return self.items[number]
+
+
+def export_of(study: Study, reader: Callable[[Study, Path], Mapping[str, Any]]) -> FileKind:
+    """Files of answers that may be replaced: those of which the study has every answer."""
+
+    def fits(path: Path) -> bool:
+        try:
+            answers, known = reader(study, path), study.everybody()
+        except HeedfulError:
+            return False
+        return all(
+            known.get(name, {}).get(item) == value
+            for name, said in answers.items()
+            for item, value in said.items()
+        )
+
+    return FileKind("an export of this study, or has answers that were not imported", fits)
 
 
 def _invite(db: sqlite3.Connection, invited: Sequence[Annotator]) -> None:

@@ -14,8 +14,11 @@ from heedful.annotate.results import judgements
 from heedful.annotate.study import Study
 from heedful.report.figure5 import SHOWN
 from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import write_text
+from heedful.store.files import refusals
+from heedful.store.outputs import output_folder
 
+RESULTS = "annotation results"
+"""The kind of folder."""
 VERSION = 1
 """Of `results.json`."""
 MANY = 10  # pairs of annotators that are still listed one by one
@@ -38,20 +41,25 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
 def write_tables(study: Study, found: Mapping[str, Any], folder: Path) -> None:
     """`results.json`, `agreement.csv`, and of the task `relevance` `figure5.csv` and
     `judgements.csv`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    refused = refusals(f"write {folder}", "make room or give another folder")
+    with refused, output_folder(folder, RESULTS) as building:
+        for name, text in _texts(study, found).items():
+            (building / name).write_text(text, encoding="utf8", newline="\n")
+
+
+def _texts(study: Study, found: Mapping[str, Any]) -> dict[str, str]:
     text = json.dumps({"schema_version": VERSION, **found}, indent=2, ensure_ascii=False)
-    write_text(folder / "results.json", text)
     columns = ["one", "other", "items", "kappa"]
     pairs = pd.DataFrame(found["agreement"]["pairs"], columns=columns)
-    write_text(folder / "agreement.csv", to_csv(pairs))
+    texts = {"results.json": text, "agreement.csv": to_csv(pairs)}
     if study.task == RELEVANCE:
         cells = pd.DataFrame(found["figure5"])
         for dataset, numbers in found["published"].items():
             keys = cells["shown"] + ":" + cells["cell"]
             cells[f"published {dataset}"] = [numbers.get(key) for key in keys]
-        write_text(folder / "figure5.csv", to_csv(cells))
         rows = judgements(study, study.everybody())
-        write_text(folder / "judgements.csv", to_csv(rows))
+        texts |= {"figure5.csv": to_csv(cells), "judgements.csv": to_csv(rows)}
+    return texts
 
 
 def _figure(found: Mapping[str, Any], shown: str) -> Iterator[str]:

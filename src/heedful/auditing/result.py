@@ -17,10 +17,13 @@ from heedful.auditing.shown import nothing
 from heedful.auditing.tables import TABLES, TYPES
 from heedful.errors import HeedfulError
 from heedful.store import Frames
-from heedful.store.files import refusals, whole_folder, write_text
+from heedful.store.files import refusals
+from heedful.store.outputs import check_file, output_folder, write_file
 from heedful.verdict.saved import check_tables, facts_text, read_facts, read_text
 from heedful.verdict.verdict import Verdict
 
+AUDIT = "audit"
+"""The kind of folder."""
 UNREADABLE = (OSError, ValueError, RecursionError, pa.ArrowException)
 
 
@@ -67,9 +70,12 @@ class Audit:
     def to_html(self, path: str | Path) -> Path:
         """One page that opens without a network."""
         from heedful.report.page import audit_page
+        from heedful.report.target import PAGE_FILE
 
         out = Path(path)
-        write_text(out, audit_page(self.as_parts()))
+        check_file(out, PAGE_FILE)
+        with refusals(f"write the page to {out}", "make room or give another place"):
+            write_file(out, audit_page(self.as_parts()))
         return out
 
     def save(self, folder: str | Path) -> Path:
@@ -77,9 +83,7 @@ class Audit:
         out = Path(folder)
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise HeedfulError(f"{out} is there already: give a new folder for the audit.")
-        refused = refusals(f"write the audit to {out}", "make room or give another folder")
-        with refused, whole_folder(out) as building:
-            self.write(building)
+        write_audit(self, out)
         return out
 
     def write(self, folder: Path) -> None:
@@ -122,6 +126,13 @@ class Audit:
             f"<div>{html.escape(line) or '&nbsp;'}</div>" for line in self.verdict.lines()
         )
         return f'<div style="font-family:monospace;white-space:pre-wrap">{rows}</div>'
+
+
+def write_audit(audit: Audit, out: Path) -> None:
+    """Into a folder that is new, or that an earlier audit was written to."""
+    refused = refusals(f"write the audit to {out}", "make room or give another folder")
+    with refused, output_folder(out, AUDIT) as building:
+        audit.write(building)
 
 
 def _verdict(file: Path) -> Verdict:

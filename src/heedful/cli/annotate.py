@@ -11,7 +11,7 @@ import typer
 
 from heedful.cli import subject as on
 from heedful.cli.options import MOST, JsonOption, set_threads, was_given
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.spread import spread
 from heedful.cli.terminal import say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
@@ -52,23 +52,18 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
-    from heedful.annotate.database import RATIONALE, create
-    from heedful.annotate.inviting import invite, new_key
+    from heedful.annotate.database import RATIONALE, STUDY
+    from heedful.annotate.inviting import new_study
     from heedful.annotate.making import Wanted, plan_study
-    from heedful.annotate.study import Study
 
-    if out.exists():
-        raise HeedfulError(f"{out} is there already: give a new file with -o.")
-    check_writable(files=(out,))
+    check_outputs(Output("-o", out, STUDY), inputs=(model, data), store=subject.store)
     if task == RATIONALE and was_given(context, "top"):
         raise HeedfulError("--top is of the task relevance: annotators mark words, leave it out.")
     set_threads(subject.threads)
     wanted = Wanted(task, subject.n, top, subject.seed)
     options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
     plan = plan_study(model, data, wanted, **options)
-    create(out, plan, new_key())
-    study = Study(out)
-    invited = invite(study, annotators)
+    invited = new_study(out, plan, annotators)
     if as_json:
         facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
         show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
@@ -128,12 +123,10 @@ def results(
 ) -> None:
     """Progress, agreement and the tables of Figure 5, so far."""
     from heedful.annotate.results import results as compute
-    from heedful.annotate.tables import lines, write_tables
+    from heedful.annotate.tables import RESULTS, lines, write_tables
 
     opened = _opened(study)
-    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HeedfulError(f"{out} is there already: give a new folder with -o.")
-    check_writable(folder=out)
+    check_outputs(Output("-o", out, RESULTS), inputs=(study,))
     found = compute(opened)
     if out is not None:
         write_tables(opened, found, out)
@@ -155,20 +148,23 @@ def export(
     ] = "majority",
 ) -> None:
     """Write items and answers. Rationales can be audited: --rationale-column rationale."""
-    from heedful.annotate.jsonl import write_jsonl
-    from heedful.annotate.label_studio import write_label_studio
+    from heedful.annotate.jsonl import read_jsonl, write_jsonl
+    from heedful.annotate.label_studio import INTERFACE, read_label_studio, write_label_studio
+    from heedful.annotate.study import export_of
 
     opened = _opened(study)
-    check_writable(files=(file,), inputs=(study,))
-    wanted = ".jsonl" if _format(kind) == "jsonl" else ".json"
+    lines = _format(kind) == "jsonl"
+    older = export_of(opened, read_jsonl if lines else read_label_studio)
+    outputs = [Output("FILE", file, older)]
+    if not lines:
+        outputs.append(Output("the interface beside FILE", file.with_suffix(".xml"), INTERFACE))
+    check_outputs(*outputs, inputs=(study,))
+    wanted = ".jsonl" if lines else ".json"
     if file.suffix != wanted:
         raise HeedfulError(f"cannot write {file.name}: give a name ending in {wanted}.")
-    if kind != "jsonl" and was_given(context, "merge"):
+    if not lines and was_given(context, "merge"):
         raise HeedfulError("--merge is of jsonl, Label Studio is told every answer: leave it out.")
-    if kind == "jsonl":
-        count = write_jsonl(opened, file, merge)
-    else:
-        count = write_label_studio(opened, file)
+    count = write_jsonl(opened, file, merge) if lines else write_label_studio(opened, file)
     show(f"wrote {count} items to {file}")
 
 

@@ -20,7 +20,7 @@ from heedful.cli.options import (
     open_store,
     set_threads,
 )
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs, drawn_later
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
@@ -57,9 +57,15 @@ def audit(
     as_json: JsonOption = False,
 ) -> None:
     """Put a model on trial. Started again after a kill, it goes on where it was."""
-    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HeedfulError(f"{out} is there already: give a new folder with -o.")
-    check_writable(folder=out, files=(card,), inputs=(data,))
+    from heedful.auditing.result import AUDIT
+    from heedful.verdict.card import CARD
+
+    check_outputs(
+        Output("-o", out, AUDIT),
+        Output("--card", card, CARD),
+        inputs=(model, data, *(seed_model or ())),
+        store=subject.store,
+    )
     if seed_model and budget is not None:
         raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
     limit, spec, settings = seconds(budget), measured.spec(subject.seed), measured.settings
@@ -79,16 +85,19 @@ def audit(
     _write(found, out, card)
     if as_json:
         show_json("audit", {"verdict": json.loads(found.verdict.to_json())})
-        return
+    else:
+        _show(found)
+    if out is not None:
+        _draw(found, out)
+
+
+def _show(found: Audit) -> None:
     for line in [*found.verdict.lines(), *_layers(found)]:
         show(line)
     for note in found.facts["notes"]:
         show(f"Note: {note}")
     for name, why in found.facts["skipped"].items():
         show(f"Left out: {name}: {why}")
-    if out is not None:
-        page = out / "page.html"
-        say(f"page: {page}" if page.is_file() else f"tables: {out}")
 
 
 def _layers(found: Audit) -> list[str]:
@@ -150,14 +159,27 @@ def _dry_run(
 
 
 def _write(found: Audit, out: Path | None, card: Path | None) -> None:
-    if out is not None:
-        found.save(out)
-        try:
-            found.to_html(out / "page.html")
-        except HeedfulError as error:  # the tables are there; only the page needs an extra
-            say(f"no page was written: {error}")
-    if card is not None:
-        from heedful.store.files import write_text
-        from heedful.verdict.card import card as write_card
+    from heedful.auditing.result import write_audit
+    from heedful.store.outputs import write_file
+    from heedful.verdict.card import card as write_card
 
-        write_text(card, write_card(found.verdict))
+    if out is not None:
+        write_audit(found, out)
+    if card is not None:
+        write_file(card, write_card(found.verdict))
+
+
+def _draw(found: Audit, out: Path) -> None:
+    """Last: the tables are there, and a page can be made of them at any time."""
+    from heedful.report.extra import check_packages
+
+    page = out / "page.html"
+    try:
+        check_packages()
+    except HeedfulError as error:  # the tables need no extra
+        say(f"no page was written: {error}")
+        say(f"tables: {out}")
+        return
+    with drawn_later("heedful", "report", out, "-o", page):
+        found.to_html(page)
+    say(f"page: {page}")

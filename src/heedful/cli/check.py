@@ -12,7 +12,7 @@ from heedful.cli import subject as on
 from heedful.cli.audit import run_audit
 from heedful.cli.measured import MeasureOptions
 from heedful.cli.options import JsonOption, numbers
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.spread import spread
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
@@ -41,22 +41,28 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Fail (exit code 1) where attention is refuted, below a threshold, or worse than before."""
-    from heedful.store.files import write_text
+    from heedful.store.outputs import write_file
+    from heedful.verdict.check import JUNIT, failures
     from heedful.verdict.check import check as compare
-    from heedful.verdict.check import failures
     from heedful.verdict.check import junit as as_junit
+    from heedful.verdict.saved import VERDICT
 
     thresholds = _thresholds(at_least or [])
-    check_writable(files=(junit, write_baseline), inputs=(data,))
+    check_outputs(
+        Output("--junit", junit, JUNIT),
+        Output("--write-baseline", write_baseline, VERDICT),
+        inputs=(model, data),
+        store=subject.store,
+    )
     old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
     found = run_audit(model, data, measured, subject).verdict
     if baseline is not None and old is not None and old.facts["spec"] != found.facts["spec"]:
         raise _made_otherwise(baseline)
     outcomes = compare(found, thresholds, old)
     if junit is not None:
-        write_text(junit, as_junit(outcomes))
+        write_file(junit, as_junit(outcomes))
     if write_baseline is not None:
-        write_text(write_baseline, found.to_json())
+        write_file(write_baseline, found.to_json())
     if as_json:
         show_json("check", {"outcomes": [vars(each) for each in outcomes]})
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.options import DeviceOption, JsonOption, SeedOption, ThreadsOption
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs, drawn_later
 from heedful.cli.terminal import page_line, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 
@@ -33,12 +33,13 @@ def demo(
     """Train on the embedded corpus, probe, audit, write the page: about a minute on two cores."""
     from heedful.report.build import build_report
     from heedful.report.extra import check_packages
+    from heedful.report.target import REPORT
     from heedful.runner.machine import machine
     from heedful.store import Store
 
     if out.exists() and not out.is_dir():
         raise HeedfulError(f"{out} is a file: give a folder with -o.")
-    check_writable(folder=out)
+    check_outputs(Output("-o", out / "report", REPORT))
     check_packages()
     store, here = Store(out / "store"), machine(device, threads)
     say("Training a BiLSTM with attention on the embedded corpus and probing it …")
@@ -46,7 +47,9 @@ def demo(
         study = _study(store, seed, here, progress)
         say("Auditing it …")
         audit = _audit(store, study, here, progress)
-    files = build_report(store, [audit, study], out / "report")
+    keys = (audit.key, study.key)
+    with drawn_later("heedful", "report", *keys, "--store", store.root, "-o", out / "report"):
+        files = build_report(store, [audit, study], out / "report")
     if as_json:
         show_json("demo", {"page": str(files.page), "summary": list(files.summary)})
         return

@@ -23,7 +23,7 @@ from heedful.cli.options import (
     open_store,
     seeds,
 )
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs, drawn_later
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.progress import duration
@@ -83,12 +83,13 @@ def repair(
 ) -> None:
     """Train a base model and one per method, audit all, and choose. Started again after a
     kill, it goes on where it was."""
-    from heedful.repair.result import check_target
+    from heedful.repair.result import REPAIR
+    from heedful.report.extra import check_packages
     from heedful.runner.machine import machine
 
     if out is not None:
-        check_target(out)
-        check_writable(folder=out)
+        check_packages()
+    check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
     spec = corpus_spec(corpus, param, limit, columns)
     place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
     work = _work(
@@ -113,9 +114,11 @@ def repair(
         from heedful.repair.run import repair as run
 
         found = run(work, place, where, progress, say)
-    if out is not None:
-        found.save(out)
     _show(found, store, out, as_json)
+    if out is not None:
+        with drawn_later():
+            found.save(out)
+        say(f"page: {out / 'repair.html'}")
 
 
 def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]:
@@ -194,5 +197,3 @@ def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
     show(f"Rule: {found.facts['rule']}")
     show(f"Chosen: {found.model.key}")
     show(f"  {load}")
-    if out is not None:
-        say(f"page: {out / 'repair.html'}")

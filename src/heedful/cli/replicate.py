@@ -20,6 +20,7 @@ from heedful.cli.options import (
     existing_store,
     open_store,
 )
+from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
@@ -74,14 +75,11 @@ def replicate(
 
 def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool) -> None:
     from heedful.cli.draft import read
-    from heedful.replication.registered import Registered
+    from heedful.replication.registered import REGISTRATION, Registered
     from heedful.replication.rests import already_there
 
     path = out or draft.with_suffix(".registered.json")
-    if path.exists():
-        raise HeedfulError(f"{path} is there already: a registration is never overwritten.")
-    if not path.parent.is_dir():
-        raise HeedfulError(f"{path} cannot be written: give a file in a folder that is there.")
+    check_outputs(Output("-o", path, REGISTRATION), inputs=(draft,), store=place.store)
     if not draft.is_file():
         raise HeedfulError(f"there is no draft {draft}: write one, see docs/trust.md.")
     asked, store = read(draft), open_store(place.store)
@@ -104,14 +102,18 @@ def _replicate(
     spec: Path, out: Path | None, published: str | None, place: PlaceOptions, as_json: bool
 ) -> None:
     from heedful.replication.registered import Registered
-    from heedful.replication.written import check_folder, write
+    from heedful.replication.written import kind_of, write
 
     registered = Registered.read(spec)
     if published is not None:
         registered.check_hash(published)
     if out is None:
         raise HeedfulError("name the folder to write with -o.")
-    check_folder(out, registered)
+    models = [model for each in registered.asked["audits"] for model in _models(each)]
+    data = [each.get("data") for each in registered.asked["audits"]]
+    check_outputs(
+        Output("-o", out, kind_of(registered)), inputs=(spec, *models, *data), store=place.store
+    )
     store = open_store(place.store)
     registered.check_same(_rests_on(registered.asked, store, place))
     audits, studies = registered.asked["audits"], registered.asked["studies"]
@@ -151,10 +153,14 @@ def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     subject, measured = _options(asked, place)
     check_trainings([asked["model"], *asked.get("seed_models", ())], existing_store(place.store))
     found = []
-    for model in (asked["model"], *asked.get("seed_models", ())):
+    for model in _models(asked):
         with open_subject(model, asked.get("data"), **subject.given()) as opened:
             found.append(audit_rests_on(opened, measured.spec(subject.seed), measured.settings))
     return {**found[0], "crossed_with": [each["key"] for each in found[1:]]}
+
+
+def _models(asked: Asked) -> tuple[str, ...]:
+    return (asked["model"], *asked.get("seed_models", ()))
 
 
 def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, MeasureOptions]:
@@ -180,8 +186,7 @@ def _audit(asked: Asked, subject: SubjectOptions, measured: MeasureOptions) -> A
     from heedful.auditing.seeds import over_seeds
     from heedful.cli.audit import run_audit
 
-    models = (asked["model"], *asked.get("seed_models", ()))
-    found = [run_audit(model, asked.get("data"), measured, subject) for model in models]
+    found = [run_audit(model, asked.get("data"), measured, subject) for model in _models(asked)]
     return over_seeds(found, measured.settings) if len(found) > 1 else found[0]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
+from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.terminal import page_line, show, show_json
 
 Runs = Annotated[
@@ -32,7 +33,9 @@ def report(
     Needs no torch."""
     from heedful.report.audits import names_folder
     from heedful.report.build import build_report
+    from heedful.report.target import kind_of
 
+    check_outputs(Output("-o", out, kind_of(out)), store=store)
     folders = [Path(each) for each in runs if names_folder(each)]
     place = open_store(store)
     found = [place.resolve(key) for key in runs if not names_folder(key)]

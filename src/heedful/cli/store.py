@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -16,7 +17,7 @@ from heedful.cli.options import (
     existing_store,
     open_store,
 )
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import PLACE, Output, check_outputs
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
@@ -98,11 +99,13 @@ def pack(
     as_json: JsonOption = False,
 ) -> None:
     """Pack runs into files small enough to carry; `unpack` takes them into another store."""
-    from heedful.store.pack import ROW_KINDS
+    from heedful.store.pack import ROW_KINDS, check_packs
     from heedful.store.pack import pack as write_pack
 
     if what not in ("rows", "all"):
         raise unknown_name("--what", what, ["all", "rows"])
+    check_outputs(Output("--out", out, PLACE), store=path)
+    check_packs(out)
     place = _existing(path)
     named = [place.resolve(key).key for key in runs] if runs else place.keys()
     wanted = [key for key in named if what == "all" or key.partition("-")[0] in ROW_KINDS]
@@ -138,12 +141,15 @@ def export(
     path: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write one table of a run as CSV, JSON lines or Parquet, with every digit and whole lists."""
-    from heedful.store.csv_jsonl import to_csv, to_jsonl
+    from heedful.store.csv_jsonl import columns_of, to_csv, to_jsonl
     from heedful.store.files import whole_file
+    from heedful.store.outputs import FileKind
 
-    check_writable(files=(out,))
-    found = _existing(path).resolve(run)
-    frame = found.table(table)
+    frame = _existing(path).resolve(run).table(table)
+    older = FileKind(
+        f"an export of a table {table}", lambda file: columns_of(file) == [str(n) for n in frame]
+    )
+    check_outputs(Output("-o", out, older), store=path)
     writers: dict[str, Callable[[BinaryIO], object]] = {
         ".csv": lambda stream: stream.write(to_csv(frame).encode("utf8")),
         ".jsonl": lambda stream: stream.write(to_jsonl(frame).encode("utf8")),
@@ -153,7 +159,7 @@ def export(
         raise HeedfulError(
             f"cannot write {out.name}: give a name ending in .csv, .jsonl, .parquet."
         )
-    with whole_file(out) as stream:
+    with whole_file(Path(realpath(out))) as stream:
         writers[out.suffix](stream)
     show(f"wrote {len(frame)} rows to {out}")
 

@@ -24,7 +24,7 @@ from heedful.cli.options import (
     seeds,
     was_given,
 )
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs, drawn_later
 from heedful.cli.plan import ALL, Options, plan_studies
 from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
@@ -84,11 +84,10 @@ def study(
     place = open_store(store)
     if out is not None:
         from heedful.report.extra import check_packages
-        from heedful.report.target import check_target
+        from heedful.report.target import kind_of
 
         check_packages()
-        alone = check_target(out)
-        check_writable(None if alone else out, (out,) if alone else ())
+        check_outputs(Output("-o", out, kind_of(out)), store=store)
     chosen = Options(
         layers,
         sizes,
@@ -148,7 +147,8 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
     if out is not None:
         from heedful.report.build import build_report
 
-        say(f"report: {build_report(place, [run], out).page}")
+        with drawn_later("heedful", "report", run.key, "--store", place.place, "-o", out):
+            say(f"report: {build_report(place, [run], out).page}")
     return not plan.failed
 
 
@@ -172,7 +172,8 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
         kept = checkout.added(kept, place)
         tables = checkout.tables(kept)
     files = {**tables, **checkout.made_of(kept)}
-    check_writable(files=[path for path in files if path.parent.is_dir()])
+    there = [path for path in files if path.parent.is_dir()]
+    check_outputs(*(Output("--report", path, checkout.KEPT) for path in there))
     checkout.write(files)
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")

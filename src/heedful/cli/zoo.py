@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from heedful.cli.options import JsonOption, SeedOption, ThreadsOption, names, set_threads
-from heedful.cli.place import check_writable
+from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.terminal import progress_bar, say, show, show_json
 
 PerKind = Annotated[
@@ -36,19 +36,19 @@ def zoo(
     """Audit planted models whose truth is known. Exit code 1 where the verdict breaks a
     promise: under 95% right, a verdict that is the opposite of the truth, or a score that does
     not rise with the truth."""
-    from heedful.store.files import write_text
+    from heedful.store.outputs import write_file
     from heedful.zoo.gallery import FAMILIES, KINDS
     from heedful.zoo.run import run_zoo
-    from heedful.zoo.show import to_markdown, to_text
+    from heedful.zoo.show import TABLES, to_markdown, to_text
 
-    check_writable(files=(out,))
+    check_outputs(Output("-o", out, TABLES))
     chosen = names(families, "--families") if families is not None else list(FAMILIES)
     wanted = names(kinds, "--kinds") if kinds is not None else list(KINDS)
     set_threads(threads)
     with progress_bar() as progress:
         result = run_zoo(wanted, chosen, per_kind, progress=progress, seed=seed)
     if out is not None:
-        write_text(out, to_markdown(result))
+        write_file(out, to_markdown(result))
         say(f"tables: {out}")
     if as_json:
         show_json("zoo", result.to_dict())

@@ -10,17 +10,19 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.errors import HeedfulError
 from heedful.repair.choice import Choice
-from heedful.report.extra import need
+from heedful.report.extra import check_packages
 from heedful.store import Run, Store, store_of
 from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import refusals, whole_folder
+from heedful.store.files import refusals
+from heedful.store.outputs import output_folder, write_file
 
 COLUMNS = [
     "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
     "dominated_by", "note",
 ]  # fmt: skip
+REPAIR = "repair"
+"""The kind of folder."""
 MODEL = "model"
 """The folder of the chosen model: a small store with its run and its corpus."""
 
@@ -71,29 +73,30 @@ class Repair:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """`repair.html`, `repair.csv`, `repair.svg` and the chosen model; whole or not at all."""
+        """`repair.csv` and the chosen model, whole or not at all; then they are drawn, as
+        `repair.svg` and `repair.html`. An earlier repair makes way."""
         out = Path(folder)
-        check_target(out)
+        check_packages()
         refused = refusals(f"write the repair to {out}", "make room or give another folder with -o")
-        with refused, whole_folder(out) as building:
-            self._write(building, out)
+        with refused:
+            with output_folder(out, REPAIR) as building:
+                self._write(building)
+            self._draw(out)
         return out
 
-    def _write(self, folder: Path, out: Path) -> None:
-        from heedful.report.repair_page import repair_page, repair_svg
-
+    def _write(self, folder: Path) -> None:
         taken = Store(folder / MODEL)
         for run in (upstream(self.model), self.model):
             taken.adopt(run.path)
         shutil.rmtree(folder / MODEL / "scratch", ignore_errors=True)
-        parts = {**self.as_parts(), "load": load_line(out / MODEL, self.model)}
-        texts = {
-            "repair.csv": to_csv(self.table),
-            "repair.svg": repair_svg(parts),
-            "repair.html": repair_page(parts),
-        }
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf8", newline="\n")
+        (folder / "repair.csv").write_text(to_csv(self.table), encoding="utf8", newline="\n")
+
+    def _draw(self, folder: Path) -> None:
+        from heedful.report.repair_page import repair_page, repair_svg
+
+        parts = {**self.as_parts(), "load": load_line(folder / MODEL, self.model)}
+        write_file(folder / "repair.svg", repair_svg(parts))
+        write_file(folder / "repair.html", repair_page(parts))
 
 
 def upstream(run: Run) -> Run:
@@ -108,11 +111,3 @@ def load_line(store: str | Path, run: Run) -> str:
         "from heedful.edits.restored import restored; from heedful.store import store_at; "
         f"model = {inside}"
     )
-
-
-def check_target(out: Path) -> None:
-    """Before hours are spent on what then cannot be written."""
-    for package in ("altair", "vl_convert", "jinja2"):
-        need(package)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HeedfulError(f"{out} is there already: give a new folder with -o.")

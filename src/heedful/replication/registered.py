@@ -18,12 +18,14 @@ from heedful import __version__
 from heedful.errors import HeedfulError
 from heedful.schemas.versions import check_version
 from heedful.store import canonical
-from heedful.store.files import write_text
+from heedful.store.outputs import FileKind, write_file
 
 SCHEMA_VERSION = 1
 LARGEST = 1 << 24
 """Bytes: a registration is a list of digests."""
 FEWEST_DIGITS = 8
+REGISTRATION = FileKind("a registration")
+"""Never replaced: its hash may be published."""
 _AGAIN = "register it anew with `heedful replicate --register`"
 
 
@@ -59,7 +61,7 @@ class Registered:
     def write(self, path: Path) -> None:
         whole = {**self.content, "hash": self.hash}
         text = json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        write_text(path, f"{text}\n")
+        write_file(path, f"{text}\n")
 
     @staticmethod
     def read(path: Path) -> Registered:

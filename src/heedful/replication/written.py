@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from heedful import __version__
-from heedful.errors import HeedfulError
 from heedful.replication.audit_text import AuditText
 from heedful.replication.bibliography import in_order
 from heedful.replication.latex import document, escape, paragraph, section, table
@@ -17,7 +16,8 @@ from heedful.replication.prose import keys_of, listed, said
 from heedful.replication.registered import Registered
 from heedful.replication.study_text import StudyText
 from heedful.replication.used import cited
-from heedful.store.files import refusals, whole_folder
+from heedful.store.files import refusals
+from heedful.store.outputs import output_folder
 
 SCHEMA_VERSION = 1
 RECORD = "replicate.json"
@@ -25,23 +25,17 @@ PARTS = ("methods", "tables", "limitations")
 Text = AuditText | StudyText
 
 
-def check_folder(out: Path, registered: Registered) -> None:
+def kind_of(registered: Registered) -> str:
     """A folder of the same registration is written again; nothing else makes way for it."""
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
-    try:
-        there = json.loads((out / RECORD).read_text(encoding="utf8"))["hash"]
-    except (OSError, ValueError, KeyError, TypeError):
-        there = None
-    if there != registered.hash:
-        raise HeedfulError(f"{out} is there already: give a new folder with -o.")
+    return f"replication of {registered.hash[:16]}"
 
 
 def write(out: Path, registered: Registered, texts: Sequence[Text]) -> dict[str, Any]:
     """Whole or not at all; the same results give the same bytes. Returns the record."""
     files = _files(registered, texts)
     record = _record(registered, texts, files)
-    with refusals(f"write {out}", "make room or give another folder"), whole_folder(out) as folder:
+    refused = refusals(f"write {out}", "make room or give another folder")
+    with refused, output_folder(out, kind_of(registered)) as folder:
         for name, content in {**files, RECORD: _json(record)}.items():
             (folder / name).write_bytes(content.encode("utf8"))
     return record

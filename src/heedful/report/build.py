@@ -21,7 +21,8 @@ from heedful.report.summary import lines_by_paper
 from heedful.report.tables import published_beside_measured
 from heedful.report.target import PAGE, check_target
 from heedful.store import Run, Store
-from heedful.store.files import refusals, write_text
+from heedful.store.files import refusals
+from heedful.store.outputs import write_file
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def build_report(
     case = gather_case(store, runs, folders)
     with refusals(f"write the report to {out}", "make room or give another place with -o"):
         if alone:
-            write_text(out, page(case, most))
+            write_file(out, page(case, most))
         else:
             write_folder(case, page(case, most), out)
     return _files(out, alone, case)

@@ -13,14 +13,14 @@ from heedful.report.page import Case
 from heedful.report.readable import Readable
 from heedful.report.study_chapter import Content
 from heedful.report.svg import render
-from heedful.report.target import PAGE
+from heedful.report.target import PAGE, REPORT
 from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import whole_folder
+from heedful.store.outputs import output_folder
 
 
 def write_folder(case: Case, html: str, out: Path) -> None:
     """Whole or not at all; an older report makes way."""
-    with whole_folder(out) as building:
+    with output_folder(out, REPORT) as building:
         for part in ("figures", "tables"):
             (building / part).mkdir()
         _put(building / PAGE, html)

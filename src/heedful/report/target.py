@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heedful.errors import HeedfulError
+from heedful.store.outputs import FileKind, begins, check_file, check_folder
 
 PAGE = "page.html"
 PAGES = (".html", ".htm")
-OURS = {PAGE, "figures", "tables"}
+REPORT = "report"
+"""The kind of folder."""
+_HEAD = '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+PAGE_FILE = FileKind(
+    "a page of Heedful", begins(f'{_HEAD}<meta name="generator" content="Heedful '), joins=True
+)
+"""Every page begins so (`templates/base.html`)."""
+
+
+def kind_of(out: Path) -> FileKind | str:
+    """The page alone, or a folder."""
+    return PAGE_FILE if out.suffix.lower() in PAGES else REPORT
 
 
 def check_target(out: Path) -> bool:
     """Whether the page alone is wanted. An older page or report is replaced; anything else in
     the way is not ours to remove."""
-    alone = out.suffix.lower() in PAGES
-    (_check_page if alone else _check_folder)(out)
-    return alone
-
-
-def _check_page(out: Path) -> None:
-    if out.is_dir():
-        raise HeedfulError(f"{out} is a folder: give another name for the page.")
-    if not out.parent.is_dir():
-        raise HeedfulError(f"there is no folder {out.parent}: make it first, or give another.")
-
-
-def _check_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise HeedfulError(f"{out} is a file: give a folder for the report.")
-    if out.is_dir():
-        others = sorted(path.name for path in out.iterdir() if path.name not in OURS)
-        if others:
-            raise HeedfulError(
-                f"the folder {out} holds other things ({others[0]}): give a new one for the report."
-            )
+    kind = kind_of(out)
+    if isinstance(kind, FileKind):
+        check_file(out, kind)
+        return True
+    check_folder(out, kind)
+    return False

@@ -18,11 +18,14 @@ from heedful.reproduction.reasons import Reason, read_reasons
 from heedful.reproduction.rows import FORM, collect, merged, of_today
 from heedful.store import Store
 from heedful.store.files import write_text
+from heedful.store.outputs import FileKind
 
 ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
 REASONS = Path("reproduction/reasons.csv")
 DOCUMENT, FINDINGS = Path("docs/reproduction.md"), Path("docs/findings.md")
 PICTURES = Path("docs/figures/findings")
+KEPT = FileKind("a page of this checkout", lambda path: True)
+"""By its place: the checkout keeps what was in it before."""
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,19 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 NUMBER = re.compile(r"[-+−]?[\d.,]+%?(?: (?:±|to) [-+−]?[\d.,]+%?)?|undefined")
 """A number as tables show it: nothing a spreadsheet could run."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_LONGEST = 1 << 26
+"""Characters: a line of an export that is longer is not looked at."""
 _INFINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
@@ -36,6 +41,20 @@ def to_jsonl(table: pd.DataFrame) -> str:
     names = [str(name) for name in table]
     rows = zip(*(table[name].tolist() for name in table), strict=True)
     return "".join(f"{_json(dict(zip(names, row, strict=True)))}\n" for row in rows)
+
+
+def columns_of(path: Path) -> list[str] | None:
+    """The columns of a table in a file, by the file's ending; None where it is no table."""
+    try:
+        if path.suffix == ".parquet":
+            return list(pq.read_schema(path).names)
+        with path.open(encoding="utf8", newline="") as stream:
+            head = stream.readline(_LONGEST)
+        if path.suffix == ".jsonl":
+            return list(json.loads(head))
+        return [plain_text(cell) for cell in next(csv.reader([head]))]
+    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException, TypeError):
+        return None
 
 
 def safe_text(text: str) -> str:

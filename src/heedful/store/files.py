@@ -9,8 +9,8 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from errno import errorcode
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +20,7 @@ from safetensors import SafetensorError
 from heedful.errors import HeedfulError
 
 UNFINISHED = ".writing"
+ASIDE = ".old"
 _AGAIN = "it was removed meanwhile, run the command again"
 
 
@@ -78,19 +79,38 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """A folder that appears, or takes an older one's place, when the block ends. What was killed
-    while it wrote the same folder is in nobody's store: the next one cleans it."""
+def whole_folder(path: Path, ours: Collection[str] = ()) -> Iterator[Path]:
+    """A folder that appears, or takes an older one's place, when the block ends. Of the older one
+    nothing is removed but `ours` and what the new one has too. What was killed while it wrote
+    the same folder is in nobody's store: the next one cleans it."""
     _clean(path)
     building = unfinished(path.parent / f".{path.name or 'here'}")
     try:
         building.mkdir(parents=True)
         yield building
         sync_tree(building)
-        _take_place(building, path)
+        _take_place(building, path, ours)
         sync(path.parent)
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def bring_back(path: Path) -> None:
+    """A folder that stepped aside for a new one, where a kill kept the new one from appearing."""
+    aside = [left for left in path.parent.glob(f".*{ASIDE}") if _beside(path, ASIDE, left)]
+    if len(aside) == 1 and not os.path.lexists(path):
+        aside[0].rename(path)
+
+
+def entries(folder: Path) -> Iterator[str]:
+    """All files, links and empty folders below a folder, by their names from there."""
+    for place, folders, files in os.walk(folder):
+        inside = Path(place)
+        links = [name for name in folders if (inside / name).is_symlink()]
+        for name in (*files, *links):
+            yield (inside / name).relative_to(folder).as_posix()
+        if not files and not folders and inside != folder:
+            yield inside.relative_to(folder).as_posix()
 
 
 def discard(path: Path) -> None:
@@ -122,7 +142,8 @@ def sync_tree(folder: Path) -> None:
     """Everything in a folder is on disk before the folder gets its name: else a power cut
     could leave the name and lose the contents."""
     for path in (*folder.rglob("*"), folder):
-        sync(path)
+        if not path.is_symlink() and (path.is_file() or path.is_dir()):
+            sync(path)
 
 
 def sync(path: Path) -> None:
@@ -134,23 +155,43 @@ def sync(path: Path) -> None:
 
 
 def _clean(path: Path) -> None:
-    begun = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{12}}{re.escape(UNFINISHED)})+")
     for left in path.parent.glob(f".*{UNFINISHED}"):
-        if begun.fullmatch(left.name):
+        if _beside(path, UNFINISHED, left):
             discard(left)
 
 
-def _take_place(building: Path, path: Path) -> None:
+def _beside(path: Path, ending: str, left: Path) -> bool:
+    """Whether something has a name that only `whole_folder` of this path gives."""
+    begun = rf"\.{re.escape(path.name)}(\.[0-9a-f]{{12}}{re.escape(ending)})+"
+    return re.fullmatch(begun, left.name) is not None
+
+
+def _take_place(building: Path, path: Path, ours: Collection[str]) -> None:
     """An empty folder is replaced at once. A full one steps aside, under a name that nothing
     cleans: killed between the two renames, what was there is still there."""
     if not path.is_dir() or not any(path.iterdir()):
         building.rename(path)
         return
-    aside = building.with_suffix(".old")
+    aside = building.with_suffix(ASIDE)
     path.rename(aside)
     try:
         building.rename(path)
     except OSError:
         aside.rename(path)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    _remove_known(aside, path, ours)
+
+
+def _remove_known(aside: Path, path: Path, ours: Collection[str]) -> None:
+    """What somebody put there in the last moment stays, and its folders with it."""
+    for name in entries(aside):
+        if name in ours or os.path.lexists(path / name):
+            with suppress(OSError):
+                (aside / name).rmdir() if _is_folder(aside / name) else (aside / name).unlink()
+    for place, _, _ in os.walk(aside, topdown=False):
+        with suppress(OSError):
+            Path(place).rmdir()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()

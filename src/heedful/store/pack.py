@@ -7,15 +7,18 @@ checks every run against its digests and adopts those that are not here yet.
 from __future__ import annotations
 
 import shutil
+import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from heedful.errors import HeedfulError
-from heedful.store.files import refusals
+from heedful.store.files import refusals, whole_file
+from heedful.store.record import KEY
 from heedful.store.store import Store
 from heedful.store.tarred import BROKEN, read_tar, write_tar
 
+NAME = "heedful-pack.tar"
 ROW_KINDS = ("probe", "study", "audit")
 _CHUNK = 1 << 20
 _ROOM = "make room or choose another folder with --out"
@@ -35,7 +38,34 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
         folder.mkdir(parents=True, exist_ok=True)
         write_tar((store.open(key).path for key in keys), stream)
         stream.seek(0)
-        return _cut(stream, folder, int(max_mb * 1e6))
+        check_packs(folder)
+        older = set(_numbered(folder))
+        parts = _cut(stream, folder, int(max_mb * 1e6))
+        for path in older - set(parts):  # of a pack with more parts
+            path.unlink(missing_ok=True)
+        return parts
+
+
+def check_packs(folder: Path) -> None:
+    """Only parts of an earlier pack may be there under their names."""
+    there = _numbered(folder)
+    if not there:
+        return
+    try:
+        with tarfile.open(there[0], "r:") as tar:
+            first = tar.next()
+    except (OSError, tarfile.TarError):
+        first = None
+    if there[0].suffix != ".000" or first is None or not KEY.match(first.name):
+        raise HeedfulError(
+            f"{there[0]} is there already and is no part of a pack: move it, or choose another "
+            f"folder with --out."
+        )
+
+
+def _numbered(folder: Path) -> list[Path]:
+    found = [path for path in folder.glob(f"{NAME}.*") if path.suffix[1:].isdigit()]
+    return sorted(found, key=lambda path: (len(path.name), path))
 
 
 def unpack(store: Store, parts: Iterable[Path]) -> tuple[list[str], list[str]]:
@@ -60,8 +90,8 @@ def _cut(stream, folder: Path, size: int) -> list[Path]:  # type: ignore[no-unty
     parts: list[Path] = []
     block = stream.read(min(size, _CHUNK))
     while block:
-        part = folder / f"heedful-pack.tar.{len(parts):03d}"
-        with part.open("wb") as out:
+        part = folder / f"{NAME}.{len(parts):03d}"
+        with whole_file(part) as out:
             written = 0
             while block:
                 out.write(block)

@@ -6,13 +6,17 @@ import math
 import re
 from collections.abc import Sequence
 
+from heedful.store.outputs import FileKind, begins
 from heedful.verdict.lines import number
 from heedful.verdict.recommend import Ranked
 from heedful.verdict.statement import Statement
 from heedful.verdict.verdict import Verdict
 
+TITLE = "Does attention explain the predictions?"
+CARD = FileKind("a card of `heedful audit`", begins(f"## {TITLE}\n\n**", "Settings `"))
 
-def card(verdict: Verdict, title: str = "Does attention explain the predictions?") -> str:
+
+def card(verdict: Verdict, title: str = TITLE) -> str:
     """What was claimed, on what evidence, what to show instead, and what it does not mean."""
     return "\n".join(
         [

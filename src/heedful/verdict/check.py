@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from heedful.errors import HeedfulError
+from heedful.store.outputs import FileKind, begins
 from heedful.verdict.decide import Decision
 from heedful.verdict.statement import Statement
 from heedful.verdict.verdict import Verdict
+
+_DECLARED = '<?xml version="1.0" encoding="UTF-8"?>\n'
+SUITE = "heedful"
+JUNIT = FileKind(
+    "a JUnit file of `heedful check`",
+    begins(f'{_DECLARED}<testsuite name="{SUITE}"', "</testsuite>"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [each for each in outcomes if each.failure]
 
 
-def junit(outcomes: Sequence[Outcome], suite: str = "heedful") -> str:
+def junit(outcomes: Sequence[Outcome], suite: str = SUITE) -> str:
     """JUnit XML, one test case per outcome."""
     failed = failures(outcomes)
     root = ElementTree.Element(
@@ -60,7 +68,7 @@ def junit(outcomes: Sequence[Outcome], suite: str = "heedful") -> str:
             text = _legal(each.failure)
             ElementTree.SubElement(case, "failure", {"message": text}).text = text
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+    return _DECLARED + ElementTree.tostring(root, "unicode") + "\n"
 
 
 _BAD = (Decision.NOT_SUPPORTED, Decision.NOT_NEEDED)

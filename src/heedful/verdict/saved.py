@@ -9,14 +9,29 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from heedful.errors import HeedfulError
 from heedful.input_files import check_parquet, read_whole
 from heedful.schemas.versions import check_version
 from heedful.store import SCHEMA_VERSION
 from heedful.store.frames import table_version
+from heedful.store.outputs import FileKind
 from heedful.verdict.verdict import check_schema
 
 FACTS_VERSION = 1
 AGAIN = "run `heedful audit` again with -o"
+
+
+def _is_verdict(path: Path) -> bool:
+    """Of any version, and however its JSON was laid out since."""
+    try:
+        found = json.loads(read_whole(path))
+    except (ValueError, RecursionError, HeedfulError):
+        return False
+    named = {"schema_version", "decision", "statements", "digest"}
+    return isinstance(found, dict) and named <= set(found)
+
+
+VERDICT = FileKind("a verdict of Heedful", _is_verdict)
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from heedful.store.outputs import FileKind, begins
 from heedful.zoo.result import LEAST_RIGHT, ZooResult
+
+TITLE = "# The planted zoo"
+TABLES = FileKind("a page of `heedful zoo`", begins(f"{TITLE}\n"))
 
 
 def to_text(result: ZooResult) -> str:
@@ -22,7 +26,7 @@ def to_text(result: ZooResult) -> str:
 
 def to_markdown(result: ZooResult) -> str:
     """Everything, as a page."""
-    parts = ["# The planted zoo", "", *(f"{line}  " for line in _summary(result))]
+    parts = [TITLE, "", *(f"{line}  " for line in _summary(result))]
     for title, table in result.tables().items():
         if not table.empty:
             head, *rows = _cells(table)
