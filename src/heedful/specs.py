@@ -15,6 +15,8 @@ __all__ = ["CorpusSpec", "ModelSpec", "PrepareSpec", "ProbeSpec", "TermSpec", "T
 
 PAD, UNKNOWN, START, END = range(4)
 """Ids every vocabulary of ours begins with."""
+LARGEST_DIMENSION = 4096
+"""Numbers of a word vector; those of published files have some hundreds."""
 
 
 @dataclass(frozen=True)

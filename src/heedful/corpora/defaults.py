@@ -10,13 +10,12 @@ from typing import Any
 
 from heedful.catalogue import Range
 from heedful.corpora import CORPORA
-from heedful.corpora.vector_files import LARGEST
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters
-from heedful.specs import CorpusSpec, PrepareSpec
+from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec
 
 BOUNDS: Mapping[str, Range] = {
-    "dimension": (1, LARGEST),
+    "dimension": (1, LARGEST_DIMENSION),
     "min_df": (1, 10**9),
     "min_length": (1, 10**9),
     "max_length": (1, 10**9),

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
+from heedful.specs import LARGEST_DIMENSION
 
-LARGEST = 4096  # numbers of a vector; those of published files have some hundreds
 Found = tuple[dict[str, NDArray[np.float32]], int]
 
 
@@ -39,10 +39,10 @@ def read_text_vectors(path: Path, wanted: set[str]) -> Found:
 
 def _dimension(said: str, path: Path) -> int:
     """A number that memory is about to be taken for."""
-    if len(said) > 9 or int(said) > LARGEST:
+    if len(said) > 9 or int(said) > LARGEST_DIMENSION:
         raise HeedfulError(
             f"{path} says that a vector has {said[:20]} numbers: give a file of at most "
-            f"{LARGEST:,} numbers a word."
+            f"{LARGEST_DIMENSION:,} numbers a word."
         )
     return int(said)
 
