@@ -19,7 +19,8 @@ from typing import Any
 import typer
 
 from docs_pages import ROOT
-from heedful.cli.main import app, main
+from heedful.cli.app import app
+from heedful.cli.main import main
 
 SHELL = ("cat", "cd", "cp", "cut", "echo", "export", "head", "ls", "mkdir", "mv", "printf", "rm")
 """Run by a shell."""

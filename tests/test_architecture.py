@@ -16,7 +16,7 @@ import torch
 from heedful.auditing import gathered, judged, shown, waves
 from heedful.auditing import table as audit_table
 from heedful.catalogue import Catalogue
-from heedful.cli.main import app
+from heedful.cli.app import app
 from heedful.cli.store import KINDS
 from heedful.metrics import summary
 from heedful.probes.collect import Collector

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.main import app, main
+from heedful.cli.app import app
+from heedful.cli.main import main
 
 pytest.importorskip("transformers")
 pytest.importorskip("fastapi")

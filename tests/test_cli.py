@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 import typer
 
-from heedful.cli.main import app, main
+from heedful.cli.app import app
+from heedful.cli.main import main
 from heedful.cli.options import names, seeds
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
@@ -348,6 +349,6 @@ def test_what_data_says_a_terminal_does_not_obey(capsys: pytest.CaptureFixture[s
 def test_the_command_line_starts_without_what_it_may_not_need() -> None:
     """`--help` must not wait for pandas."""
     heavy = ("torch", "pandas", "numpy", "pyarrow", "fsspec", "transformers", "ray")
-    look = f"import sys, heedful.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    look = f"import sys, heedful.cli.app; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

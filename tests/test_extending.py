@@ -252,7 +252,7 @@ def test_what_is_no_piece_of_that_name_is_refused(package: Any, point: str) -> N
 
 def test_packages_are_not_looked_for_before_somebody_asks() -> None:
     look = (
-        "import heedful.cli.main, heedful.installed; "
+        "import heedful.cli.app, heedful.installed; "
         "print(heedful.installed._installed.cache_info().misses)"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)

@@ -17,7 +17,8 @@ from tools.trials import main as run_trial
 from typer.main import get_command
 
 from heedful.cli import plan
-from heedful.cli.main import app, main
+from heedful.cli.app import app
+from heedful.cli.main import main
 from heedful.cli.options import seeds
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError

@@ -41,7 +41,7 @@ def names() -> str:
 
 def commands() -> str:
     """One line per verb, argument and option."""
-    from heedful.cli.main import app
+    from heedful.cli.app import app
 
     return "\n".join(_verbs("heedful", typer.main.get_command(app))) + "\n"
 

@@ -5,10 +5,13 @@ found = heedful.audit("path/to/model", "reviews.csv", n=200)
 found.verdict, found.to_pandas(), found.to_html("page.html")
 """
 
-from importlib import import_module
-from typing import Any
+from __future__ import annotations
 
 from heedful.privacy import keep_quiet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing alone takes longer to import than all of this
+    from typing import Any
 
 keep_quiet()
 
@@ -84,6 +87,8 @@ def __getattr__(name: str) -> Any:
     """Heavy modules are imported when they are asked for."""
     if name not in _PLACES:
         raise AttributeError(f"module 'heedful' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_PLACES[name]), name)
 
 

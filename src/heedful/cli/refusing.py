@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from heedful.errors import HeedfulError
 
 _LONG = re.compile(r"[^\s/]{160,}")
+_NO_MEMORY = re.compile(r"allocate memory|out of memory|bad_alloc", re.I)
 _VARIABLES = ("HEEDFUL_STORE", "HEEDFUL_DATA", "HEEDFUL_CACHE")
 
 
@@ -37,11 +38,39 @@ def usage(error: Exception) -> str:
     return f"{message.rstrip('.')}: see `{verb} --help`."
 
 
-def refused_by_disk(error: OSError) -> str:
+def refusal(error: Exception) -> str | None:
+    """The sentence for an error that whoever typed can mend; None where it is a bug of ours."""
+    if isinstance(error, HeedfulError):
+        return str(error)
+    if isinstance(error, OSError):  # a path that cannot be read or written, a full disk
+        return _refused_by_system(error)
+    if isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error))  # torch's way
+    ):
+        return "there is not enough memory: give fewer or shorter texts, or a smaller model."
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] != "heedful":
+        return _missing(error)  # a module of our own would be our fault
+    return None
+
+
+def _refused_by_system(error: OSError) -> str:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many files are open at once: allow more of them (`ulimit -n 1024`)."
+    if error.errno == errno.ENOMEM:
+        return "there is not enough memory: end other programs, or allow more of it."
     what = error.strerror or str(error)
     where = f" at {error.filename}" if error.filename else ""
     long = error.errno == errno.ENAMETOOLONG
     return f"{what}{where}: {'give a shorter one' if long else 'mend the path or make room'}."
+
+
+def _missing(error: ImportError) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"the package {error.name} is missing: `heedful doctor` says what brings it."
+    why = str(error).rstrip(".")
+    return (
+        f"a package cannot be loaded ({why}): allow more memory and open files, or install it anew."
+    )
 
 
 def one_line(message: str) -> str:

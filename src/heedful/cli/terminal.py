@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import sys
@@ -9,9 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heedful.progress import Progress as Listener
 from heedful.progress import silent
@@ -40,9 +38,11 @@ def _plain(c: str) -> bool:
 
 
 def show_json(verb: str, value: dict[str, Any]) -> None:
-    """One JSON object with the schema's version; what is not a number is null."""
+    """One JSON object with the schema's version; what is not a number is null. It is JSON
+    whatever the terminal's encoding."""
+    plain = not codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
     found = document(verb, value)
-    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=plain) + "\n")
 
 
 def document(verb: str, value: dict[str, Any]) -> dict[str, Any]:
@@ -57,11 +57,15 @@ def progress_bar() -> Iterator[Listener]:
     if not sys.stderr.isatty():
         yield silent
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeRemaining
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TimeRemaining(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("loading", total=None)

@@ -1,0 +1,91 @@
+"""The verbs, and how a command line is given to one of them."""
+
+from __future__ import annotations
+
+import typer
+
+from heedful import __version__
+from heedful.cli.annotate import annotate
+from heedful.cli.audit import audit
+from heedful.cli.check import check
+from heedful.cli.cite import cite
+from heedful.cli.compare import compare
+from heedful.cli.demo import demo
+from heedful.cli.doctor import doctor
+from heedful.cli.explain import explain
+from heedful.cli.list import list_pieces
+from heedful.cli.prepare import prepare
+from heedful.cli.refusing import usage
+from heedful.cli.repair import repair
+from heedful.cli.replicate import replicate
+from heedful.cli.report import report
+from heedful.cli.schema import schema
+from heedful.cli.serve import serve
+from heedful.cli.store import store
+from heedful.cli.study import study
+from heedful.cli.sweep import sweep
+from heedful.cli.train import train
+from heedful.cli.zoo import zoo
+from heedful.errors import HeedfulError
+
+app = typer.Typer(
+    name="heedful",
+    help="Puts attention on trial: do these weights explain these predictions?",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo)
+app.command("audit")(audit)
+app.command("explain")(explain)
+app.command("check")(check)
+app.command("compare")(compare)
+app.command("cite")(cite)
+app.command("zoo")(zoo)
+app.command("prepare")(prepare)
+app.command("train")(train)
+app.command("repair")(repair)
+app.command("study")(study)
+app.command("sweep")(sweep)
+app.command("replicate")(replicate)
+app.command("report")(report)
+app.command("serve")(serve)
+app.command("list")(list_pieces)
+app.command("schema")(schema)
+app.command("doctor")(doctor)
+app.add_typer(store, name="store")
+app.add_typer(annotate, name="annotate")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    """Puts attention on trial: do these weights explain these predictions?"""
+    if version:
+        typer.echo(f"heedful {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+_STOPPED = 130
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
+
+
+def perform(arguments: list[str]) -> int:
+    """The exit code. What typer has its own exceptions and codes for is told by Python's."""
+    try:
+        code = app(arguments, prog_name="heedful", standalone_mode=False)
+    except _UsageError as error:
+        raise HeedfulError(usage(error)) from error
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit as ended:  # how typer ends when nobody reads what it prints
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None
+        raise
+    if code == _STOPPED:  # how typer says that somebody pressed Ctrl-C
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
