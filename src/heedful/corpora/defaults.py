@@ -14,7 +14,6 @@ from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters
 from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec
 
-LARGEST = 4096  # numbers of a vector; those of published files have some hundreds
 BOUNDS: Mapping[str, Range] = {
     "dimension": (1, LARGEST_DIMENSION),
     "min_df": (1, 10**9),

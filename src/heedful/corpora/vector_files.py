@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.corpora.defaults import LARGEST
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
 from heedful.specs import LARGEST_DIMENSION
