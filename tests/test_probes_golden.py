@@ -36,7 +36,7 @@ GOLDEN = {
     "importance_sets": (2, "853f23e087304164", "b0e02bd61343ae55"),
     "substitution": (2, "1859ebb1e0c39ece", "acda995a68ff6708"),
     "seeds": (1, "fc0e90896a805374", "d4b236c2ab727377"),
-    "guides": (2, "63f4a27407320c68", "5b85a5702c6762ba"),
+    "guides": (2, "2a93ebce0bb66f92", "a1a8d99b908125d1"),
     "frontier": (1, "90a410df5561c332", "7badd0fd254f51ff"),
     "mutual_information": (1, "efda53aaa2a4356c", "443e54eeb7fdcc95"),
     "token_probability": (1, "aa0484043ce7c573", "e1f71ae3151fdde5"),

@@ -272,7 +272,7 @@ def test_weights_that_give_the_label_away_are_told_from_informative_words() -> N
         seen[name] = found.summary.set_index("measure")["mean"]
     largest = 2 / 6  # class 1 in training, which has the fewer texts here
     for lines, informative in ((seen["known"], 1.0), (seen["new"], largest)):
-        assert lines["score:majority"] == pytest.approx(largest)
+        assert lines["attended:majority"] == pytest.approx(largest)
         assert lines["attended:base"] == lines["occurring:base"] == pytest.approx(informative)
         assert lines["leak:base"] == 0
         assert lines["attended:adversary"] == 1.0

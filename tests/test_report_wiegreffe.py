@@ -118,7 +118,7 @@ def test_guides_that_give_the_label_away_are_warned_of() -> None:
     make = SUMMARIES["wiegreffe2019"].make
     (warned,) = [line for line in make(evidence(leak=0.43)) if "Warning" in line]
     assert "the adversary's weights give the label away (bilstm-additive on SST)" in warned
-    assert "an F1 of 0.93 (0.91 to 0.94), +43.0 (+41.5 to +44.5) points more" in warned
+    assert "an accuracy of 0.93 (0.91 to 0.94), +43.0 (+41.5 to +44.5) points more" in warned
     assert "the model's weights give" not in warned
     for little in (0.02, 0.11):
         assert not any("Warning" in line for line in make(evidence(leak=little)))

@@ -47,7 +47,7 @@ def guides(
     found = {name: _outcomes(evidence, f"mlp_{name}", metric) for name in GUIDES}
     lines = [_outcomes(evidence, "base", metric).line("score:model", evidence.seed, resamples)]
     lines += _lines(found, evidence.seed, resamples)
-    lines += leak_lines(evidence, metric, resamples)
+    lines += leak_lines(evidence, resamples)
     correct = {f"correct:{name}": each.correct for name, each in found.items()}
     rows = example_rows(evidence, "guides", correct)
     size = len(found["own"].each)
@@ -107,7 +107,7 @@ PIECE = Piece(
         },
         **{
             f"attended:{name}": Measure(
-                f"score of the label guessed from the most attended word, attention: {name}",
+                f"accuracy of the label guessed from the most attended word, attention: {name}",
                 range=SHARE,
             )
             for name in LOOKED_AT
@@ -124,11 +124,11 @@ PIECE = Piece(
             )
             for name in LOOKED_AT
         },
-        "score:majority": Measure("score of the largest class: what guessing gives", range=SHARE),
+        "attended:majority": Measure("accuracy of the largest class of training", range=SHARE),
     },
     formula=(
         "score of a decoder on Σ_t α_t tanh(W e_t + b), α fixed: its own, 1/n, the base's, an "
-        "adversary's; delta paired by example; leak: score of argmax_y N(y, word attended "
+        "adversary's; delta paired by example; leak: accuracy of argmax_y N(y, word attended "
         "most) less that of argmax_y N(y, word occurs), counted on training texts"
     ),
     higher="of `delta:base:…`: the base's weights say more about single tokens than the others",

@@ -34,9 +34,9 @@ CAPTIONS = {
     "the seed furthest away.",
     "guides": "F1 of a token-level MLP without context whose attention is fixed; differences are "
     "paired over texts. Where the model's weights beat its own and even ones, they carry "
-    "information about tokens. “Attended word”: F1 of the label guessed from the most attended "
-    "word alone. “Leak”: how much of that the word does not say by occurring; where it is high, "
-    "the weights give the label away, and the MLP's F1 says nothing about tokens.",
+    "information about tokens. “Attended word”: accuracy of the label guessed from the most "
+    "attended word alone. “Leak”: how much of that the word does not say by occurring; where it "
+    "is high, the weights give the label away, and the MLP's F1 says nothing about tokens.",
     "frontier": "One trained adversary a line: λ is how much its loss falls as its attention "
     "grows apart from the model's. JSD between attentions, change of the probability (TVD). "
     "Read both against the seeds. “Inside”: share of texts with more than half of the "

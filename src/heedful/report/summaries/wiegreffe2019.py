@@ -91,8 +91,9 @@ def _leak(together: pd.DataFrame, guide: str, whose: str) -> str:
     alone = [one for one in findings(together, "guides", f"attended:{guide}") if one.where in names]
     return (
         f" Warning: {whose} weights give the label away ({', '.join(names)}). The most attended "
-        f"word alone reaches an F1 of {ends(alone)}, {ends(leaking, changed)} points more than the "
-        f"same word says by occurring. How well these weights guide says nothing about tokens."
+        f"word alone tells it with an accuracy of {ends(alone)}, {ends(leaking, changed)} points "
+        f"more than the same word by occurring. How well these weights guide says nothing about "
+        f"tokens."
     )
 
 
