@@ -20,6 +20,7 @@ from heedful.verdict.cell import Cell
 from heedful.verdict.contenders import half_of
 from heedful.verdict.leads import choose
 from heedful.verdict.overall import overall
+from heedful.verdict.recommend import Ranked, _preferred
 from verdict_tables import World, costs, rows_of
 
 QUICK = Settings(resamples=200)
@@ -215,6 +216,41 @@ def test_what_cannot_be_told_apart_is_recommended_with_its_price() -> None:
     assert set(found.tied) == {"lrp", "gradient"}
     if found.best == "lrp":
         assert any("gradient" in note and "5 ms" in note for note in found.notes)
+
+
+def ranked_of(**numbers: tuple[float, bool, float]) -> list[Ranked]:
+    """How far behind, whether tied, milliseconds."""
+    return [
+        Ranked(name, 0.5 - behind, 0.1, 0.9, behind, tied, price, measures=2)
+        for name, (behind, tied, price) in numbers.items()
+    ]
+
+
+def test_of_those_that_cannot_be_told_apart_the_better_then_the_cheaper_is_preferred() -> None:
+    """`kernel_shap` was chosen on the first half, and is far behind on the second."""
+    shap = (0.0, True, 1164.0)
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(-0.35, True, 5.0))) == "lrp"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.004, True, 5.0))) == "lrp"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.02, True, 5.0))) == "kernel_shap"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(-0.35, False, 5.0))) == "kernel_shap"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.0, True, math.nan))) == "kernel_shap"
+    unknown = Ranked("prior", math.nan, math.nan, math.nan, math.nan, True)
+    assert _preferred([*ranked_of(kernel_shap=shap), unknown]) == "kernel_shap"
+
+
+def test_a_lucky_first_half_does_not_decide() -> None:
+    """On the first half the dearer one is ahead by chance; all numbers are of the second."""
+    rows = rows_of(World(truth=0.3, others={"lrp": 0.5, "gradient": 0.7}, noise=0.6, examples=60))
+    lucky = (rows["explanation"] == "lrp") & rows["cluster"].map(half_of).eq(0)
+    better = rows["measure"].isin(["comprehensiveness"]).map({True: 9.0, False: -9.0})
+    found = judge(
+        rows.assign(value=rows["value"].mask(lucky, rows["value"] + better)),
+        costs(),
+        settings=QUICK,
+    ).recommendation
+    assert found.best == "gradient" and found.ranked[0].explanation == "gradient"
+    assert found.sentence.endswith("5 ms per text.")
+    assert any("lrp was ahead on the first half" in note for note in found.notes)
 
 
 def test_nothing_above_the_floor_is_not_recommended() -> None:

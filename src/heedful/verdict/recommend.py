@@ -2,7 +2,9 @@
 
 The best of many looks good by chance. So it is chosen on one half of the examples and its
 numbers are those of the other half; halves are by a hash of the cluster, so they do not
-depend on order and no document is in both.
+depend on order and no document is in both. With few examples the first half may choose one
+that is far behind on the second: of those that are not clearly behind it there the better on
+average is recommended, and of equally good ones the cheaper.
 """
 
 from __future__ import annotations
@@ -72,10 +74,34 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     if min(_clusters(part, cluster_of) for part in halves) < chosen.fewest:
         text = f"too few examples: each half of them needs {chosen.fewest}."
         return Recommendation("", f"no recommendation: {text}")
-    best = choose(halves[0])
-    ranked = _ranked(best, halves[1], cluster_of, chosen)
-    priced = tuple(_with_cost(each, costs) for each in ranked)
-    return _recommendation(best, priced, chosen)
+
+    def ranked(best: str) -> tuple[Ranked, ...]:
+        found = _ranked(best, halves[1], cluster_of, chosen)
+        return tuple(_with_cost(each, costs) for each in found)
+
+    first = choose(halves[0])
+    found = ranked(first)
+    best = _preferred(found)
+    if best == first:
+        return _recommendation(best, found, chosen)
+    text = (
+        f"{_plain(first)} was ahead on the first half; on the second {_plain(best)} is better, or "
+        f"as good and cheaper, so its number may be a little too good."
+    )
+    said = _recommendation(best, ranked(best), chosen)
+    return replace(said, notes=(*said.notes, text))
+
+
+def _preferred(ranked: Sequence[Ranked]) -> str:
+    """Of those that are not clearly behind the best on average, to a hundredth; then the
+    cheapest, where costs are known."""
+    tied = [each for each in ranked if each.tied and each.measures]
+    prices = {e.explanation: e.milliseconds for e in tied if math.isfinite(e.milliseconds)}
+
+    def order(each: Ranked) -> tuple[float, float]:
+        return round(each.behind, 2), prices.get(each.explanation, math.inf)
+
+    return min(tied, key=order).explanation
 
 
 def _clusters(part: Contenders, cluster_of: Clusters) -> int:
