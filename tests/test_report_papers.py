@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from heedful.report.display import decoders
 from heedful.report.figures import FIGURES
 from heedful.report.figures.boxes import quantiles
 from heedful.report.figures.erasure import LESS, MORE, cells
+from heedful.report.figures.figure import LONGEST, WIDEST, Figure, Group, Panel
 from heedful.report.figures.flips import table as flip_table
 from heedful.report.figures.panels import ANY, class_legend, folded
 from heedful.report.figures.style import class_colour
@@ -259,10 +261,42 @@ def test_altair_accepts_the_new_figures(
 
 def test_many_classes_are_not_told_apart(serrano: Evidence) -> None:
     rows = pd.DataFrame({"corpus": ["many"] * 7 + ["few"] * 2, "predicted": [*range(7), 0, 1]})
-    found = folded(rows)
+    found = folded(serrano, rows)
     assert list(found["predicted"]) == [ANY] * 7 + [0, 1]
     assert class_legend(serrano, "many", found[:7]) == (("any prediction", class_colour(ANY)),)
     assert len(class_legend(serrano, "few", found[7:])) == 2
+
+
+def test_predicted_words_are_no_classes(vashishth: tuple[Store, list[Run]]) -> None:
+    """However few different ones there are: their numbers mean nothing to a reader."""
+    evidence = gather(*vashishth)
+    written = {str(name) for name in evidence.cells["corpus"] if evidence.writes(str(name))}
+    others = set(evidence.cells["corpus"]) - written
+    assert written and others
+    rows = pd.DataFrame({"corpus": [*written, *others], "predicted": 3})
+    found = folded(evidence, rows).set_index("corpus")["predicted"]
+    assert all(found[name] == ANY for name in written)
+    assert all(found[name] == 3 for name in others)
+
+
+def test_a_figures_names_keep_out_of_each_others_way() -> None:
+    """Long names of classes take more room, in several rows; long titles several lines."""
+    alt = pytest.importorskip("altair")
+    names = ["predicted yes", "predicted comp.sys.ibm.pc.hardware and its peripherals", "no"]
+    legend = tuple((name, "#000000") for name in (*names, *names))
+    chart = alt.Chart(pd.DataFrame({"x": [1]})).mark_point()
+    title = "seq2seq-bilstm-additive+impermissible0.1+diversity0.5 (bahdanau)"
+    figure = Figure("name", "Title", "", (Group("A", legend, (Panel(title, chart, ""),)),))
+    key, grid = figure.spec()["vconcat"][0]["vconcat"]
+    entries = key["data"]["values"]
+    assert [entry["name"] for entry in entries] == [*names, *names]
+    for one, other in pairwise(entries):
+        assert one["x"] + 16 + 5.5 * len(one["name"]) <= one["end"] <= key["width"] <= WIDEST
+        assert other["x"] == one["end"] if other["row"] == one["row"] else other["x"] == 0
+    assert {entry["row"] for entry in entries} == {0, 1}
+    lines = grid["concat"][0]["title"]["text"]
+    assert "".join(lines).replace(" ", "") == title.replace(" ", "")
+    assert max(map(len, lines)) <= LONGEST
 
 
 def test_the_grid_counts_texts_and_marks_negatives() -> None:

@@ -99,6 +99,14 @@ class Evidence:
             for name, text in run.json("notes").items()
         }
 
+    def writes(self, corpus: str) -> bool:
+        """Whether texts are generated, so that classes are words; where the corpus was not
+        carried along, a translation that was scored tells."""
+        cells = self.cells[self.cells["corpus"] == corpus]
+        reports = [self.corpus_report(str(key)) for key in cells["corpus_run"].unique()]
+        tasks = {report.get("task") for report in reports}
+        return "generation" in tasks or "translation" in set(cells["probe"])
+
     def label_names(self, corpus: str) -> dict[int, str]:
         """Class number → name, as the corpus reports them."""
         for key in self.cells.loc[self.cells["corpus"] == corpus, "corpus_run"].unique():

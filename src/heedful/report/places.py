@@ -79,7 +79,7 @@ def _place(
         asked=asked,
         named=study.names.get(label, label) if study else label,
         like=inside or _alike(evidence, study, paper, corpus),
-        score=_score(evidence, report, corpus, label),
+        score=_score(evidence, corpus, label),
         substitute=bool(instead),
         note="; ".join(part for part in notes if part),
         said=(
@@ -100,11 +100,9 @@ def _alike(evidence: Evidence, study: Study | None, paper: Printed, corpus: str)
     return frozenset(names & paper.datasets or paper.datasets)
 
 
-def _score(evidence: Evidence, report: dict[str, Any], corpus: str, label: str) -> str:
-    """What the probe `substitution` scores on a corpus; where the corpus was not carried along,
-    a translation that was scored tells."""
-    probes = evidence.cells.loc[evidence.cells["corpus"] == corpus, "probe"]
-    if report.get("task") == "generation" or "translation" in set(probes):
+def _score(evidence: Evidence, corpus: str, label: str) -> str:
+    """What the probe `substitution` scores on a corpus."""
+    if evidence.writes(corpus):
         return "bleu"
     return str(evidence.params(corpus, label, "substitution").get("metric", "accuracy"))
 

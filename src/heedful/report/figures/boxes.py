@@ -14,7 +14,7 @@ from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.panels import Words
-from heedful.report.figures.style import INK, KINDS, WIDTH
+from heedful.report.figures.style import INK, KINDS, LABELS, WIDTH
 from heedful.report.rankings import RANKINGS, Removed, removals
 from heedful.studies.published import dataset_name
 
@@ -53,7 +53,7 @@ def quantiles(found: dict[str, Removed]) -> pd.DataFrame:
 def _panel(table: pd.DataFrame, title: str) -> Any:
     alt = need("altair")
     scale = alt.Scale(domain=[0, 1], nice=False)
-    y = alt.Y("ranking:N", title=None, sort=None, axis=alt.Axis(labelLimit=160))
+    y = alt.Y("ranking:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
     base = alt.Chart(table, width=WIDTH, height={"step": 20}).encode(y=y)
 
     def at(name: str) -> Any:

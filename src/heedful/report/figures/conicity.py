@@ -10,7 +10,7 @@ from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import KINDS, WIDTH
+from heedful.report.figures.style import KINDS, LABELS, WIDTH
 from heedful.studies.published import dataset_name
 
 COLOUR = KINDS["exact"]
@@ -46,7 +46,7 @@ def table(together: pd.DataFrame) -> pd.DataFrame:
 
 def _panel(part: pd.DataFrame) -> Any:
     alt = need("altair")
-    y = alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=200))
+    y = alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
     data = part[["model", "mean", "low", "high"]]
     base = alt.Chart(data, width=WIDTH, height={"step": 20}).encode(y=y)
 

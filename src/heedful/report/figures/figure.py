@@ -7,14 +7,20 @@ Altair copies all data whenever charts are nested.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from heedful.report.extra import need
-from heedful.report.figures.style import chart_theme, panel_title
+from heedful.report.figures.style import WIDTH, chart_theme, panel_title
 
 COLUMNS = 3
+LETTER, SQUARE, ROW = 6.2, 36.0, 18.0
+"""Of a legend in pixels: about how wide a letter is, a square with its margins, how high a row."""
+WIDEST = COLUMNS * (WIDTH + 100.0)
+LONGEST = 44
+"""Letters of a panel's title that fit above it."""
 Spec = dict[str, Any]
 
 
@@ -83,22 +89,36 @@ class Figure:
 
 def _titled(panel: Panel) -> Spec:
     inner = {name: part for name, part in panel.bare.items() if name not in ("$schema", "datasets")}
-    return {**inner, "title": {"text": panel.title, **panel_title()}}
+    lines = textwrap.wrap(panel.title, LONGEST) or [""]
+    return {**inner, "title": {"text": lines, **panel_title()}}
 
 
 def _key(legend: tuple[tuple[str, str], ...]) -> Spec:
-    """A legend drawn as a row of squares with words."""
-    values = [{"x": x, "colour": colour, "name": name} for x, (name, colour) in enumerate(legend)]
-    x = {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [0, len(values)]}}
+    """A legend drawn as squares with words: each as wide as its words, in as many rows as they
+    need."""
+    values: list[Spec] = []
+    start, row = 0.0, 0
+    for name, colour in legend:
+        wide = min(SQUARE + LETTER * len(name), WIDEST)
+        if start and start + wide > WIDEST:
+            start, row = 0.0, row + 1
+        values.append({"x": start, "row": row, "colour": colour, "name": name, "end": start + wide})
+        start += wide
+    width = max((value["end"] for value in values), default=0.0)
+    across, down = {"domain": [0, width]}, {"domain": [-0.5, row + 0.5], "reverse": True}
+    place = {
+        "x": {"field": "x", "type": "quantitative", "axis": None, "scale": across},
+        "y": {"field": "row", "type": "quantitative", "axis": None, "scale": down},
+    }
     square = {"type": "square", "size": 90, "opacity": 1, "xOffset": 6}
-    colour = {"field": "colour", "type": "nominal", "scale": None}
-    words = {"type": "text", "align": "left", "dx": 16, "fontSize": 11}
+    painted = {"field": "colour", "type": "nominal", "scale": None}
+    words = {"type": "text", "align": "left", "dx": 16, "fontSize": 11, "limit": WIDEST - SQUARE}
     return {
         "data": {"values": values},
-        "width": 190 * len(values),
-        "height": 14,
+        "width": width,
+        "height": ROW * (row + 1),
         "layer": [
-            {"mark": square, "encoding": {"x": x, "color": colour}},
-            {"mark": words, "encoding": {"x": x, "text": {"field": "name", "type": "nominal"}}},
+            {"mark": square, "encoding": {**place, "color": painted}},
+            {"mark": words, "encoding": {**place, "text": {"field": "name", "type": "nominal"}}},
         ],
     }

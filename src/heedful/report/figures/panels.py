@@ -40,7 +40,7 @@ def small_multiples(
         return Figure(
             words.name, words.title, words.caption, (), f"{words.about} was not measured."
         )
-    rows = folded(rows)
+    rows = folded(evidence, rows)
     defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
     lost = len(rows) - len(defined)
     missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
@@ -57,12 +57,15 @@ def small_multiples(
     return Figure(words.name, words.title, words.caption, tuple(groups), missing)
 
 
-def folded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Classes are not told apart where a corpus has too many of them (words, entities)."""
+def folded(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
+    """Classes are not told apart where they are the words of a text that is written, or more
+    than there are colours."""
     if rows.empty:
         return rows
-    classes = rows.groupby("corpus")["predicted"].transform("nunique")
-    return rows.assign(predicted=rows["predicted"].where(classes <= len(CLASSES), ANY))
+    few = rows.groupby("corpus")["predicted"].transform("nunique") <= len(CLASSES)
+    written = [name for name in rows["corpus"].unique() if evidence.writes(str(name))]
+    told = few & ~rows["corpus"].isin(written)
+    return rows.assign(predicted=rows["predicted"].where(told, ANY))
 
 
 def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:

@@ -10,7 +10,7 @@ from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import CLASSES, WIDTH
+from heedful.report.figures.style import CLASSES, LABELS, WIDTH
 from heedful.studies.published import dataset_name
 
 KINDS = {
@@ -77,7 +77,7 @@ def _panel(part: pd.DataFrame) -> Any:
     scale = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(data, width=WIDTH, height={"step": 20})
     return base.mark_bar(size=12).encode(
-        y=alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=200)),
+        y=alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS)),
         x=alt.X("start:Q", title="share of attention", scale=scale),
         x2="end:Q",
         color=alt.Color("colour:N", scale=None),

@@ -10,7 +10,7 @@ from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import KINDS, WIDTH
+from heedful.report.figures.style import KINDS, LABELS, WIDTH
 from heedful.report.tables import published_beside_measured
 
 NAMES = {"tau_gradient": "attention × gradients", "tau_loo": "attention × leaving out"}
@@ -49,7 +49,7 @@ def _panel(cells: pd.DataFrame) -> Any:
     numbers = ["row", "measured", "low", "high", "published_paper", "published_slides"]
     least = min(0.0, float(data[numbers[1:]].min().min()))
     scale = alt.Scale(domain=[least, 1.0])
-    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(grid=True, labelLimit=180))
+    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(grid=True, labelLimit=LABELS))
     base = alt.Chart(data[numbers], width=WIDTH, height={"step": 17}).encode(y=y)
 
     def at(name: str) -> Any:

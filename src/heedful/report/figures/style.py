@@ -14,6 +14,8 @@ INK = "#3b3f46"
 FAINT = "#d9dce1"
 FONT = "Helvetica, Arial, sans-serif"
 WIDTH, HEIGHT = 240, 130
+LABELS = 320
+"""Pixels for the name of a line: of a model with its terms, of a way to replace attention."""
 
 
 def class_colour(label: int) -> str:

@@ -13,7 +13,7 @@ from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import KINDS, WIDTH
+from heedful.report.figures.style import KINDS, LABELS, WIDTH
 from heedful.report.places import Place, places
 from heedful.report.printed import Printed, printed
 from heedful.studies.published import CONDITIONS, dataset_name
@@ -105,7 +105,7 @@ def _reach(found: list[tuple[Place, pd.DataFrame]], score: str) -> tuple[float, 
 def _panel(table: pd.DataFrame, low: float, high: float) -> Any:
     alt = need("altair")
     scale = alt.Scale(domain=[low, high], nice=False)
-    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=160))
+    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
     base = alt.Chart(table, width=WIDTH, height={"step": 19}).encode(y=y)
 
     def at(name: str) -> Any:

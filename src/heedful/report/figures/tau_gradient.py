@@ -23,7 +23,7 @@ AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
 
 
 def make(evidence: Evidence) -> Figure:
-    rows = folded(evidence.rows("correlation", ["tau_gradient"]))
+    rows = folded(evidence, evidence.rows("correlation", ["tau_gradient"]))
     rows = rows.assign(colour=rows["predicted"].map(class_colour))
     draw = partial(histogram, axis=AXIS, top=highest(rows, AXIS))
     return small_multiples(evidence, rows, WORDS, draw)
