@@ -17,7 +17,7 @@ from heedful.models.output import TARGETS, probabilities, probability
 from heedful.saliency import SALIENCIES
 from heedful.saliency.gradient import gradient
 from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.saliency.leave_one_out import leave_one_out, words_left_out
 from heedful.types import Batch, Text
 from heedful.words import word_mask
 from reference.deletion import delete_each
@@ -36,7 +36,7 @@ def scores_of(name: str, model: OneSequence, batch: Batch) -> Tensor:
     """The saliency; where a class is wanted, the label's."""
     make = SALIENCIES[name].make
     if name == "leave_one_out":
-        return leave_one_out(model, batch)
+        return words_left_out(model, batch)
     scores: Tensor = make(model, batch, batch.labels, **FEWER.get(name, {}))
     return scores
 

@@ -10,6 +10,7 @@ from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Sa
 
 from captum_face import from_embedded, from_tokens
 from heedful.catalogue import Piece
+from heedful.errors import HeedfulError
 from heedful.models.hf.attach import attach
 from heedful.models.hf.model import HuggingFace
 from heedful.models.output import TARGETS, probability
@@ -22,11 +23,12 @@ from heedful.saliency.gradient_input import PIECE as GRADIENT_INPUT
 from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
 from heedful.saliency.integrated_gradients import integrated
+from heedful.saliency.leave_one_out import leave_one_out
 from heedful.saliency.occlusion import PIECE as OCCLUSION
 from heedful.saliency.occlusion import occlusion
 from heedful.saliency.smoothgrad import PIECE as SMOOTHGRAD
 from heedful.types import Batch, Text
-from heedful.words import word_mask, word_numbers
+from heedful.words import to_words, word_mask, word_numbers
 from reference.removal import logits_without
 from tiny_hf import FILLERS, MASK, UNKNOWN, attached_bert, hf_batch, tiny_hf
 from word_batches import random_sets
@@ -52,6 +54,35 @@ def test_every_operator_equals_one_text_at_a_time(
             chosen = set(words.nonzero().flatten().tolist())
             theirs = logits_without(model, batch, example, chosen, how)
             torch.testing.assert_close(ours[example, nth], theirs, atol=1e-10, rtol=0)
+
+
+def test_leave_one_out_deletes_whole_words(bert: tuple[HuggingFace, Batch]) -> None:
+    """All sub-words of a word at once, one text at a time; of tokens one by one, added up, is
+    another number."""
+    model, batch = bert
+    ours = explain("leave_one_out", model, batch, batch.labels)
+    there = word_mask(batch.texts["a"])
+    assert not ours[~there].any()
+    for example, word in there.nonzero().tolist():
+        whole, less = (
+            logits_without(model, batch, example, gone, "delete").softmax(-1)
+            for gone in (set(), {word})
+        )
+        moved = 0.5 * (whole - less).abs().sum()
+        assert float(ours[example, word]) == pytest.approx(float(moved), abs=1e-10)
+    tokens = explain("leave_one_out", model, batch, batch.labels, unit="tokens")
+    expected = to_words(leave_one_out(model, batch), batch.texts["a"])
+    torch.testing.assert_close(tokens, expected, atol=1e-12, rtol=0)
+    assert not torch.allclose(tokens, ours, atol=1e-3)
+    with pytest.raises(HeedfulError, match="unknown unit of leave-one-out 'letters'"):
+        explain("leave_one_out", model, batch, batch.labels, unit="letters")
+
+
+def test_leave_one_out_of_two_classes_is_the_magnitude_of_occlusion() -> None:
+    with attached_bert(classes=2) as (model, batch):
+        ours = explain("leave_one_out", model, batch, batch.labels)
+        theirs = explain("occlusion", model, batch, batch.labels, magnitude=True)
+    torch.testing.assert_close(ours, theirs, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("family", ["GPT2", "Llama"])

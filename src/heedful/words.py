@@ -40,6 +40,15 @@ def to_words(scores: Float[Tensor, "b t"], text: Text) -> Float[Tensor, "b w"]:
     return total.scatter_add(1, _slot(numbers, width), scores.double())[:, :width]
 
 
+def words_are_tokens(text: Text) -> bool:
+    """Whether every token is a word of its own, so that to take out one is to take out the
+    other."""
+    if text.words is None:
+        return True
+    sizes = to_words(text.mask.double(), text)
+    return bool((sizes <= 1).all()) and torch.equal(text.words >= 0, text.mask)
+
+
 def to_tokens(words: Bool[Tensor, "b w"], text: Text) -> Bool[Tensor, "b t"]:
     """The tokens of the chosen words."""
     padded = torch.nn.functional.pad(words, (0, 1))

@@ -12,7 +12,7 @@ from heedful.removal.answers import answers
 from heedful.removal.operator import Operator
 from heedful.removal.removed import as_operator
 from heedful.types import Batch, Model, Target, Text
-from heedful.words import to_words, word_mask
+from heedful.words import to_words, word_mask, words_are_tokens
 
 
 def occlusion(
@@ -58,12 +58,8 @@ def _token_by_token(model: Model, batch: Batch, label: Tensor, target: Target) -
 
 def _without_each_applies(model: Model, text: Text) -> bool:
     """Every site linear, nothing hidden, every token a word of its own."""
-    if not all(site.linear for site in model.sites) or text.hidden is not None:
-        return False
-    sizes = to_words(text.mask.double(), text)
-    return text.words is None or (
-        bool((sizes <= 1).all()) and torch.equal(text.words >= 0, text.mask)
-    )
+    linear = all(site.linear for site in model.sites)
+    return linear and text.hidden is None and words_are_tokens(text)
 
 
 def _target(logits: Tensor, label: Tensor, target: Target) -> Float[Tensor, "b m"]:
