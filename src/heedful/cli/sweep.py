@@ -110,8 +110,8 @@ def _check_params(plan: Grid) -> None:
     from heedful.corpora import CORPORA
     from heedful.corpora.prepare import corpus_params
 
-    for cell in plan.cells:
-        corpus_params(CORPORA[cell.corpus.name], cell.corpus.params)
+    for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
+        corpus_params(CORPORA[spec.name], spec.params)
 
 
 def _show_plan(jobs: list[Job], crew: Crew) -> None:

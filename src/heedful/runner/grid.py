@@ -146,11 +146,8 @@ def _cells(study: Study, corpus: CorpusSpec, choice: Choice, seeds: list[int]) -
             )
         check_model(model)
         check_aim(model)
-    return [
-        Cell(corpus, model, seed, train, choice.asked(setting.probes, small))
-        for model in models
-        for seed in seeds
-    ]
+    probes = choice.asked(setting.probes, small)
+    return [Cell(corpus, model, seed, train, probes) for model in models for seed in seeds]
 
 
 def _check_splits(title: str, splits: dict[str, Any]) -> None:
