@@ -116,6 +116,24 @@ def test_ctrl_c_in_the_middle_of_an_import(tmp_path: Path) -> None:
     assert said.strip().startswith("stopped: ") and said.strip().count("\n") == 0
 
 
+ENDS = """
+import atexit, sys, threading, time
+from heedful.cli import main, process
+atexit.register(lambda: print("tidied up", flush=True))
+if sys.argv[1] == "busy":
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+main.main = lambda: int(sys.argv[2])
+main.run()
+"""
+
+
+@pytest.mark.parametrize("given", [("idle", 0), ("busy", 0), ("idle", 2), ("busy", 130)])
+def test_what_is_to_be_tidied_up_is_however_it_ends(given: tuple[str, int]) -> None:
+    command = [sys.executable, "-c", ENDS, *map(str, given)]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (given[1], "tidied up\n", "")
+
+
 @pytest.mark.parametrize(
     ("error", "part"),
     [

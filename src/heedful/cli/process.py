@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import resource
 import select
 import signal
 import sys
+import threading
 from contextlib import suppress
 from functools import partial
 from types import FrameType
@@ -47,14 +49,16 @@ def nobody_reads() -> bool:
 
 
 def end(code: int, at_once: bool) -> NoReturn:
-    """`at_once` after a failure: Python's own end may want memory that is not there, or crash in
-    threads of others that were stopped anywhere."""
+    """`at_once` after a failure: Python's own end may want memory that is not there. It crashes,
+    too, where a thread is in the middle of a model."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be told
     for number in (1, 2):
         _flush(number)
-    if at_once:
-        os._exit(code)
-    sys.exit(code)
+    if not at_once and not any(thread.daemon for thread in threading.enumerate()):
+        sys.exit(code)
+    _put_nothing(2)  # whatever fails now was told already
+    atexit._run_exitfuncs()  # what was to be tidied up still is
+    os._exit(code)
 
 
 def _interrupt(farewell: str, stopped: int, number: int, frame: FrameType | None) -> None:
