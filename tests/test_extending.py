@@ -156,7 +156,10 @@ def test_the_origin_of_a_probe_is_part_of_its_name(planted: Prepared) -> None:
 
 def trained_on(planted: Prepared) -> Any:
     class Trained:
-        key, upstream = "model-0", {"corpus": planted.run.key}
+        key = "model-0"
+
+        def source(self, role: str) -> str:
+            return {"corpus": planted.run.key}[role]
 
     return Trained()
 
