@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,6 +57,14 @@ def every_verb_keeps_its_schema() -> None:
         return found
 
     terminal.document = checked
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Good models, tables, runs and studies that bad input is held against; nobody changes them."""
+    from bad_input.shared import make_shared
+
+    return make_shared(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture

@@ -25,15 +25,10 @@ import typer
 
 from bad_input.catalogue import CATALOGUE
 from bad_input.entry import Bad, World
-from bad_input.shared import key_of, make_shared
+from bad_input.sentences import one_sentence
+from bad_input.shared import key_of
 
 KINDS = ("model", "corpus", "probe", "study", "audit")
-LONGEST = 1200  # characters: one sentence that can still be read, names to choose from and all
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shared(tmp_path_factory.mktemp("shared"))
 
 
 @pytest.fixture
@@ -120,20 +115,6 @@ def mentions(err: str, what: str) -> bool:
     """As an option or as its name in Python: `--label-map`, `label_map`, `LABEL MAP`."""
     plain = re.compile(r"[\s_-]+")
     return plain.sub(" ", what).strip().lower() in plain.sub(" ", err).lower()
-
-
-def one_sentence(err: str) -> None:
-    """`error: …` alone on one line, that no terminal obeys and that ends like a sentence."""
-    assert "Traceback" not in err
-    assert err.startswith("error: ") and err.count("\n") == 1 and err.endswith("\n"), err
-    said = err.removeprefix("error: ").rstrip("\n")
-    assert re.search(r"[.?…]$", said), err
-    assert len(said) <= LONGEST, err
-    assert not re.search(r"[.!?] [A-Z]\w", said), err  # a second sentence
-    assert not [
-        c for c in said if ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or 0xD800 <= ord(c) < 0xE000
-    ]
-    assert "object at 0x" not in said and "<class" not in said
 
 
 BARS = (

@@ -81,14 +81,11 @@ def _remove(draft: Path) -> None:
 
 def create(path: Path, plan: Plan, key: str) -> None:
     """A new file; `key` opens the results."""
-    with whole_study(path) as draft:
-        fill(draft, plan, key)
-
-
-def fill(draft: Path, plan: Plan, key: str) -> None:
-    """A file that nobody knows yet."""
     known = {"task": plan.task, "key": key, **plan.facts}
-    with closing(sqlite3.connect(draft, isolation_level=None)) as db:
+    with (
+        whole_study(path) as draft,
+        closing(sqlite3.connect(draft, isolation_level=None)) as db,
+    ):
         db.executescript(f"PRAGMA application_id={MARK}; PRAGMA user_version={VERSION}; {_SCHEMA}")
         with written(db):
             study = [(name, json.dumps(value)) for name, value in known.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from heedful.annotate.database import Plan, fill, whole_study
+from heedful.annotate.database import Plan, create, whole_study
 from heedful.annotate.study import Annotator, Study
 from heedful.randomness import stable_hash
 
@@ -13,7 +13,7 @@ from heedful.randomness import stable_hash
 def new_study(path: Path, plan: Plan, count: int) -> list[Annotator]:
     """A study with its first annotators, all in one: there is none without."""
     with whole_study(path) as draft:
-        fill(draft, plan, new_key())
+        create(draft, plan, new_key())
         return invite(Study(draft), count)
 
 

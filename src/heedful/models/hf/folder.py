@@ -8,6 +8,7 @@ seen by transformers: see `heedful.models.hf.opening`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -170,7 +171,7 @@ def _sizes(file: Path, name: str) -> dict[str, int]:
 def first_sentence(error: BaseException) -> str:
     """Of what a library says in many."""
     line = (str(error).strip().splitlines() or [""])[0].partition(". ")[0].rstrip(".:!")
-    return line[:200] or type(error).__name__
+    return re.sub(r"<class '([\w.]+)'>", r"\1", line)[:200] or type(error).__name__
 
 
 def _fetched(name: str) -> Path:
