@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["HeedfulError", "listed", "short", "unknown_name"]
+__all__ = ["HeedfulError", "unknown_name"]
 
 
 class HeedfulError(Exception):
