@@ -536,6 +536,7 @@ def test_importance_by_explanation_best_first() -> None:
     numbers = [
         ("attention", "delete", 0.5), ("attention", "mask", 0.75), ("search", "mask", 0.9),
         ("occlusion", "delete", 0.0), ("occlusion", "mask", 0.875), ("search", "delete", 0.95),
+        ("random", "mask", 0.4),
     ]  # fmt: skip
     table = pd.concat(
         rows.assign(explanation=name, operator=operator, value=value)
@@ -546,6 +547,7 @@ def test_importance_by_explanation_best_first() -> None:
         ("search", "delete 0.95, mask 0.90"),
         ("occlusion", "mask 0.88"),
         ("attention", "delete 0.50, mask 0.75"),
+        ("random", "mask 0.40"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -92,22 +93,31 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
 
 
 def importance(evidence: AuditEvidence) -> list[dict[str, str]]:
-    """How much of the words' importance each explanation finds, best first, by operator; not by
-    the operator that made it."""
+    """How much of the words' importance each explanation finds, by operator and not by the one that
+    made it; best first. Operators differ in how much can be found at all, so explanations are
+    ordered by their mean distance from the others under the same operator."""
     measure, made = "importance_captured", Settings()
-    operators = sorted({operator for _, operator in evidence.named(measure)})
-    found = []
-    for name in sorted({name for name, _ in evidence.named(measure)}):
-        means = {
-            operator: float(evidence.values(measure, name, operator).mean())
-            for operator in operators
-            if operator != made.maker(name)
-        }
-        count = max(len(evidence.values(measure, name, operator)) for operator in operators)
-        text = ", ".join(f"{operator} {shown(mean, 2)}" for operator, mean in means.items())
-        best = sum(means.values()) / len(means) if means else -math.inf
-        found.append((best, {"name": plain(name), "captured": text, "n": str(count)}))
-    return [line for _, line in sorted(found, key=lambda pair: pair[0], reverse=True)]
+    values = {
+        (name, operator): evidence.values(measure, name, operator)
+        for name, operator in sorted(evidence.named(measure))
+        if operator != made.maker(name)
+    }
+    means = {key: float(each.mean()) for key, each in values.items()}
+    usual = {
+        operator: _mean(v for (_, o), v in means.items() if o == operator) for _, operator in means
+    }
+    lines = {}
+    for name in {name for name, _ in means}:
+        mine = {operator: mean for (each, operator), mean in means.items() if each == name}
+        ahead = _mean(mean - usual[operator] for operator, mean in mine.items())
+        text = ", ".join(f"{operator} {shown(mean, 2)}" for operator, mean in mine.items())
+        count = max(len(values[name, operator]) for operator in mine)
+        lines[name] = ahead, {"name": plain(name), "captured": text, "n": str(count)}
+    return [line for _, (_, line) in sorted(lines.items(), key=lambda item: (-item[1][0], item[0]))]
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    return float(np.mean(list(numbers)))
 
 
 def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:
