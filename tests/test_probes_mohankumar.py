@@ -139,7 +139,7 @@ def test_an_installed_tagger_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_result_is_named_by_the_taggers_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    model: Any = SimpleNamespace(key="model-1", upstream={"corpus": "corpus-1"})
+    model: Any = SimpleNamespace(key="model-1", source={"corpus": "corpus-1"}.get)
 
     def facts(**params: str) -> dict[str, Any]:
         return probe_facts(model, ProbeSpec("parts_of_speech", params), Reading(0), {})

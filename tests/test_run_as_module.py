@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
+import subprocess
 import sys
 
-import pytest
 
-
-def test_the_package_itself_can_be_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["heedful", "--version"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("heedful", run_name="__main__")
-    assert not ended.value.code
-    assert capsys.readouterr().out.startswith("heedful ")
+def test_the_package_itself_can_be_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "heedful", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("heedful ")

@@ -288,5 +288,5 @@ def test_what_supervision_by_arcs_refuses(tmp_path: Path) -> None:
         made("supervised", about, arcs=arcs, site="decoder.0.self")
     with pytest.raises(HeedfulError, match="no head 9"):
         value(made("supervised", about, arcs=arcs, head=9), about.model, split)
-    with pytest.raises(HeedfulError, match="cannot read"):
+    with pytest.raises(HeedfulError, match="there is no file"):
         made("supervised", about, arcs=str(tmp_path / "missing"))
