@@ -416,7 +416,7 @@ def test_a_blind_model_is_probed_on_what_it_sees(tmp_path: Path) -> None:
 # probe: (version, digest for two classes, digest for three)
 GOLDEN: dict[str, tuple[int, str, str]] = {
     "deception": (1, "f1ce0a7c8f510eb1", "af8046dce693a238"),
-    "detector": (1, "6acfe62a01eda880", "5208d05243a9ea52"),
+    "detector": (2, "6acfe62a01eda880", "5208d05243a9ea52"),
 }
 
 

@@ -211,3 +211,16 @@ def test_one_of_one_is_the_furthest() -> None:
     z, mask, low, high, q = Case([0.5, 0.3, 0.2], [1.0, -1.0, 0.5], 0.0, 0.05).tensors()
     alone = diverse(z, mask, low, high, q, 1)[:, 0]
     assert torch.equal(alone, furthest(z, mask, low, high, q[:, None]).weights)
+
+
+@settings(max_examples=60)
+@given(cases(longest=5), st.integers(0, 2**16))
+def test_of_equally_far_corners_the_first_is_taken(case: Case, seed: int) -> None:
+    """Every word is there twice, and its numbers are off by what rounding may be off by."""
+    whole = Case([q / 2 for q in case.q] * 2, case.z * 2, case.bias, case.epsilon)
+    z, mask, low, high, q = whole.tensors()
+    exact = furthest(z, mask, low, high, q[:, None])
+    noise = torch.rand(z.shape, generator=torch.Generator().manual_seed(seed)).double() - 0.5
+    again = furthest(z + 1e-13 * noise, mask, low, high, q[:, None])
+    assert float(again.value) == pytest.approx(float(exact.value), abs=1e-8)
+    torch.testing.assert_close(again.weights, exact.weights, atol=1e-6, rtol=0)

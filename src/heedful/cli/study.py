@@ -63,7 +63,8 @@ def study(
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     precision: Annotated[
-        str, typer.Option(help="float32, or float64: results then never depend on the batch.")
+        str,
+        typer.Option(help="float32, or float64: any batch size gives the same to 1e-9."),
     ] = "float32",
     asked: Where = Where(),
     report: Annotated[

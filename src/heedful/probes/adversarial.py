@@ -29,7 +29,8 @@ from heedful.randomness import keyed_normal
 from heedful.types import AttentionRows, SiteSpec
 
 _PERMUTATIONS = 64  # tried as starting points of the entropy-matched search
-_PULLS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
+_PULLS = {torch.float64: (1e-6, 1e-4, 1e-2, 0.1, 1.0), torch.float32: (1e-4, 1e-2, 0.1, 1.0)}
+"""Towards the original, by the precision of the model: the first is more than its rounding."""
 
 
 def adversarial(
@@ -55,7 +56,8 @@ def adversarial(
     for each in evidence.passes("adversarial"):
         for site in evidence.sites:
             view = each.rows(site)
-            trial = _Trial(each, site, view, evidence.seed, epsilon)
+            seen = evidence.doubled(each) if site.linear else each
+            trial = _Trial(seen, site, seen.rows(site), evidence.seed, epsilon)
             if trial.binary:
                 trial.exact(k)
             if not trial.binary or search_candidates:
@@ -142,11 +144,11 @@ class _Trial:
     def _put_back(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Run the model with the weights; where rounding leaves ε, pull them towards α̂.
 
-        The exact adversary lies on the edge of the band, where the last bit would decide; a
-        first pull of a millionth, for all, leaves that to nobody.
+        An adversary lies on the edge of the band, where the last bit would decide; a first
+        pull that is larger than rounding, for all, leaves that to nobody.
         """
         outside = torch.ones_like(weights[:, 0], dtype=torch.bool)
-        for pull in _PULLS:
+        for pull in _PULLS[self.view.weights.dtype]:
             nearer = weights + pull * (self.attention - weights)
             weights = torch.where(outside[:, None], nearer, weights)
             moved = tvd(self._rerun(weights), self.original)
@@ -188,7 +190,7 @@ PIECE = Piece(
         "entropy_within": NOT_NEGATIVE,
     },
     by_text=True,
-    version=2,
+    version=3,
     paper="jain2019",
     needs=("normalised",),
     measures={

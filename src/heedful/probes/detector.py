@@ -106,6 +106,7 @@ PIECE = Piece(
     description="importance of impermissible tokens against the attention on them",
     make=detector,
     bounds={"threshold": SIGNED},
+    version=2,
     paper="pruthi2020",
     needs=("tokens", "normalised", "impermissible"),
     measures={

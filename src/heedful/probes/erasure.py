@@ -78,12 +78,14 @@ def less(weights: Float[Tensor, "n k"], item: Int[Tensor, " n"]) -> Float[Tensor
 
 def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:
     top, other = jsd(found.less_top, found.whole), jsd(found.less_other, found.whole)
+    # the same word may be there twice: rounding must not say which matters more
+    tied = TOLERANCE[view.weights.dtype] * torch.maximum(top, other) + _ROUNDING
     measures = {
         "js_top": top,
         "js_random": other,
         "js_difference": top - other,
         "weight_difference": _weight(view, found.top) - _weight(view, found.other),
-        "negative": (top - other < -_ROUNDING).double(),
+        "negative": (top - other < -tied).double(),
     }
     return {name: torch.where(found.known, values, torch.nan) for name, values in measures.items()}
 
@@ -116,7 +118,7 @@ PIECE = Piece(
     description="change of the output without the heaviest item, and without a random other one",
     make=erasure,
     by_text=True,
-    version=2,
+    version=3,
     paper="serrano2019",
     needs=("normalised",),
     measures={

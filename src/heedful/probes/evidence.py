@@ -7,14 +7,17 @@ trace is only the weights and a few numbers per token, so a whole split stays in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.corpora.split import Split
 from heedful.models.output import probabilities
@@ -92,6 +95,20 @@ class Evidence:
             yield each
             done += len(each.batch)
             self.progress(label, done, len(self.data))
+
+    def doubled(self, each: Pass) -> Pass:
+        """The same batch through the base model in double precision. What chooses one of many
+        candidates, or begins a long search, asks for it: in single precision the last bit depends
+        on what else is in the batch, and would decide between two that are nearly as good."""
+        keep = Keep(token_logits=True, states=True, readers=True)
+        with torch.no_grad():
+            trace = self._double(each.batch, keep=keep)
+        return Pass(self._double, each.batch, replace(trace, step_logits=None))
+
+    @cached_property
+    def _double(self) -> Model:
+        model = self.models["base"]
+        return cast(Model, deepcopy(model).double()) if isinstance(model, nn.Module) else model
 
     def resumable(self, label: str) -> Iterator[Pass]:
         """The same for probes that try other weights: where a site is not linear the model is

@@ -3,7 +3,8 @@
 With one logit α·z + b, "the output moves by at most ε" is a band on α·z. The Jensen–Shannon
 divergence from given distributions is convex in α, so its maximum over simplex ∩ band sits
 on a vertex: one token inside the band, or two tokens mixed to lie on one of its edges. All
-of them are tried.
+of them are tried. Of several that are equally far (the same word twice) the first is taken:
+single tokens before pairs, then by position.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 _PAIRS_AT_ONCE = 1 << 18  # bounds the memory
+_TIED = 1e-9  # divergences no further apart are equal
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,14 @@ def _furthest(
 ) -> Furthest:
     inside = mask & (z >= low[:, None]) & (z <= high[:, None])
     one = torch.where(inside, _gain(torch.ones_like(z), references, emphasis), -torch.inf)
-    value, token = one.max(-1)
+    value = one.amax(-1)
+    token = _first(one, value)
     weights = torch.zeros_like(z).scatter(1, token[:, None], 1.0)
     for edge in (low, high):
         if not bool(edge.isfinite().any()):
             continue
         pair, i, j, share = _best_pair(z, mask, edge, references, emphasis)
-        better = pair > value
+        better = pair > value + _TIED
         value = torch.where(better, pair, value)
         mixed = torch.zeros_like(z).scatter(1, i[:, None], 1 - share[:, None])
         mixed = mixed.scatter(1, j[:, None], share[:, None])
@@ -89,9 +92,15 @@ def _best_pair(
     lower = _gain(1 - share.transpose(1, 2), references[:, :, None], emphasis).transpose(1, 2)
     upper = _gain(share, references[:, :, None], emphasis)
     total = torch.where(apart, lower + upper, -torch.inf).reshape(n, k * k)
-    value, flat = total.max(-1)
+    value = total.amax(-1)
+    flat = _first(total, value)
     i, j = flat // k, flat % k
     return value, i, j, share.reshape(n, k * k).gather(1, flat[:, None]).squeeze(1)
+
+
+def _first(values: Tensor, largest: Tensor) -> Tensor:
+    """The first place of each row's largest value, or of one that ties with it."""
+    return (values >= largest[:, None] - _TIED).to(torch.uint8).argmax(-1)
 
 
 def _gain(a: Tensor, references: Tensor, emphasis: Tensor) -> Tensor:

@@ -183,6 +183,7 @@ PIECE = Piece(
     name="mutual_information",
     description="mutual information of words and their states: what encoding leaves of the input",
     make=information,
+    version=2,
     bounds={
         "words": (1, 10**6),
         "vectors": (1, 10**8),

@@ -24,7 +24,8 @@ POWER = 0.75
 
 @dataclass(frozen=True)
 class Tokens:
-    """Those of the chosen words: the place of their example, their word and their state."""
+    """Those of the chosen words: the place of their example, their word and their state. States
+    are rounded from double precision, so that batches do not matter: clusters hang on every bit."""
 
     example: Int[np.ndarray, " n"]
     word: Int[np.ndarray, " n"]
@@ -110,6 +111,7 @@ def _states(
         counts = [len(positions[number]) for number in places]
         rows = np.repeat(np.arange(len(places)), counts)
         columns = np.concatenate([positions[number] for number in places])
-        states = each.with_states().trace.states[site.name].cpu().numpy()
+        found = evidence.doubled(each).trace.states[site.name]
+        states = found.to(each.trace.logits.dtype).cpu().numpy()
         tokens = each.batch.texts[site.keys].tokens.cpu().numpy()
         yield np.array(places, np.int64)[rows], tokens[rows, columns], states[rows, columns]
