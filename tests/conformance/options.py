@@ -37,7 +37,7 @@ _BASES: dict[tuple[str, ...], tuple[Typed, ...]] = {
     ("repair",): ((*_TINY, "--methods", "sparsemax", "--seeds", "1", "--dry-run"),),
     ("study",): (
         ("jain2019", "--corpora", "planted", "--encoders", "average", "--limit", "20", "--dry-run"),
-        ("tutek2020", "--corpora", "planted", "--dry-run"),
+        ("tutek2020", "--corpora", "planted", "--limit", "20", "--probes", "score", "--dry-run"),
     ),
     ("report",): (("STUDY_KEY", *_STORE), ("SHARED/audit",)),
     ("serve",): (("SHARED/bert", "--port", "0"), ("SHARED/bert", "SHARED/gpt2", "--port", "0")),

@@ -70,7 +70,9 @@ def serve(app: ASGIApp, here: socket.socket) -> None:
         timeout_graceful_shutdown=_PATIENCE,
     )
     logging.getLogger("uvicorn.error").addFilter(_told)
-    _Server(config).run(sockets=[here])
+    server = _Server(config)
+    with server.capture_signals():  # before asyncio makes its loop: half of one cannot be closed
+        server.run(sockets=[here])
 
 
 def _told(record: logging.LogRecord) -> bool:
