@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -53,9 +53,9 @@ def _edited(good: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 
 def replaced(good: Any) -> st.SearchStrategy[Any]:
     """A JSON value with one part of it something else, or gone."""
-    paths = list(_paths(good))
-    new = values | st.just(_GONE)
-    return st.builds(lambda path, value: _put(good, path, value), st.sampled_from(paths), new)
+    new = values | st.just(GONE)
+    ways = st.sampled_from(list(paths(good)))
+    return st.builds(lambda path, value: put(good, path, value), ways, new)
 
 
 def as_json(value: Any) -> bytes:
@@ -63,23 +63,29 @@ def as_json(value: Any) -> bytes:
     return json.dumps(value).encode("utf8")
 
 
-_GONE = object()
+GONE = object()
+"""Stands for a part that was removed."""
+_DEEPEST = 12
 
 
-def _paths(value: Any, here: tuple[Any, ...] = ()) -> Any:
+def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every part of a JSON value, itself among them."""
     yield here
+    if len(here) > _DEEPEST:
+        return
     inner = list(enumerate(value)) if isinstance(value, list) else []
     for key, item in value.items() if isinstance(value, dict) else inner:
-        yield from _paths(item, (*here, key))
+        yield from paths(item, (*here, key))
 
 
-def _put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """The value with something else at the end of a path, or nothing (`GONE`)."""
     if not path:
-        return None if new is _GONE else new
+        return None if new is GONE else new
     key, *rest = path
     copy = dict(value) if isinstance(value, dict) else list(value)
-    if not rest and new is _GONE:
+    if not rest and new is GONE:
         del copy[key]
     else:
-        copy[key] = _put(value[key], tuple(rest), new)
+        copy[key] = put(value[key], tuple(rest), new)
     return copy

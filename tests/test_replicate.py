@@ -206,9 +206,9 @@ def test_a_piece_of_another_version_is_refused(
 
     from heedful.probes import correlation
 
-    newer = replace(correlation.PIECE, version=99)
+    then, newer = correlation.PIECE.version, replace(correlation.PIECE, version=99)
     monkeypatch.setattr(correlation, "PIECE", newer)
-    said_ = "cells 1 probes correlation version is not what was registered (then 2, now 99)"
+    said_ = f"cells 1 probes correlation version is not what was registered (then {then}, now 99)"
     refused(capsys, said_, "spec.json", "-o", "new")
 
 

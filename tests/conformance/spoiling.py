@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-GONE = object()
-"""Stands for a part that was removed."""
+from fuzzing import GONE, paths, put
+
 _DEEP = 1500
 
 
@@ -53,17 +52,17 @@ def spoilt(random: Random, good: Any, times: int = 1) -> Any:
 
 
 def _spoilt_once(random: Random, good: Any) -> Any:
-    path = random.choice(list(_paths(good)))
+    path = random.choice(list(paths(good)))
     parent, here = _at(good, path[:-1]), _at(good, path)
     way = random.randrange(6)
     if way == 0 and path:
-        return _put(good, path, GONE)
+        return put(good, path, GONE)
     if way == 1 and isinstance(here, dict):
-        return _put(good, path, {**here, random.choice(TEXTS): value(random)})
+        return put(good, path, {**here, random.choice(TEXTS): value(random)})
     if way == 2 and path and isinstance(parent, (dict, list)):
         others = list(parent.values() if isinstance(parent, dict) else parent)
-        return _put(good, path, random.choice(others))
-    return _put(good, path, value(random))
+        return put(good, path, random.choice(others))
+    return put(good, path, value(random))
 
 
 def spoilt_bytes(random: Random, good: bytes) -> bytes:
@@ -91,28 +90,7 @@ def as_json(value: Any) -> bytes:
         return b"[" * 100_000
 
 
-def _paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield here
-    if len(here) > 12:
-        return
-    inner = list(enumerate(value)) if isinstance(value, list) else []
-    for key, item in value.items() if isinstance(value, dict) else inner:
-        yield from _paths(item, (*here, key))
-
-
 def _at(value: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         value = value[key]
     return value
-
-
-def _put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return None if new is GONE else new
-    key, *rest = path
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    if not rest and new is GONE:
-        del copy[key]
-    else:
-        copy[key] = _put(value[key], tuple(rest), new)
-    return copy
