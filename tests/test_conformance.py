@@ -12,8 +12,9 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,3 +191,41 @@ def test_a_case_is_the_same_every_time(shared: Path, tmp_path: Path) -> None:
             typed.append((make(number, Place(shared, here)), snapshot(here)))
         made.append(typed)
     assert made[0] == made[1]
+
+
+GOOD = Ran(
+    0, "options", ("explain",), Ending(0, "a result\n", "", 0.1, 0, False), {"a": "1"}, {"a": "1"}
+)
+REFUSED = "error: there is no file x: give another.\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "after", "said"),
+    [
+        ({"err": "Traceback (most recent call last):\n"}, {}, "a traceback"),
+        ({"code": -6}, {}, "signal 6"),
+        ({"code": 1}, {}, "exit code 1"),
+        ({"timed_out": True}, {}, "of the CPU"),
+        ({"seconds": SECONDS + 1}, {}, "of the CPU"),
+        ({"peak": MEMORY + 1}, {}, "of memory"),
+        (
+            {"code": 2, "out": "", "err": "error: not enough memory: close something.\n"},
+            {},
+            "memory",
+        ),
+        ({}, {"a": "2"}, "a was changed"),
+        ({}, {BOMB: EMPTY}, "was run"),
+        ({"code": 2, "out": "", "err": REFUSED + REFUSED}, {}, "not one sentence"),
+        ({"code": 2, "err": REFUSED}, {}, "as if it were a result"),
+        ({"code": 2, "out": "", "err": REFUSED}, {"half": "1"}, "half was left"),
+    ],
+)
+def test_a_bad_ending_is_seen(ending: dict[str, Any], after: dict[str, str], said: str) -> None:
+    ran = replace(GOOD, ending=replace(GOOD.ending, **ending), after={**GOOD.after, **after})
+    assert any(said in each for each in problems(ran))
+
+
+def test_a_good_ending_is_let_pass() -> None:
+    refused = replace(GOOD.ending, code=2, out="", err=f"[1/1] a job\n{REFUSED}")
+    left = {**GOOD.after, "store/runs/x": "1"}
+    assert problems(GOOD) == problems(replace(GOOD, ending=refused, after=left)) == []
