@@ -187,3 +187,21 @@ def test_a_store_at_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HeedfulError, match="is a file"):
         Store(tmp_path / "file")
+
+
+@pytest.mark.parametrize("place", ["outside", "../../../outside"])
+def test_a_record_lists_no_file_outside_its_folder(tmp_path: Path, place: str) -> None:
+    """Not even one that is there, with the right digest."""
+    outside = tmp_path / "outside"
+    outside.write_text("somebody else's")
+    digest = hashlib.sha256(outside.read_bytes()).hexdigest()
+    store = Store(tmp_path / "store")
+    with store.writing("corpus", {"piece": "x"}) as run:
+        run.table("rows", pd.DataFrame({"a": [1]}))
+    [key] = store.keys()
+    path = tmp_path / "store" / "runs" / key / "run.json"
+    record = json.loads(path.read_text())
+    record["files"][str(outside) if place == "outside" else place] = digest
+    path.write_text(json.dumps(record))
+    with pytest.raises(HeedfulError, match="no file of a run"):
+        store.open(key)
