@@ -95,6 +95,7 @@ class Layered(nn.Module):
             weights=left.weights,
             masks=left.masks,
             values=left.values if keep.values else {},
+            projections={site.name: self._joined(site) for site in self.sites},
             readers=dict.fromkeys(read_at, readers) if keep.readers else {},
             embeddings={"a": embedded} if keep.embeddings else {},
         )
@@ -120,6 +121,10 @@ class Layered(nn.Module):
         left.weights[site.name], left.masks[site.name], left.values[site.name] = weights, mask, v
         mixed = torch.einsum("bhqk,bhkd->bqhd", weights, v).flatten(2)
         return torch.tanh(states + mixed @ self.maps[f"{site.name}_o"])
+
+    def _joined(self, site: SiteSpec) -> Tensor:
+        """The output projection by head."""
+        return self.maps[f"{site.name}_o"].detach().unflatten(0, (self.heads, -1))
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from heedful.saliency import (
 )
 from heedful.saliency.attention import mass_outside, text_site
 from heedful.saliency.effective_attention import felt
-from heedful.types import Batch, Keep, Text
+from heedful.types import Batch, Keep, Text, Trace
 from heedful.words import to_words
 from layered import Layered, layered_batch
 from reference import attention_maps as reference
@@ -149,9 +150,52 @@ def test_value_norms_equal_loops(read: str) -> None:
     trace = model(batch, keep=Keep(readers=True, values=True))
     shown = value_norm.value_norm(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
-        arrays = (trace.weights["layer1"], trace.values["layer1"], trace.readers["layer1"])
-        expected = reference.value_norm(*(each[row].detach().numpy() for each in arrays))
+        weights, values, readers = (
+            each["layer1"][row].detach().numpy()
+            for each in (trace.weights, trace.values, trace.readers)
+        )
+        projection = model.maps["layer1_o"].detach().numpy().reshape(2, 3, 6)
+        expected = reference.value_norm(weights, values, projection, readers)
         assert shown[row, 1 : n - 1].tolist() == pytest.approx(expected[1 : n - 1], abs=1e-12)
+
+
+def test_value_norms_on_paper() -> None:
+    """Two heads that bring the same vector with opposite signs cancel; one of them alone would
+    bring α‖v‖. Queries are averaged after the norm."""
+    weights = torch.tensor([[[0.5], [1.0]], [[0.5], [0.0]]]).double()  # heads, queries, keys
+    values = torch.tensor([[[3.0, 4.0]], [[3.0, 4.0]]]).double()
+    both = torch.stack([torch.eye(2), -torch.eye(2)]).double()
+    readers = torch.tensor([0.25, 0.75]).double()
+    found = value_norm.summed_norm(weights, values, both, readers)
+    assert found.tolist() == pytest.approx([0.75 * 5.0])
+    alone = value_norm.summed_norm(weights[:1], values[:1], None, readers)
+    assert alone.tolist() == pytest.approx([0.25 * 2.5 + 0.75 * 5.0])
+
+
+def test_a_plain_site_brings_its_values(ragged: Batch) -> None:
+    model = tiny_model(double=True)
+    trace = model(ragged, keep=Keep(values=True))
+    norms = trace.values["attention"][:, 0].norm(dim=-1)
+    expected = trace.weights["attention"][:, 0, 0] * norms * ragged.texts["a"].mask
+    torch.testing.assert_close(value_norm.value_norm(model, ragged, ragged.labels), expected)
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ({"projections": {}}, "needs the output projection of 'layer1'"),
+        ({"projections": {"layer1": None}}, "needs the output projection of 'layer1'"),
+        ({"values": {}}, "does not show the values that 'layer1' mixes"),
+    ],
+)
+def test_a_model_that_does_not_show_enough_has_no_value_norm(what: Any, says: str) -> None:
+    class Silent(Layered):
+        def forward(self, *args: Any, **options: Any) -> Trace:
+            return replace(super().forward(*args, **options), **what)
+
+    batch = layered_batch((5, 3))
+    with pytest.raises(HeedfulError, match=says):
+        value_norm.value_norm(Silent(), batch, batch.labels)
 
 
 @pytest.mark.parametrize("target", ["probability", "logit"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from heedful.errors import HeedfulError
 from heedful.measures.exclusivity import ExclusivityParams, exclusivity
 from heedful.measures.heads import head_statistics
 from heedful.measures.interventions import Intervention, effect
@@ -22,8 +24,8 @@ from heedful.saliency import (
     rollout,
     value_norm,
 )
-from heedful.saliency.attention import mass_outside
-from heedful.types import Batch
+from heedful.saliency.attention import mass_outside, text_site
+from heedful.types import Batch, Keep
 from heedful.words import to_words
 from reference import attention_maps as reference
 from reference import interventions
@@ -68,6 +70,72 @@ def test_attention_and_rollout_follow_transformers(name: str) -> None:
         product = reference.rollout([each[row, :, :n, :n].numpy() for each in layers])
         start = expected.numpy() @ product if name == "Bart" else product[reading_row(name, n)]
         assert rolled[row, 1 : n - 1].tolist() == pytest.approx(start[1 : n - 1], abs=1e-10)
+
+
+def test_value_norms_of_bert_equal_loops_over_its_own_weights() -> None:
+    """Values, output projection and attention of the last layer are taken from the module, not
+    from what Heedful keeps: f(x) = (x W_V + b_V) W_O, by head."""
+    module, batch = tiny_hf("Bert", double=True), hf_batch(LENGTHS)
+    text, last = batch.texts["a"], module.bert.encoder.layer[-1].attention
+    with attach(module, FILLERS) as model:
+        shown = value_norm.value_norm(model, batch, batch.labels)
+    seen = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
+    module.set_attn_implementation("eager")
+    with torch.no_grad():
+        own = module(
+            input_ids=text.tokens.masked_fill(~seen, PAD),
+            attention_mask=seen.long(),
+            output_attentions=True,
+            output_hidden_states=True,
+        )
+        values = last.self.value(own.hidden_states[-2])
+    heads, size = module.config.num_attention_heads, module.config.hidden_size
+    width = size // heads
+    matrix = last.output.dense.weight.detach().numpy()  # [out, in]
+    projection = np.stack([matrix[:, h * width : (h + 1) * width].T for h in range(heads)])
+    assert heads > 1 and projection.shape == (heads, width, size)
+    for row, n in enumerate(text.lengths.tolist()):
+        split = values[row, :n].reshape(n, heads, width).transpose(0, 1).numpy()
+        weights = own.attentions[-1][row, :, :1, :n].numpy()  # read from the first token
+        expected = reference.value_norm(weights, split, projection, np.ones(1))
+        assert shown[row, 1 : n - 1].tolist() == pytest.approx(expected[1 : n - 1], abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "turned"),
+    [
+        ("Bert", "bert.encoder.layer.1.attention.output.dense", False),
+        ("DistilBert", "distilbert.transformer.layer.1.attention.out_lin", False),
+        ("GPT2", "transformer.h.1.attn.c_proj", True),
+        ("Llama", "model.layers.1.self_attn.o_proj", False),
+        ("Bart", "model.decoder.layers.1.encoder_attn.out_proj", False),
+    ],
+)
+def test_the_output_projection_is_found(name: str, place: str, turned: bool) -> None:
+    module, batch = tiny_hf(name, double=True), hf_batch(LENGTHS)
+    hooks = sum(len(each._forward_pre_hooks) for each in module.modules())
+    with attach(module, FILLERS) as model, torch.no_grad():
+        trace = model(batch, keep=Keep(values=True))
+        last = text_site(model).name
+    assert set(trace.projections) == {site.name for site in model.sites}
+    weight = module.get_submodule(place).weight.detach()
+    found = trace.projections[last]
+    assert found is not None
+    assert torch.equal(found.flatten(0, 1), weight if turned else weight.T)
+    assert found.shape[:2] == trace.values[last].shape[1::2]
+    assert sum(len(each._forward_pre_hooks) for each in module.modules()) == hooks
+
+
+def test_what_stands_between_heads_and_projection_leaves_value_norm_out() -> None:
+    """The next linear map is given something else than what the heads mixed."""
+    module, batch = tiny_hf("Bert"), hf_batch(LENGTHS)
+    dense = module.bert.encoder.layer[-1].attention.output.dense
+    module.bert.encoder.layer[-1].attention.output.dense = nn.Sequential(nn.LayerNorm(16), dense)
+    with (
+        attach(module, FILLERS) as model,
+        pytest.raises(HeedfulError, match="value_norm needs the output projection"),
+    ):
+        value_norm.value_norm(model, batch, batch.labels)
 
 
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])

@@ -20,10 +20,12 @@ import pandas as pd
 import pytest
 import torch
 
+import heedful
 from heedful.auditing import audit as auditing
-from heedful.auditing import judged
+from heedful.auditing import judged, taken_away
 from heedful.auditing import measure as measuring
 from heedful.auditing import waves as wave_settings
+from heedful.auditing.compare import compare
 from heedful.auditing.cost import estimate
 from heedful.auditing.explanation import explain
 from heedful.auditing.measure import Measurer, health_texts
@@ -31,22 +33,28 @@ from heedful.auditing.named import named, names_in
 from heedful.auditing.numbers import NUMBERS, SEEDS
 from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.result import Audit
-from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
+from heedful.auditing.spec import EXTRA, FLOORS, GROUPS, AuditSpec
 from heedful.auditing.table import COLUMNS
-from heedful.catalogue import ANY
+from heedful.catalogue import ANY, Piece
 from heedful.cli.list_measures import measured_by
 from heedful.cli.main import main
 from heedful.cli.measured import MeasureOptions
 from heedful.corpora.defaults import default_spec
 from heedful.corpora.prepare import prepare
 from heedful.errors import HeedfulError
+from heedful.measures import eraser
+from heedful.metrics.f1 import f1_of_means
+from heedful.parameters import parameters_of
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import trained
-from heedful.saliency import SALIENCIES
+from heedful.saliency import SALIENCIES, check_uses
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
+from heedful.subjects import open_subject
+from heedful.verdict.properties.importance import importance_cells
 from heedful.verdict.settings import Settings
+from heedful.verdict.table import tabulate_rows
 from heedful.verdict.verdict import Verdict
 
 pytest.importorskip("transformers")
@@ -56,7 +64,7 @@ from tiny_tokenizers import byte_pairs, saved, word_pieces
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=12, dimension=8)
 EXPLANATIONS = ("attention", "gradient_input", "integrated_gradients", "occlusion")
-SMALL = AuditSpec(EXPLANATIONS, permutations=2, ceiling=6, search_steps=2)
+SMALL = AuditSpec(EXPLANATIONS, permutations=2, ceiling=6, orders=4, exact=5, search_steps=2)
 AGREE = replace(SMALL, only=("interventions", "agreement"))
 MOVED = replace(SMALL, explanations=("attention",), only=("interventions",))
 ONE = ("gradient_input",)
@@ -69,6 +77,7 @@ ERASURE = {
     "comprehensiveness", "sufficiency", "deletion_auc", "insertion_auc", "flip_share",
     "flip_censored",
 }  # fmt: skip
+IMPORTANCE = {"importance_captured", "importance_tau"}
 PLAUSIBLE = {"auprc", "token_f1", "iou_f1", "mass_inside"}
 FEW = Settings(resamples=100)
 
@@ -157,25 +166,26 @@ def test_rows_keep_the_contract(which: str, request: pytest.FixtureRequest) -> N
     for edit in ("uniform", "permute", "uniform everywhere", "permute everywhere"):
         assert there["", edit] == {"correct", "tvd"}
     taus = {"tau:occlusion", "tau:integrated_gradients"}
-    for name in (*EXPLANATIONS, "random", "prior"):
+    for name in (*EXPLANATIONS, *FLOORS):
         assert there[name, ""] >= (taus - {f"tau:{name}"}) | PLAUSIBLE
         assert f"tau:{name}" not in there[name, ""]
     own = {"tvd_permuted", "js_top", "js_random", "js_best", "jsd_same_output"}
     assert there["attention", ""] >= own | {"jsd_same_output_ratio", "jsd_entropy_matched"}
     assert ("reachable" in there["attention", ""]) == (which == "of_run")
     for operator in ("delete", "mask"):
-        for name in (*EXPLANATIONS, "random", "prior", "search"):
-            assert there[name, operator] >= ERASURE - {"flip_censored"}
+        for name in (*EXPLANATIONS, *FLOORS, "search"):
+            assert there[name, operator] >= (ERASURE - {"flip_censored"}) | IMPORTANCE
     for row in rows[rows["measure"].str.startswith("tau:")].itertuples():
         assert math.isnan(row.value) or -1 - 1e-9 <= row.value <= 1 + 1e-9
 
 
 def test_every_number_says_what_it_is(of_run: Audit, of_bert: Audit) -> None:
     """`heedful list` knows every name of the table, and no name that is in none."""
-    beside = audit(bert(), texts(4), replace(LEAST, only=EXTRA))
+    marked = [{**row, "why": [[0, 2]]} for row in texts(4)]
+    beside = audit(bert(), marked, replace(LEAST, only=EXTRA), rationale_column="why")
     names = {str(name) for each in (of_run, of_bert, beside) for name in each.rows["measure"]}
     declared = {name: group for group, each in NUMBERS.items() if group != SEEDS for name in each}
-    assert {re.sub("^tau:.*", "tau:*", name) for name in names} == set(declared)
+    assert {re.sub("^(tau|search_gap):.*", r"\1:*", name) for name in names} == set(declared)
     for name in names:
         assert any(each.by.startswith("heedful audit") for each in measured_by(name, {})), name
     ranges = {name: each.range for group in NUMBERS.values() for name, each in group.items()}
@@ -189,9 +199,7 @@ def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) ->
     ids = sorted(set(of_bert.rows["example"]))
     assert set(random_rows["example"]) == health_texts(ids, 0) and len(health_texts(ids, 0)) == 3
     assert set(cells(of_bert.rows, "randomised")) == {
-        (name, way)
-        for name in (*EXPLANATIONS, "random", "prior", "search")
-        for way in ("delete", "mask")
+        (name, way) for name in (*EXPLANATIONS, *FLOORS, "search") for way in ("delete", "mask")
     }
     assert health_texts(["only"], 0) == {"only"}
 
@@ -217,13 +225,11 @@ def test_a_model_to_which_no_word_matters_cannot_be_ranked(size: float) -> None:
     model, tokenizer = tiny_hf(), word_pieces()
     with torch.no_grad():
         model.classifier.weight.mul_(size)
-    spec = replace(SMALL, only=("erasure", "health"))
+    spec = replace(SMALL, only=("importance", "erasure", "health"))
     found = audit((model, tokenizer), texts(24), spec).verdict
-    assert found["ranking"].decision == "UNUSABLE"
-    reasons = {p.measure: p.reason for p in found["ranking"].parts if p.measure != "flip_share"}
-    assert len(reasons) == 4
-    assert all("cannot be told apart by more than 0.02" in each for each in reasons.values())
-    assert found.recommendation.best == ""
+    assert found["importance"].decision == "UNUSABLE"
+    assert {part.reason for part in found["importance"].parts} == {"no example has it defined"}
+    assert found.recommendation.best == found.direction.best == ""
 
 
 def test_the_search_is_no_worse_than_what_it_started_from(of_bert: Audit) -> None:
@@ -237,11 +243,41 @@ def test_the_search_is_no_worse_than_what_it_started_from(of_bert: Audit) -> Non
         assert (sign * (wide["search"] - best) >= -1e-6).all(), measure
 
 
+def test_the_search_is_held_against_the_exact_optimum(of_bert: Audit, of_run: Audit) -> None:
+    """On texts of at most five words, of which the first data has some and the second none."""
+    short = set(of_bert.rows[of_bert.rows["length"] <= 5]["example"])
+    gaps = of_bert.rows[of_bert.rows["measure"].str.startswith("search_gap:")]
+    assert set(gaps["example"]) == short and set(gaps["model"]) == {"base"}
+    assert set(gaps["operator"]) == {"delete", "mask"} and (gaps["value"] >= 0).all()
+    found = of_bert.facts["oracle"]
+    assert found["exact_words"] == 5 and found["examples"] == len(short) > 0
+    assert found["equal"] == pytest.approx((gaps["value"] <= 1e-6).mean())
+    deletion = gaps[gaps["measure"] == "search_gap:deletion_auc"]["value"]
+    assert found["gap_by_measure"]["deletion_auc"] == pytest.approx(deletion.mean())
+    assert set(found["equal_by_measure"]) == ERASURE - {"flip_censored"}
+    assert of_run.rows["length"].min() > 5 and "oracle" not in of_run.facts
+
+
+def test_exact_texts_cost_every_set_once_under_each_operator() -> None:
+    """And nothing else is asked of the model about them: not for curves, search or its gaps."""
+    model, tokenizer = bert(seed=0)
+    seen: list[int] = []
+    model.register_forward_hook(lambda module, given, out: seen.append(len(out.logits)))
+    rows = [{"text": "a good film is not dull", "label": 1}]
+    spec = replace(SMALL, exact=6, ceiling=40, explanations=("attention",))
+    passes = []
+    for only in ((), ("erasure",), ("importance",), ("erasure", "importance")):
+        seen.clear()
+        audit((model, tokenizer), rows, replace(spec, only=only))
+        passes.append(sum(seen))
+    assert [each - passes[0] for each in passes[1:]] == [2 * 2**6] * 3
+
+
 def test_maps_and_texts_fit_together(of_run: Audit, of_bert: Audit) -> None:
     for found in (of_run, of_bert):
         words = {row.example: len(row.words) for row in found.documents.itertuples()}
         assert set(words) == set(found.rows["example"])
-        assert set(found.maps["explanation"]) == {*EXPLANATIONS, "random", "prior"}
+        assert set(found.maps["explanation"]) == {*EXPLANATIONS, *FLOORS}
         for row in found.maps.itertuples():
             assert len(row.scores) == words[row.example] and np.isfinite(row.scores).all()
         assert set(found.costs["explanation"]) == set(EXPLANATIONS)
@@ -426,7 +462,7 @@ def test_without_labels() -> None:
     rows = [{"text": row["text"]} for row in texts(10)]
     found = audit(bert(), rows, MOVED, label_column=None)
     assert "correct" not in set(found.rows["measure"]) and set(found.rows["label"]) == {-1}
-    assert found.verdict["necessity"].decision == "NOT MEASURED"
+    assert "accuracy lost (uniform)" not in found.verdict["use"].numbers
     assert any(text.startswith("no labels") for text in found.verdict.warnings)
     assert set(found.documents["label"]) == {-1}
 
@@ -537,6 +573,8 @@ def test_bad_texts_and_specs_are_refused() -> None:
         {"permutations": 0},
         {"search_steps": 0},
         {"ceiling": -1},
+        {"orders": 3},
+        {"exact": 17},
         {"target": "loss"},
         {"importance": ()},
         {"epsilon": -1.0},
@@ -828,7 +866,7 @@ def test_looks_spend_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [(look, LOOKS) for look in range(1, LOOKS + 1)]
     assert found.facts["measured"] == 12 and not found.facts["notes"]
     once = audit(bert(), texts(12), MOVED).verdict
-    wide, narrow = found.verdict["sensitivity"], once["sensitivity"]
+    wide, narrow = found.verdict["use"], once["use"]
     assert wide.estimate == pytest.approx(narrow.estimate, abs=1e-6)  # other batches
     assert wide.low < narrow.low and wide.high > narrow.high
     assert found.verdict.digest == once.digest  # when it was looked is no setting
@@ -843,12 +881,12 @@ def test_the_last_look_is_the_last(steps: int) -> None:
 
 def test_two_names_of_one_operator_count_once(run: Run) -> None:
     """A model without a mask token is shown its unknown word by both."""
-    erased = replace(SMALL, only=("erasure",))
+    erased = replace(SMALL, only=("importance",))
     found = audit(run, spec=replace(erased, operators=("mask", "unk")))
     assert found.facts["operators"] == ["mask"]
     assert set(found.rows["operator"]) == {"", "mask"}
     assert any("mask and unk are the same" in note for note in found.facts["notes"])
-    assert "at least 2 removal operators" in found.verdict["ranking"].blocked
+    assert "at least 2 removal operators" in found.verdict["importance"].blocked
     renamed = audit(run, spec=replace(erased, operators=("unk", "delete")))
     assert renamed.facts["operators"] == ["mask", "delete"]
     usual = audit(run, spec=erased)
@@ -860,6 +898,65 @@ def test_a_mask_of_its_own_is_another_operator() -> None:
     spec = replace(SMALL, only=("erasure",), operators=("mask", "unk", "mask"))
     found = audit(bert(), texts(3), spec)
     assert found.facts["operators"] == ["mask", "unk"] and not found.facts["notes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "uses"),
+    [
+        ("attention", ()),
+        ("gradient_input", ()),
+        ("leave_one_out", ("delete",)),
+        ("occlusion", ("delete",)),
+        ("occlusion:operator=zero", ("zero",)),
+        ("occlusion:magnitude=true,operator=mask", ("mask",)),
+        ("lime", ("mask",)),
+        ("kernel_shap:samples=20,operator=delete", ("delete",)),
+        ("integrated_gradients", ("mask",)),
+        ("integrated_gradients:baseline=zero", ("zero",)),
+        ("integrated_gradients:baseline=pad", ()),  # no perturbation does the same
+    ],
+)
+def test_what_an_explanation_uses(name: str, uses: tuple[str, ...]) -> None:
+    assert named(name).uses == uses
+
+
+def test_every_explanation_of_ours_says_what_it_uses() -> None:
+    for name in SALIENCIES.modules:
+        piece = SALIENCIES[name]
+        check_uses(piece)
+        ways = {"operator", "baseline"} & set(parameters_of(piece.make))
+        assert {f"={way}" for way in ways} <= set(piece.uses or ()), name
+
+
+def test_no_explanation_is_scored_by_what_made_it(run: Run) -> None:
+    """Integrated gradients by their baseline, a stranger's by what it declares; a model without
+    a mask of its own masks with its unknown word."""
+    mine = Piece("mine", "", SALIENCIES["gradient"].make, uses=("delete",))
+    heedful.extend("saliency", mine)
+    try:
+        unknown = "integrated_gradients:baseline=unk"
+        names = ("attention", "integrated_gradients", unknown, "occlusion", "mine")
+        spec = replace(SMALL, explanations=names, only=("importance",))
+        of_run, of_bert = audit(run, spec=spec, n=4), audit(bert(), texts(4), spec)
+    finally:
+        SALIENCIES.added.clear()
+    uses = {"integrated_gradients": ["mask"], "occlusion": ["delete"], "mine": ["delete"]}
+    assert of_run.verdict.settings["uses"] == {**uses, unknown: ["mask"]}
+    assert of_bert.verdict.settings["uses"] == {**uses, unknown: ["unk"]}
+    chosen, table = Settings.from_dict(of_run.verdict.settings), tabulate_rows(of_run.rows)
+    scored = {
+        name: {cell.operator for cell in importance_cells(table, "base", name, chosen)}
+        for name in names
+    }
+    assert scored == {
+        "attention": {"delete", "mask"},
+        "integrated_gradients": {"delete"},
+        unknown: {"delete"},
+        "occlusion": {"mask"},
+        "mine": {"mask"},
+    }
+    ranked = {each.explanation for each in of_run.verdict.recommendation.ranked}
+    assert ranked <= set(names)
 
 
 def test_only_some_groups() -> None:
@@ -902,20 +999,69 @@ def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) 
     assert all("this model has a gate" in why for why in skipped.values())
 
 
-def test_importance_is_measured_on_request(store: Store) -> None:
-    """Of every explanation and the oracle, by each operator; a random order finds about half."""
+def test_importance_can_be_measured_alone(store: Store) -> None:
+    """Of every explanation and the oracle, by each operator; a random order finds nothing."""
     corpus = prepare(PLANTED, store)
     run = trained(store, corpus, Recipe(ModelSpec(hidden=8), TrainSpec(epochs=1), 0), Machine())
     maps = {"attention", "gradient_input", "occlusion"}
     spec = replace(SMALL, explanations=tuple(sorted(maps)), only=("importance",))
     found = audit(run, spec=spec, n=8).rows
     held = found[found["measure"] == "importance_captured"]
-    assert set(held["explanation"]) == {*maps, "random", "prior", "search"}
-    assert set(held["operator"]) == {"delete", "mask"} and held["value"].between(0, 1).all()
+    assert set(held["explanation"]) == {*maps, *FLOORS, "search"}
+    assert set(held["operator"]) == {"delete", "mask"} and held["value"].between(-1, 1).all()
     means = held.groupby("explanation")["value"].mean()
-    assert means["search"] > 0.6 and abs(means["random"] - 0.5) < 0.15
+    assert means["search"] > 0.1 and abs(means["random"]) < 0.1
     tau = found[found["measure"] == "importance_tau"]
-    assert set(tau["explanation"]) == {*maps, "random", "prior"}
+    assert set(tau["explanation"]) == {*maps, *FLOORS, "search"}
+
+
+def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audit) -> None:
+    """As if each had been asked for by name; the last layer's mean is `attention` itself."""
+    spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
+    free = values(audit(bert(), texts(5), spec, dtype="float64"))
+    sites = sorted({name for name in free.index.get_level_values(2) if "layer" in name})
+    heads = [f"attention:layer={layer},head={head}" for layer in (0, 1) for head in (0, 1)]
+    assert sites == sorted(["attention:layer=0", *heads])
+    asked = replace(spec, explanations=("attention", *sites), only=("importance",))
+    named = values(audit(bert(), texts(5), asked, dtype="float64"))
+    chosen = named[named.index.get_level_values("measure") == "importance_captured"]
+    assert np.allclose(free.reindex(chosen.index), chosen, rtol=0, atol=1e-9, equal_nan=True)
+    alone = replace(spec, only=("importance",))
+    assert not values(audit(bert(), texts(2), alone)).index.get_level_values(2).isin(sites).any()
+    held = of_run.rows.query("measure == 'importance_captured'")
+    assert not held["explanation"].str.contains("layer=").any()  # one layer of one head
+
+
+def test_only_so_many_heads_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taken_away, "MOST_SITES", 2)
+    spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
+    rows = audit(bert(), texts(2), spec).rows.query("measure == 'importance_captured'")
+    sites = {name for name in rows["explanation"] if "layer" in name}
+    assert sites == {"attention:layer=0", "attention:layer=0,head=0"}
+
+
+@pytest.mark.parametrize(("target", "size"), [("probability", 1e-3), ("logit", 1e-3)])
+def test_where_no_word_matters_nothing_is_captured(target: str, size: float) -> None:
+    model, tokenizer = tiny_hf(), word_pieces()
+    spec = replace(SMALL, target=target, explanations=("attention",), only=("importance",))
+    usual = audit((model, tokenizer), texts(3), spec).rows.query("operator != ''")
+    with torch.no_grad():
+        model.classifier.weight.mul_(size)
+    found = audit((model, tokenizer), texts(3), spec).rows.query("operator != ''")
+    assert set(found["measure"]) == IMPORTANCE and found["value"].isna().all()
+    assert usual["value"].notna().any()
+
+
+def test_candidates_are_measured_on_request() -> None:
+    """Of every map by each operator; with importance they ask for no drawn set again."""
+    spec = replace(SMALL, explanations=("attention", "gradient_input"), only=("candidates",))
+    found = audit(bert(), texts(3), spec).rows.query("operator != ''")
+    assert set(found["measure"]) == set(NUMBERS["candidates"])
+    assert set(found["explanation"]) == {"attention", "gradient_input", *FLOORS}
+    assert set(found["operator"]) == {"delete", "mask"} and set(found["model"]) == {"base"}
+    with_both = audit(bert(), texts(3), replace(spec, only=("importance", "candidates")))
+    same = with_both.rows[with_both.rows["measure"].isin(set(found["measure"]))]
+    assert np.allclose(same["value"], found["value"], equal_nan=True)
 
 
 def test_infidelity_is_measured_on_request(store: Store) -> None:
@@ -925,8 +1071,56 @@ def test_infidelity_is_measured_on_request(store: Store) -> None:
     maps = ("attention", "gradient_input", "occlusion")
     found = audit(run, spec=replace(SMALL, explanations=maps, only=("infidelity",)), n=4).rows
     gaps = found[found["measure"] == "infidelity"]
-    assert set(gaps["explanation"]) == {*maps, "random", "prior"}
+    assert set(gaps["explanation"]) == {*maps, *FLOORS}
     assert set(gaps["operator"]) == {"delete", "mask"} and (gaps["value"] >= 0).all()
     noisy = found[found["measure"] == "max_sensitivity"]
     assert set(noisy["explanation"]) == {"attention", "gradient_input"}
     assert noisy["value"].between(0, 5).all() and (noisy["value"] > 0).any()
+
+
+def test_eraser_is_measured_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Words that people marked: the first of six and the first two of four, so a third of the
+    words on average. Precision and recall are joined by `compare`."""
+    rows = [
+        {"text": "good film the plot it was", "label": 1, "why": [[0, 4]]},
+        {"text": "good film is great", "label": 0, "why": [[0, 9]]},
+        {"text": "dull story", "label": 0, "why": []},
+    ]
+    spec = replace(SMALL, explanations=("attention", "occlusion"), only=("eraser",))
+    with open_subject(bert(), rows, rationale_column="why") as subject:
+        assert subject.marked_share == pytest.approx(1 / 3)
+    found = audit(bert(), rows, spec, rationale_column="why")
+    names = set(eraser.MEASURES)
+    assert set(found.rows["measure"]) - {"special_mass"} == names
+    erased = found.rows[found.rows["measure"] == "eraser_sufficiency"]
+    assert set(erased["operator"]) == {"delete", "mask"} and set(erased["model"]) == {"base"}
+    mine = found.rows.query("explanation == 'attention' and operator == ''")
+    wide = mine.pivot(index="example", columns="measure", values="value")
+    marked = wide.dropna(subset=["eraser_auprc"])
+    assert len(marked) == 2
+    tokens = marked[["eraser_token_precision", "eraser_token_recall"]]
+    assert tokens.isin([0.0, 0.5, 1.0]).all(axis=None)  # two words of each are chosen
+    found.save(tmp_path / "one")
+    assert main(["compare", str(tmp_path / "one"), "--measure", "eraser_iou_f1", "--json"]) == 0
+    compared = {row["explanation"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    parts = (marked[f"eraser_iou_{part}"].to_numpy() for part in ("precision", "recall"))
+    assert compared["attention"]["mean"] == pytest.approx(f1_of_means(*parts))
+    assert compared["attention"]["n"] == 2
+    with pytest.raises(HeedfulError, match="did you mean 'eraser_iou_f1'"):
+        compare({"one": found}, "eraser_iou_f")
+
+
+def test_eraser_without_rationales_is_about_erasure_and_always_of_probabilities() -> None:
+    spec = replace(SMALL, explanations=("attention",), only=("erasure", "eraser"))
+    plain, logits = (
+        audit(bert(), texts(3), replace(spec, target=target)).rows
+        for target in ("probability", "logit")
+    )
+    names = {"eraser_comprehensiveness", "eraser_sufficiency"}
+    assert {name for name in plain["measure"] if name.startswith("eraser")} == names
+    one, two = (
+        rows[rows["measure"].isin(names)].reset_index(drop=True) for rows in (plain, logits)
+    )
+    pd.testing.assert_frame_equal(one, two)
+    ours = [rows[rows["measure"] == "comprehensiveness"]["value"] for rows in (plain, logits)]
+    assert not np.allclose(*ours)

@@ -54,7 +54,7 @@ def test_blocks_hold_what_one_table_holds(whole: Audit, tmp_path: Path) -> None:
         sizes = [block["example"].nunique() for block in found.tables["rows"]]
         assert sizes == [BLOCK] * 3
         pd.testing.assert_frame_equal(by_example(found.rows), whole.rows, rtol=1e-3, atol=1e-5)
-        assert found.verdict["necessity"].estimate == whole.verdict["necessity"].estimate
+        assert found.verdict["use"].estimate == pytest.approx(whole.verdict["use"].estimate)
         assert set(found.documents["example"]) == set(whole.documents["example"])
         assert len(found.maps) == len(whole.maps) and len(found.shown) == len(whole.shown)
         assert "place" not in found.documents
@@ -74,10 +74,10 @@ def test_a_page_has_the_first_block_and_says_so(tmp_path: Path) -> None:
 def test_of_very_many_texts_the_first_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged, "MOST_JUDGED", 2 * BLOCK)
     found = audit(bert(), texts(TEXTS), LEAST)
-    statement = found.verdict["necessity"]
+    statement = found.verdict["use"]
     assert statement.n == 2 * BLOCK
     first = pd.concat([*found.tables["rows"]][:2], ignore_index=True)
-    assert statement.estimate == judge(first)["necessity"].estimate
+    assert statement.estimate == judge(first)["use"].estimate
     assert "decided on 16 of the 24 texts measured" in " ".join(found.facts["notes"])
     assert found.rows["example"].nunique() == TEXTS
 

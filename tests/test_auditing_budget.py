@@ -19,7 +19,7 @@ from heedful.auditing.audit import audit
 from heedful.auditing.measure import Measurer
 from heedful.auditing.pace import Pace
 from heedful.auditing.plan import LOOKS, Plan
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing.spec import FLOORS, AuditSpec
 from heedful.auditing.waves import FIRST, WAVE, batches, waves
 from heedful.store import Store
 from heedful.subjects import Subject, open_subject
@@ -158,7 +158,7 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
     assert seen == [(1, LOOKS), (2, LOOKS), (4, LOOKS)]  # after 4, 8 and 12 texts
     for again in (plan, Plan(plan.store)):
         found = audit(MODEL, texts(12), SPEC, FEW, again)
-        assert found.verdict["sensitivity"] == first.verdict["sensitivity"]
+        assert found.verdict["use"] == first.verdict["use"]
     assert seen[3:] == [(LOOKS, LOOKS)] * 2
 
 
@@ -177,4 +177,4 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
 def test_only_maps_that_are_needed_are_made(only: tuple[str, ...], maps: set[str]) -> None:
     found = audit(MODEL, texts(2), replace(SPEC, only=only), FEW)
     assert set(found.costs["explanation"]) == maps
-    assert set(found.maps["explanation"]) == {*maps, "random", "prior"}
+    assert set(found.maps["explanation"]) == {*maps, *FLOORS}

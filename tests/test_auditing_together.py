@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from heedful.auditing.compare import compare, to_markdown
+from heedful.auditing.compare import compare, made_with, to_markdown
 from heedful.auditing.gathered import Gathered
 from heedful.auditing.part import Part
 from heedful.auditing.parts import write_part
@@ -23,7 +24,7 @@ TEXTS = 24
 
 
 def audit(seed: int, shift: float = 0.0) -> Audit:
-    """An audit of made-up numbers: comprehensiveness of attention 0.5 + shift, random 0.1."""
+    """An audit of made-up numbers: attention captures 0.7 + shift of the importance."""
     random = np.random.default_rng(seed)
     ids = [f"text-{i}" for i in range(TEXTS)]
     facts = {"cluster": ids, "label": 1, "predicted": 1, "confidence": 0.9, "length": 4}
@@ -35,11 +36,11 @@ def audit(seed: int, shift: float = 0.0) -> Audit:
                 **facts,
                 "explanation": name,
                 "operator": operator,
-                "measure": "comprehensiveness",
+                "measure": "importance_captured",
                 "value": level + 0.05 * random.standard_normal(TEXTS),
             }
         )
-        for name, level in (("attention", 0.5 + shift), ("random", 0.1), ("search", 0.9))
+        for name, level in (("attention", 0.7 + shift), ("random", 0.5), ("search", 0.9))
         for operator in ("delete", "mask")
     ]
     maps = [0.3 * random.dirichlet(np.ones(4)) for _ in ids]  # the rest is on special tokens
@@ -59,8 +60,8 @@ def test_seeds_are_crossed_with_texts() -> None:
     found = over_seeds(audits)
     assert set(found.rows["model"]) == {"base", "seed=1", "seed=2"}
     assert found.facts["checkpoints"] == 3
-    assert found.verdict["ranking"].checkpoints == 3
-    assert found.verdict["ranking"].seed_error > 0
+    assert found.verdict["importance"].checkpoints == 3
+    assert found.verdict["importance"].seed_error > 0
 
 
 def test_the_distance_between_seeds_is_that_of_scipy() -> None:
@@ -128,7 +129,7 @@ def _with_rows(each: Audit, rows: pd.DataFrame) -> Audit:
 def test_comparing_gives_means_over_clusters_with_intervals() -> None:
     one, two = audit(0), audit(1, 0.2)
     one.rows.loc[one.rows["example"] == "text-1", "cluster"] = "text-0"
-    table = compare({"one": one, "two": two}, "comprehensiveness", "delete")
+    table = compare({"one": one, "two": two}, "importance_captured", "delete")
     row = table[(table["audit"] == "one") & (table["explanation"] == "attention")].iloc[0]
     values = one.rows.query("explanation == 'attention' and operator == 'delete'")
     by_cluster = values.groupby("cluster")["value"].mean()
@@ -139,13 +140,29 @@ def test_comparing_gives_means_over_clusters_with_intervals() -> None:
     assert text.splitlines()[2].startswith("| search |")
 
 
+def test_what_an_operator_made_is_not_compared_by_it() -> None:
+    made = replace(audit(0).verdict, settings={"uses": {"attention": ["delete"]}})
+    audits = {"one": replace(audit(0), verdict=made), "two": audit(1)}
+    table = compare(audits, "importance_captured", "delete")
+    assert set(table[table["explanation"] == "attention"]["audit"]) == {"two"}
+    assert made_with(audits, ["delete"]) == ["attention"] and made_with(audits, ["mask"]) == []
+    table = compare(audits, "importance_captured", "mask")
+    assert set(table[table["explanation"] == "attention"]["audit"]) == {"one", "two"}
+
+
+def test_seeds_are_judged_with_what_made_the_first() -> None:
+    made = replace(audit(0).verdict, settings={"uses": {"attention": ["delete"]}})
+    audits = [replace(audit(0), verdict=made), audit(1)]
+    assert over_seeds(audits).verdict.settings["uses"] == {"attention": ["delete"]}
+
+
 def test_a_measure_that_is_not_there_lists_those_that_are() -> None:
-    with pytest.raises(HeedfulError, match="comprehensiveness"):
+    with pytest.raises(HeedfulError, match="importance_captured"):
         compare({"one": audit(0)}, "auprc")
     with pytest.raises(HeedfulError, match="delete, mask: choose one"):
-        compare({"one": audit(0)}, "comprehensiveness")
+        compare({"one": audit(0)}, "importance_captured")
     with pytest.raises(HeedfulError, match="unknown operator 'unk'"):
-        compare({"one": audit(0)}, "comprehensiveness", "unk")
+        compare({"one": audit(0)}, "importance_captured", "unk")
 
 
 def test_an_explanation_is_measured_on_all_texts_or_on_none(tmp_path: Path) -> None:
@@ -184,5 +201,5 @@ def test_a_decision_that_never_flips_counts_as_all_words() -> None:
 
 
 def test_names_do_not_break_the_table() -> None:
-    text = to_markdown(compare({"a|b": audit(0)}, "comprehensiveness", "mask"))
+    text = to_markdown(compare({"a|b": audit(0)}, "importance_captured", "mask"))
     assert text.splitlines()[0] == r"| explanation | a\|b |"

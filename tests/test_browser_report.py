@@ -230,7 +230,7 @@ def test_it_is_there_without_scripts_and_on_paper(browser: Any, made: Made, tmp_
     page = context.new_page()
     page.goto(made.url)
     text = page.inner_text("main")
-    assert "In five lines" in text and "Necessity" in text
+    assert "In five lines" in text and "Importance" in text
     assert page.locator(".chart svg").first.is_visible()
     page.emulate_media(media="print")
     paper = tmp_path / "page.pdf"

@@ -142,7 +142,7 @@ def model_keys(place: Path, facts: dict[str, Any]) -> set[str]:
 
 
 def statement(**given: Any) -> dict[str, Any]:
-    plain = {"property": "ranking", "decision": "SUPPORTED", "clusters": 50, "checkpoints": 1}
+    plain = {"property": "importance", "decision": "SUPPORTED", "clusters": 50, "checkpoints": 1}
     return {**plain, **given}
 
 
@@ -154,18 +154,19 @@ def statistics(*statements: dict[str, Any], **settings: Any) -> dict[str, str]:
 
 def test_only_statistics_that_were_used_are_said() -> None:
     one = statistics(statement(), statement(property="agreement", clusters=40))
-    assert set(one) == {"efron1993", "hanley1983", "holm1979"}
-    assert "ranking and agreement" in one["efron1993"] and "40 to 50 clusters" in one["efron1993"]
-    assert "2000 resamples, seed 3" in one["efron1993"] and "(4 hypotheses)" in one["holm1979"]
+    assert set(one) == {"efron1993", "hanley1983", "dunn1961"}
+    assert "importance and agreement" in one["efron1993"]
+    assert "40 to 50 clusters" in one["efron1993"]
+    assert "2000 resamples, seed 3" in one["efron1993"]
+    assert "hold together at 0.95: each is one-sided at 0.0125" in one["dunn1961"]
     crossed = statistics(statement(checkpoints=3))
-    assert set(crossed) == {"student1908", "satterthwaite1946", "hanley1983", "holm1979"}
-    assert "3 checkpoints" in crossed["student1908"] and "1 property" in crossed["holm1979"]
+    assert set(crossed) == {"student1908", "satterthwaite1946", "hanley1983", "dunn1961"}
+    assert "3 checkpoints" in crossed["student1908"]
     looked = statistics(statement(), look=2, looks=4)
     assert "4 times and this is look 2" in looked["lan1983"] and "armitage1969" in looked
     assert statistics(statement(decision="NOT MEASURED", clusters=0, checkpoints=0)) == {}
-    assert set(statistics(statement(decision="UNUSABLE", clusters=0))) == {"holm1979"}
-    apart = statistics(statement(property="plausibility"))
-    assert "plausibility share an alpha of their own" in apart["holm1979"]
+    assert set(statistics(statement(decision="UNUSABLE", clusters=0))) == {"dunn1961"}
+    assert "dunn1961" not in statistics(statement(property="plausibility"))
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,7 @@ def test_seeds_and_names() -> None:
         seeds("1,-2")
 
 
-BOUNDED = ("threads", "workers", "batch_size", "layers", "hidden")
+BOUNDED = ("threads", "workers", "batch_size", "layers", "hidden", "exact_words")
 """Whole numbers that are refused where they are used, with a range of their own."""
 
 

@@ -111,7 +111,7 @@ def test_an_audit_from_the_command_line(
     code, out, err = run(capsys, *given, "-o", "out")
     assert code == 0, err
     assert re.match(r"(INCONCLUSIVE|NOT SUPPORTED|NOT NEEDED|SUPPORTED): ", out)
-    assert "Recommendation: " in out and "Careful: too few examples: 6" in out
+    assert "Which words matter: " in out and "Careful: too few examples: 6" in out
     assert err == f"page: {Path('out') / 'page.html'}\n"
     found = Audit.load(tmp_path / "out")
     assert out.splitlines()[0] == f"{found.verdict.decision}: {found.verdict.headline}"
@@ -138,7 +138,7 @@ def test_plausibility_alone_and_no_labels(capsys: pytest.CaptureFixture[str], wo
     code, out, _ = run(capsys, "audit", world / "bert", "why.csv", *options, "--json")
     said = {each["property"]: each for each in json.loads(out)["verdict"]["statements"]}
     assert code == 0 and said["plausibility"]["estimate"] is not None
-    assert said["ranking"]["decision"] == said["agreement"]["decision"] == "NOT MEASURED"
+    assert said["importance"]["decision"] == said["agreement"]["decision"] == "NOT MEASURED"
     given = ["audit", world / "bert", world / "good.csv", *LEAST, "--label-column", "none"]
     code, out, _ = run(capsys, *given)
     assert code == 0 and "Careful: no labels" in out
@@ -160,12 +160,12 @@ def test_label_words_pairs_and_markup(capsys: pytest.CaptureFixture[str], world:
 def test_what_decides_can_be_declared(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     table(who=lambda i: f"author {i % 3}").to_csv("who.csv", index=False)
     given = ["audit", world / "bert", "who.csv", *LEAST, "--json"]
-    asked = ["--alpha", "0.01", "--smallest", "ranking=0.4", "--smallest", "agreement=0.3"]
+    asked = ["--alpha", "0.01", "--smallest", "importance=0.4", "--smallest", "agreement=0.3"]
     code, out, err = run(capsys, *given, *asked, "--cluster-column", "who", "-o", "out")
     assert code == 0, err
     settings = json.loads(out)["verdict"]["settings"]
-    assert settings["alpha"] == 0.01 and settings["effects"]["sensitivity"] == 0.02
-    assert (settings["effects"]["ranking"], settings["effects"]["agreement"]) == (0.4, 0.3)
+    assert settings["alpha"] == 0.01 and settings["effects"]["use"] == 0.02
+    assert (settings["effects"]["importance"], settings["effects"]["agreement"]) == (0.4, 0.3)
     assert set(Audit.load("out").rows["cluster"]) == {"author 0", "author 1", "author 2"}
     plain = json.loads(run(capsys, *given)[1])["verdict"]
     assert (
@@ -292,13 +292,13 @@ def test_check_passes_fails_and_refuses(
     assert code == 0 and out.startswith("ok      overall"), err
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert suite.get("failures") == "0" and len(suite) == int(suite.get("tests", "0")) == 1
-    code, out, _ = run(capsys, *given, "--at-least", "necessity=2", "--junit", "junit.xml")
-    assert code == 1 and "FAILED  necessity at least 2" in out
+    code, out, _ = run(capsys, *given, "--at-least", "use=2", "--junit", "junit.xml")
+    assert code == 1 and "FAILED  use at least 2" in out
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert suite.get("failures") == "1" and suite.find(".//failure") is not None
     code, out, _ = run(capsys, *given, "--baseline", "base.json", "--json")
     names = [each["name"] for each in json.loads(out)["outcomes"]]
-    assert code == 0 and "ranking no worse than the baseline" in names
+    assert code == 0 and "importance no worse than it was" in names
     for other in (["--seed", "1"], []):
         changed = [*given, *other] if other else [each for each in given if each != "--quick"]
         code, out, err = run(capsys, *changed, "--baseline", "base.json")
@@ -408,11 +408,11 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown group": ([*AUDIT, "--only", "magic"], "choose one of agreement"),
     "alpha too large": ([*AUDIT, "--alpha", "0.7"], "above 0 and below 0.5"),
     "alpha in words": ([*AUDIT, "--alpha", "small"], "--alpha"),
-    "smallest unknown": ([*AUDIT, "--smallest", "beauty=1"], "choose one of agreement, necessity"),
+    "smallest unknown": ([*AUDIT, "--smallest", "beauty=1"], "choose one of agreement, baseline"),
     "smallest of what is reported": ([*AUDIT, "--smallest", "stability=1"], "choose one of"),
-    "smallest no number": ([*AUDIT, "--smallest", "ranking"], "write property=number"),
-    "smallest nan": ([*AUDIT, "--smallest", "ranking=nan"], "finite"),
-    "smallest nothing": ([*AUDIT, "--smallest", "ranking=0", "--dry-run"], "above 0"),
+    "smallest no number": ([*AUDIT, "--smallest", "importance"], "write property=number"),
+    "smallest nan": ([*AUDIT, "--smallest", "importance=nan"], "finite"),
+    "smallest nothing": ([*AUDIT, "--smallest", "importance=0", "--dry-run"], "above 0"),
     "cluster column missing": ([*AUDIT, "--cluster-column", "who"], "no column 'who'"),
     "check, alpha too large": ([*CHECK, "--alpha", "0.5"], "above 0 and below 0.5"),
     "check, a label of none": ([*CHECK, "--label", "x"], "leave label out"),
@@ -463,9 +463,9 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "explain an empty name": ([*EXPLAIN, "--explanations", "attention,,lrp"], "one comma"),
     "explain, no threads": ([*EXPLAIN, "--threads", "0"], "--threads is 0"),
-    "check no number": ([*CHECK, "--at-least", "ranking"], "write property=number"),
-    "check in words": ([*CHECK, "--at-least", "ranking=high"], "write property=number"),
-    "check nan": ([*CHECK, "--at-least", "ranking=nan"], "finite"),
+    "check no number": ([*CHECK, "--at-least", "importance"], "write property=number"),
+    "check in words": ([*CHECK, "--at-least", "importance=high"], "write property=number"),
+    "check nan": ([*CHECK, "--at-least", "importance=nan"], "finite"),
     "check the unknown": ([*CHECK, "--at-least", "beauty=1"], "choose one of agreement"),
     "no baseline": ([*CHECK, "--baseline", "none.json"], "there is no baseline"),
     "no verdict": ([*CHECK, "--baseline", "WORLD/verdict.json"], "it says no schema version"),

@@ -35,7 +35,7 @@ FEW, MANY, TOGETHER = 300, 2000, 20
 SECONDS = 20.0
 """Of the CPU. Nothing that is asked here takes a tenth of it unless something is wrong."""
 EMPTY = "an empty folder"
-GATES = ("check", "zoo", "compare", "store")
+GATES = ("check", "benchmark", "compare", "store")
 STORES = ("store", "new-store", "grid-store", "heedful-store")
 SHOWN_FIRST = ("study",)
 """Results are shown before the report is made of them, which may fail."""

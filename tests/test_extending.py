@@ -46,7 +46,7 @@ def ones(model: Any, batch: Any, factor: float = 1.0) -> Any:
 
 
 def saliency(name: str = "ones", make: Any = ones, **facts: Any) -> Piece:
-    return Piece(name, "as much for every token", make, **facts)
+    return Piece(name, "as much for every token", make, **{"uses": (), **facts})
 
 
 def test_a_function_becomes_a_saliency_by_name() -> None:
@@ -81,6 +81,20 @@ def test_what_was_typed_at_a_prompt_is_told_apart() -> None:
         ("encoder", saliency(), "unknown kind of piece to extend 'encoder'"),
         ("saliency", ones, "is added as a heedful.Piece, not as a function"),
         ("saliency", saliency("a,b"), "cannot be called 'a,b'"),
+        ("saliency", saliency(uses=None), r"set the field uses of .* or uses=\(\) if it uses none"),
+        ("saliency", saliency(uses="mask"), "the field uses of .* is 'mask': give a tuple"),
+        ("saliency", saliency(uses=(1,)), r"the field uses of .* is \(1,\): give a tuple"),
+        (
+            "saliency",
+            saliency(uses=("masc",)),
+            "unknown perturbation in the field uses of the saliency 'ones' from .* 'masc'",
+        ),
+        (
+            "saliency",
+            saliency(uses=("=operator",)),
+            "unknown parameter in the field uses of the saliency 'ones' from .* 'operator'",
+        ),
+        ("saliency", saliency(uses=("=factor",)), "unknown parameter in the field uses"),
     ],
 )
 def test_what_cannot_be_added_is_one_sentence(kind: str, piece: Any, says: str) -> None:
@@ -185,7 +199,7 @@ import heedful
 def ones(model, batch):
     return batch.texts["a"].mask.float()
 
-PIECE = heedful.Piece(name="ones", description="from a package", make=ones, version=2)
+PIECE = heedful.Piece(name="ones", description="from a package", make=ones, version=2, uses=())
 """
 
 
@@ -251,6 +265,19 @@ def test_what_is_no_piece_of_that_name_is_refused(package: Any, point: str) -> N
     package("norms_six", PACKAGE, f"[heedful.saliency]\n{point}\n")
     with pytest.raises(HeedfulError, match="of the package norms_six is no heedful.Piece with the"):
         SALIENCIES[point.partition(" ")[0]]
+
+
+def test_a_package_that_does_not_say_what_it_uses_is_refused(
+    package: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = PACKAGE.replace(", uses=()", "")
+    package("norms_seven", silent, "[heedful.saliency]\nones = norms_seven:PIECE\n")
+    assert main(["audit", "nowhere", "--also", "ones"]) == 2
+    said = capsys.readouterr().err.strip()
+    assert said.count("\n") == 0 and "'ones' from norms_seven" in said and "field uses" in said
+    assert main(["list", "saliency", "--json"]) == 0
+    [left_out] = json.loads(capsys.readouterr().out)["left_out"]
+    assert left_out in said
 
 
 def test_packages_are_not_looked_for_before_somebody_asks() -> None:

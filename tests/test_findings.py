@@ -21,15 +21,15 @@ from heedful.auditing.stored import store_audit
 from heedful.cli.main import main
 from heedful.corpora.defaults import default_spec
 from heedful.errors import HeedfulError
+from heedful.report.estimate import Estimate, difference, estimate
+from heedful.report.figures.dots import WIDTH, Panel, Picture, Row
 from heedful.reproduction.audit_runs import collect_audits
 from heedful.reproduction.audits import COLUMNS as AUDITED
 from heedful.reproduction.audits import merged_audits, no_audits, read_audits
 from heedful.reproduction.compact import write_compact
-from heedful.reproduction.findings.estimate import Estimate, difference, estimate
 from heedful.reproduction.findings.evidence import Evidence, titled
 from heedful.reproduction.findings.names import CHECKPOINTS
 from heedful.reproduction.findings.page import FINDINGS, page
-from heedful.reproduction.findings.picture import WIDTH, Panel, Picture, Row
 from heedful.reproduction.findings.words import counted, listed, said, tallied
 from heedful.reproduction.rows import COLUMNS, collect, read_rows
 from heedful.reproduction.settings import digest
@@ -316,21 +316,21 @@ def audited(**given: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("ranking", "decision", "words"),
+    ("importance", "decision", "words"),
     [
         (0.6, "SUPPORTED", "it is better, with bounds that do not meet, for tying"),
         (0.05, "NOT SUPPORTED", "it is worse, with bounds that do not meet, for tying"),
         (0.35, "INCONCLUSIVE", "it cannot be told apart from no method for tying"),
     ],
 )
-def test_methods_are_read_against_none(ranking: float, decision: str, words: str) -> None:
+def test_methods_are_read_against_none(importance: float, decision: str, words: str) -> None:
     table = [
         audited(model=model, weights=model, kind=kind, measure=measure, mean=mean, **more)
         for model, rank, more in (
             ("bilstm-additive", 0.3, {"decision": "NOT SUPPORTED"}),
-            ("bilstm-additive+tying0.03", ranking, {"decision": decision}),
+            ("bilstm-additive+tying0.03", importance, {"decision": decision}),
         )
-        for kind, measure, mean in (("verdict", "ranking", rank), ("score", "accuracy", 0.8))
+        for kind, measure, mean in (("verdict", "importance", rank), ("score", "accuracy", 0.8))
     ]
     found = told("faithful-methods", audits=pd.DataFrame(table, columns=AUDITED))
     assert words in found and "it cannot be told apart from no method for tying" in found
@@ -358,8 +358,8 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
         for weights in (known, "another")
         for measure, mean, decision in (
             ("overall", math.nan, "NOT SUPPORTED"),
-            ("ranking", 0.31, "NOT SUPPORTED"),
-            ("necessity", math.nan, "NOT MEASURED"),
+            ("importance", 0.31, "NOT SUPPORTED"),
+            ("baseline", math.nan, "NOT MEASURED"),
         )
     ]
     table.append(
@@ -367,7 +367,7 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
         | {"why": "unusable here: nothing to find."}
     )
     table.append(
-        audited(weights=known, kind="verdict", measure="sensitivity", mean=0.1)
+        audited(weights=known, kind="verdict", measure="use", mean=0.1)
         | {"decision": "INCONCLUSIVE", "why": "two ways disagree."}
     )
     table += [
@@ -379,8 +379,8 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
     assert f"{CHECKPOINTS[known]} on SST (60 texts)" in found[1]
     assert "It is right on 61.0% of these texts, where the commonest class is 52.0%." in found[1]
     assert (
-        "sensitivity 0.10 [0.05, 0.15]: cannot be told (two ways disagree); agreement unusable "
-        "here: nothing to find; ranking 0.31 [0.26, 0.36]: no; not measured: necessity "
+        "use 0.10 [0.05, 0.15]: cannot be told (two ways disagree); importance 0.31 [0.26, 0.36]: "
+        "no; agreement unusable here: nothing to find; not measured: baseline "
         "and exclusivity"
         in found[1]
         and "rule: no. It is" in found[1]

@@ -15,6 +15,7 @@ from heedful.errors import HeedfulError
 from heedful.models.build import build, check
 from heedful.models.transformer.model import Transformer
 from heedful.models.transformer.positions import sinusoids
+from heedful.saliency.value_norm import value_norm
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 from reference.transformer import translate
@@ -46,6 +47,32 @@ def test_forward_is_what_the_paper_says(name: str) -> None:
 def test_the_contract(name: str, sizes: list[tuple[int, int]], pad: int, seed: int) -> None:
     batch = tiny_pairs(*zip(*sizes, strict=True), seed=seed, pad=pad)  # type: ignore[arg-type]
     everything_a_writer_promises(tiny_writer(name), batch)
+
+
+def test_heads_are_joined_by_the_output_projection() -> None:
+    """What cross-attention adds to a query is Σ_k Σ_h α v W_O + b_O: by hand from what the trace
+    keeps, and by the module itself. The norms of its parts are Kobayashi's."""
+    model, batch = tiny_writer("prenorm"), tiny_pairs((4, 6), (3, 2))
+    added: list[torch.Tensor] = []
+    cross = model.decoder.layers[-1].cross
+    hook = cross.register_forward_hook(lambda module, given, out: added.append(out))
+    trace = model(batch, keep=Keep(values=True, readers=True))
+    hook.remove()
+    name = "decoder.1.cross"
+    values, projection = trace.values[name], trace.projections[name]
+    assert projection is not None and projection.shape[0] == values.shape[1] == 4
+    parts = torch.einsum("bhqk,bhkd,hde->bqke", trace.weights[name], values, projection)
+    close(parts.sum(2) + cross.out.bias, added[0])
+    expected = torch.einsum("bq,bqk->bk", trace.readers[name].double(), parts.norm(dim=-1).double())
+    found = value_norm(model, batch, batch.labels)
+    close(found, expected.masked_fill(~batch.texts["a"].mask, 0.0))
+    own = {f"encoder.{n}": layer.attention for n, layer in enumerate(model.encoder.layers)}
+    for n, layer in enumerate(model.decoder.layers):
+        own |= {f"decoder.{n}.self": layer.own, f"decoder.{n}.cross": layer.cross}
+    assert set(trace.projections) == set(own) == {site.name for site in model.sites}
+    for site, module in own.items():
+        each = trace.projections[site]
+        assert each is not None and torch.equal(each.flatten(0, 1), module.out.weight.T)
 
 
 def test_sites_are_named_in_order_and_one_is_main() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from heedful.report.audit_bars import bar, scale_of
 from heedful.report.audit_evidence import evidence_of
-from heedful.report.audit_heads import heads, importance, infidelity, null_space, sanity
+from heedful.report.audit_heads import eraser, heads, infidelity, null_space, sanity
 from heedful.report.audit_inside import stack_numbers, stack_panels
 from heedful.report.audit_layers import ACCURACY, MOVED, alone, layers_line, stacks
 from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
@@ -56,8 +56,6 @@ def _extra(world: World) -> list[pd.DataFrame]:
     first = base[(base["measure"] == "correct") & (base["operator"] == "")]
     share = np.linspace(0.1, 0.9, len(first))
     return [
-        first.assign(measure="tvd", operator="uniform", value=share),
-        first.assign(measure="tvd", operator="permute", value=share / 2),
         first.assign(explanation="attention", measure="jsd_same_output_ratio", value=share),
         first.assign(explanation="attention", measure="jsd_entropy_matched", value=share / 3),
     ]
@@ -214,7 +212,11 @@ def test_undefined_numbers_are_dashes(parts: dict[str, Any]) -> None:
 def test_empty_tables(parts: dict[str, Any]) -> None:
     only = {"verdict": parts["verdict"], "facts": parts["facts"]}
     text = parse(audit_page(only)).text
-    for words in ("Erasure was not measured", "No change of attention", "No text with a map"):
+    for words in (
+        "Neither importance nor erasure was measured",
+        "No change of attention",
+        "No text with a map",
+    ):
         assert words in text
     empty = {name: parts[name].iloc[:0] for name in ("rows", "maps", "costs", "documents")}
     assert audit_page({**only, **empty}) == audit_page(only)
@@ -251,10 +253,10 @@ def test_positions_are_those_of_the_verdict(parts: dict[str, Any]) -> None:
     by_name = {one["property"]: one for one in parts["verdict"]["statements"]}
     expected = {
         (part["measure"], part["operator"]): part["estimate"]
-        for part in by_name["ranking"]["parts"]
+        for part in by_name["importance"]["parts"]
     }
     found = positions(evidence_of(parts))
-    assert {one.measure for one in found} == {"comprehensiveness", "sufficiency"}
+    assert {one.measure for one in found} == {"importance_captured"}
     for one in found:
         mine = one.table.set_index("explanation").loc["attention", "position"]
         assert mine == pytest.approx(expected[one.measure, one.operator])
@@ -277,7 +279,7 @@ def test_long_texts_are_cut_to_where_the_weight_is() -> None:
 
 
 def test_bars_stand_between_floor_and_ceiling() -> None:
-    one = {"property": "sensitivity", "decision": "SUPPORTED", "floor": 0.1, "ceiling": 0.6}
+    one = {"property": "use", "decision": "SUPPORTED", "floor": 0.1, "ceiling": 0.6}
     one |= {"estimate": 0.25, "low": 0.2, "high": 0.3, "threshold": 0.05}
     scale = scale_of(one)
     assert (scale.low, scale.high, scale.floor, scale.ceiling) == (0.0, 0.5, 0.0, 0.5)
@@ -288,7 +290,7 @@ def test_bars_stand_between_floor_and_ceiling() -> None:
 
 
 def test_labels_of_floor_and_ceiling_do_not_run_into_each_other() -> None:
-    one = {"property": "sensitivity", "decision": "SUPPORTED", "floor": 0.1, "threshold": 0.05}
+    one = {"property": "use", "decision": "SUPPORTED", "floor": 0.1, "threshold": 0.05}
     one |= {"estimate": 0.4, "low": 0.3, "high": 0.5}
     apart, near = (bar(scale_of(c), c) for c in ({**one, "ceiling": x} for x in (0.6, 0.15)))
     assert apart is not None and near is not None
@@ -508,6 +510,9 @@ def test_sanity_by_explanation(inside_page: str) -> None:
     assert "τ with random weights" in parse(inside_page).text
 
 
+DELETED = {"settings": {"uses": {"occlusion": ["delete"]}}}
+
+
 def test_infidelity_by_explanation() -> None:
     """Not by the operator that made it: occlusion deletes."""
     rows = inside().iloc[:2].assign(model="base", label=0)
@@ -523,32 +528,34 @@ def test_infidelity_by_explanation() -> None:
         for name, measure, operator, value in numbers
     ]
     table = pd.concat(parts).drop_duplicates(["example", "explanation", "measure", "operator"])
-    found = infidelity(evidence_of(only_rows(table)))
+    found = infidelity(evidence_of({"verdict": DELETED, "rows": table}))
     assert [(line["name"], line["gap"], line["moved"]) for line in found] == [
         ("gradient", "delete 0.2500, mask 0.5000", "0.12"),
         ("occlusion", "mask 0.7500", "not asked"),
     ]
 
 
-def test_importance_by_explanation_best_first() -> None:
-    """Not by the operator that made it: occlusion deletes."""
-    rows = inside().iloc[:2].assign(model="base", label=0, measure="importance_captured")
+def test_eraser_by_explanation() -> None:
+    """Not by the operator that made it; F1 of spans is of mean precision and mean recall."""
     numbers = [
-        ("attention", "delete", 0.5), ("attention", "mask", 0.75), ("search", "mask", 0.9),
-        ("occlusion", "delete", 0.0), ("occlusion", "mask", 0.875), ("search", "delete", 0.95),
-        ("random", "mask", 0.4),
-    ]  # fmt: skip
-    table = pd.concat(
-        rows.assign(explanation=name, operator=operator, value=value)
-        for name, operator, value in numbers
-    ).drop_duplicates(["example", "explanation", "operator"])
-    found = importance(evidence_of(only_rows(table)))
-    assert [(line["name"], line["captured"]) for line in found] == [
-        ("search", "delete 0.95, mask 0.90"),
-        ("occlusion", "mask 0.88"),
-        ("attention", "delete 0.50, mask 0.75"),
-        ("random", "mask 0.40"),
+        ("gradient", "eraser_comprehensiveness", "delete", (0.25, 0.75)),
+        ("gradient", "eraser_comprehensiveness", "mask", (0.5, 0.5)),
+        ("gradient", "eraser_token_f1", "", (0.5, 0.25)),
+        ("gradient", "eraser_iou_precision", "", (1.0, 0.5)),
+        ("gradient", "eraser_iou_recall", "", (0.5, 1.0)),
+        ("occlusion", "eraser_comprehensiveness", "delete", (1.0, 1.0)),
     ]
+    rows = inside().drop_duplicates("example").iloc[:2].assign(model="base", label=0)
+    table = pd.concat(
+        rows.assign(explanation=name, measure=measure, operator=operator, value=values)
+        for name, measure, operator, values in numbers
+    )
+    gradient, occlusion = eraser(evidence_of({"verdict": DELETED, "rows": table}))
+    assert gradient["eraser_comprehensiveness"] == "delete 0.50, mask 0.50"
+    assert (gradient["eraser_token_f1"], gradient["eraser_iou_f1"]) == ("0.38", "0.75")
+    assert occlusion["eraser_comprehensiveness"] == occlusion["eraser_iou_f1"] == "–"
+    page = parse(audit_page({**parts_inside(inside()), "rows": table})).text
+    assert "By ERASER’s definitions" in page and "delete 0.50, mask 0.50" in page
 
 
 def test_hostile_names_of_layers_are_only_text() -> None:

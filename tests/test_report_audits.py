@@ -50,7 +50,7 @@ def test_a_folder_makes_the_page_it_came_with(folder: Path, tmp_path: Path) -> N
     files = build_report(store, [], tmp_path / "page.html", [folder])
     assert files.page == tmp_path / "page.html" and not files.tables
     text = parse(files.page.read_text(encoding="utf8")).text
-    assert "Not supported" in text and "Necessity" in text.title()
+    assert "Inconclusive" in text and "Does the output move when the weights do?" in text
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -67,7 +67,7 @@ def test_as_many_texts_as_are_asked_for(folder: Path, tmp_path: Path, most: int)
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("verdict.json", '{"schema_version": 1}'),
+        ("verdict.json", '{"schema_version": 2}'),
         ("verdict.json", "[1]"),
         ("verdict.json", '{"headline": "x"'),
         ("facts.json", "3"),
@@ -97,7 +97,7 @@ def test_an_audit_named_twice_is_one(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_verdict_is_refused(parts: dict[str, Any], tmp_path: Path) -> None:
-    empty = {"schema_version": 1}
+    empty = {"schema_version": 2}
     run = stored(Store(tmp_path), {**parts, "verdict": empty}, "empty", {})
     with pytest.raises(HeedfulError, match="is no whole audit"):
         audit_of_run(run)

@@ -414,7 +414,7 @@ def test_commands_of_trials_are_understood_by_their_tool() -> None:
 
 def test_an_audit_is_kept_once_whatever_its_model_is_called() -> None:
     one = {"model": "Bert (classes)", "weights": "1f", "data": "sst", "kind": "verdict"}
-    old = pd.DataFrame([{**one, "measure": "ranking", "run": "audit-1", "mean": 0.1}])
+    old = pd.DataFrame([{**one, "measure": "importance", "run": "audit-1", "mean": 0.1}])
     old = old.reindex(columns=AUDITED)
     again = merged_audits(old, old.assign(model="Bert", mean=0.2))
     assert again[["model", "mean"]].to_numpy().tolist() == [["Bert", 0.2]]

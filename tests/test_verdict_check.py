@@ -29,10 +29,10 @@ def bad() -> Verdict:
 
 
 def test_thresholds(good: Verdict, bad: Verdict) -> None:
-    assert failures(check(good, {"ranking": 0.8, "agreement": 0.8})) == []
-    assert len(check(good, {"ranking": 0.8, "agreement": 0.8})) == 3
-    failed = failures(check(bad, {"ranking": 0.8, "sensitivity": 0.01}))
-    assert [each.name for each in failed] == ["overall", "ranking at least 0.8"]
+    assert failures(check(good, {"importance": 0.8, "agreement": 0.8})) == []
+    assert len(check(good, {"importance": 0.8, "agreement": 0.8})) == 3
+    failed = failures(check(bad, {"importance": 0.8, "use": 0.01}))
+    assert [each.name for each in failed] == ["overall", "importance at least 0.8"]
     assert "below 0.8" in failed[1].failure
 
 
@@ -46,7 +46,7 @@ def test_a_baseline(good: Verdict, bad: Verdict) -> None:
     assert failures(check(good, baseline=good)) == []
     assert failures(check(bad, baseline=bad)) == []
     worse = failures(check(bad, baseline=good))
-    assert {"overall", "ranking no worse than the baseline"} <= {each.name for each in worse}
+    assert {"overall", "importance no worse than it was"} <= {each.name for each in worse}
     assert failures(check(good, baseline=bad)) == []
     again = Verdict.from_json(good.to_json())
     assert failures(check(good, baseline=again)) == []
@@ -75,10 +75,10 @@ def test_junit_escapes() -> None:
 def test_the_card(good: Verdict) -> None:
     text = card(good, title="A <b>model</b> | *mine*")
     assert text.startswith("## A &lt;b&gt;model&lt;/b&gt; \\| \\*mine\\*\n")
-    assert "**SUPPORTED**" in text
-    assert "| ranking | SUPPORTED | 0.9" in text or "| ranking | SUPPORTED | 0.8" in text
+    assert "**SUPPORTED**: yes, show attention" in text
+    assert "| importance | SUPPORTED | 0.9" in text or "| importance | SUPPORTED | 0.8" in text
     assert good.digest in text
-    widths = {line.count("|") for line in text.splitlines() if line.startswith("| ranking")}
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("| importance")}
     assert widths == {8}
 
 

@@ -23,7 +23,7 @@ from heedful.verdict.overall import overall
 from heedful.verdict.recommend import Ranked, _preferred
 from verdict_tables import World, costs, rows_of
 
-QUICK = Settings(resamples=200)
+QUICK = Settings(resamples=200, signed=("lrp", "gradient"))
 SMALL = World(examples=120)
 YES, NO, OPEN = Decision.SUPPORTED, Decision.NOT_SUPPORTED, Decision.INCONCLUSIVE
 
@@ -39,7 +39,9 @@ def verdict() -> Verdict:
         (World(truth=0.9), YES),
         (World(truth=0.1), NO),
         (World(truth=0.9, agreement=0.1), NO),
-        (World(truth=0.05, drop=0.0, tvd=0.0, examples=500), Decision.NOT_NEEDED),
+        (World(truth=0.9, tvd=0.0, examples=500), NO),
+        (World(truth=0.9, prior=1.0), NO),
+        (World(truth=0.9, measures=0.02), YES),
         (World(truth=0.9, examples=8), OPEN),
     ],
 )
@@ -47,65 +49,130 @@ def test_worlds_that_are_clear(world: World, decision: Decision) -> None:
     assert judge(rows_of(world), settings=QUICK).decision is decision
 
 
-def test_where_attention_is_not_needed_the_rest_says_so() -> None:
-    found = judge(rows_of(World(truth=0.9, drop=0.0, examples=500)), settings=QUICK)
-    assert found.decision is Decision.NOT_NEEDED
-    assert any("not needed" in note for note in found["ranking"].notes)
-    assert not any("not needed" in note for note in found["plausibility"].notes)
+@pytest.mark.parametrize(
+    ("world", "reason", "answer"),
+    [
+        (World(), "", "yes, show the attention of layer 2: it marks the words that matter"),
+        (World(truth=0.1), "not faithful", "it does not mark the words that matter (importance"),
+        (World(truth=0.1, tvd=0.0, examples=500), "not used", "the model hardly uses it"),
+        (World(truth=0.1, tvd=0.02, examples=60), "either", "whether the model uses it is open"),
+    ],
+)
+def test_the_answer_names_the_site_and_the_reason(world: World, reason: str, answer: str) -> None:
+    found = judge(rows_of(world), facts={"site": "the attention of layer 2"}, settings=QUICK)
+    assert found.reason == reason
+    assert "the attention of layer 2" in found.headline and answer in found.headline
+    assert found.answer == ("no" if reason else "yes")
+    assert found.needed is None
+
+
+def test_what_would_decide_is_in_the_headline() -> None:
+    found = judge(rows_of(World(truth=0.69, examples=80, noise=0.2)), settings=QUICK)
+    assert (found.decision, found.answer) == (OPEN, "cannot tell yet")
+    assert found.needed is not None and found.needed > 80
+    assert "examples would decide" in found.headline
+
+
+SILENT = Decision.UNUSABLE
 
 
 @pytest.mark.parametrize(
-    ("necessity", "agreement", "ranking", "sensitivity", "expected"),
+    ("use", "importance", "baseline", "agreement", "expected"),
     [
-        (YES, YES, YES, YES, YES),
-        (OPEN, YES, YES, YES, YES),
-        (YES, YES, YES, OPEN, YES),
-        (YES, YES, YES, NO, OPEN),
-        (YES, YES, OPEN, YES, OPEN),
-        (YES, YES, Decision.UNUSABLE, YES, OPEN),
-        (YES, NO, YES, YES, NO),
-        (YES, OPEN, NO, YES, NO),
-        (NO, YES, YES, YES, Decision.NOT_NEEDED),
-        (OPEN, YES, YES, OPEN, OPEN),
+        (YES, YES, YES, YES, (YES, "")),
+        (YES, YES, YES, SILENT, (YES, "")),
+        (YES, SILENT, YES, YES, (OPEN, "")),
+        (OPEN, YES, YES, YES, (OPEN, "")),
+        (YES, YES, OPEN, YES, (OPEN, "")),
+        (YES, YES, YES, OPEN, (OPEN, "")),
+        (YES, NO, YES, YES, (NO, "not faithful")),
+        (YES, YES, NO, OPEN, (NO, "not faithful")),
+        (YES, OPEN, OPEN, NO, (NO, "not faithful")),
+        (OPEN, NO, OPEN, OPEN, (NO, "either")),
+        (NO, YES, YES, YES, (NO, "not used")),
+        (NO, NO, OPEN, NO, (NO, "not used")),
+        (Decision.NOT_MEASURED, YES, YES, YES, (OPEN, "")),
     ],
 )
 def test_the_rule(
-    necessity: Decision,
+    use: Decision,
+    importance: Decision,
+    baseline: Decision,
     agreement: Decision,
-    ranking: Decision,
-    sensitivity: Decision,
-    expected: Decision,
+    expected: tuple[Decision, str],
 ) -> None:
-    names = ("necessity", "agreement", "ranking", "sensitivity")
-    given_ = zip(names, (necessity, agreement, ranking, sensitivity), strict=True)
+    names = ("use", "importance", "baseline", "agreement")
+    given_ = zip(names, (use, importance, baseline, agreement), strict=True)
     said = [Statement(name, decision, "") for name, decision in given_]
-    for plausible in Decision:
-        assert overall([*said, Statement("plausibility", plausible, "")]) is expected
+    for beside in Decision:
+        others = [Statement(name, beside, "") for name in ("plausibility", "direction")]
+        found = overall([*said, *others])
+        assert (found.decision, found.reason) == expected
+
+
+SIDES = st.tuples(*([st.sampled_from([YES, NO, OPEN])] * 4))
+
+
+@given(SIDES, st.data())
+def test_no_verdict_turns_into_another(sides: tuple[Decision, ...], data: st.DataObject) -> None:
+    """More data closes what is open and leaves the rest: then the answer stays, or was open. Of
+    the reasons only "either" gives way, to one of the two it stands for."""
+    names = ("use", "importance", "baseline", "agreement")
+    later = [data.draw(st.sampled_from([YES, NO])) if s is OPEN else s for s in sides]
+    first, second = (
+        overall([Statement(n, s, "") for n, s in zip(names, each, strict=True)])
+        for each in (sides, later)
+    )
+    assert second.decision is not OPEN
+    if first.decision is not OPEN:
+        assert second.decision is first.decision
+        assert second.reason == first.reason or first.reason == "either"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"use": (0.9, 300), "importance": (0.9, 500)}, 500),
+        ({"use": (0.9, 300), "importance": (0.1, 500)}, 500),
+        ({"use": (0.1, 300), "importance": (0.1, 500)}, 300),
+        ({"use": (0.9, 300), "importance": (0.9, None)}, None),
+        ({"use": (0.9, None), "importance": (0.1, 500)}, 500),
+    ],
+)
+def test_how_many_examples_decide_the_whole(
+    numbers: dict[str, tuple[float, int | None]], expected: int | None
+) -> None:
+    """A no needs one property that fails, a yes all that are open."""
+    said = [
+        Statement(name, OPEN, "", estimate=value, threshold=0.5, needed=count)
+        for name, (value, count) in numbers.items()
+    ]
+    closed = [Statement(name, YES, "", 0.9, threshold=0.5) for name in ("baseline", "agreement")]
+    assert overall([*said, *closed]).needed == expected
 
 
 def test_wrong_decisions_are_rare_and_right_ones_are_not() -> None:
     """At the threshold a decision is wrong whichever it is; clear of it, it should come."""
-    chosen = Settings(resamples=199, metrics=("comprehensiveness",))
+    chosen = Settings(resamples=199, effects={"importance": 0.5})
     wrong = right = 0
     for seed in range(25):
-        at = _two_measures(World(truth=0.5, examples=60, seed=seed, noise=0.2))
-        clear = _two_measures(World(truth=0.25, examples=60, seed=seed, noise=0.2))
+        at = _what_decides(World(truth=0.5, examples=60, seed=seed, noise=0.2))
+        clear = _what_decides(World(truth=0.25, examples=60, seed=seed, noise=0.2))
         wrong += judge(at, settings=chosen).decision is not OPEN
         right += judge(clear, settings=chosen).decision is NO
     assert wrong <= 3
     assert right >= 24
 
 
-def _two_measures(world: World) -> pd.DataFrame:
+def _what_decides(world: World) -> pd.DataFrame:
     rows = rows_of(world)
-    tau = rows["measure"].str.startswith("tau:")
-    needed = rows["explanation"].isin(["attention", "prior", "search"])
-    return rows[tau | (needed & (rows["measure"] == "comprehensiveness"))]
+    names = ("tvd", "tvd_permuted", "importance_captured")
+    return rows[rows["measure"].isin(names) | rows["measure"].str.startswith("tau:")]
 
 
 def test_the_score_is_monotone_in_the_truth() -> None:
     scores = [
-        judge(rows_of(World(truth=t, examples=100)), settings=QUICK)["ranking"].estimate
+        judge(rows_of(World(truth=t, examples=100)), settings=QUICK)["importance"].estimate
         for t in (0.0, 0.3, 0.6, 0.9)
     ]
     assert scores == sorted(scores)
@@ -124,12 +191,13 @@ def test_the_order_of_rows_changes_nothing(seed: int) -> None:
 def test_json_round_trip(verdict: Verdict) -> None:
     text = verdict.to_json()
     data = json.loads(text)
-    assert data["schema_version"] == 1
+    assert data["schema_version"] == 2
     assert data["digest"] == QUICK.digest()
     again = Verdict.from_json(text)
     assert again.to_json() == text
-    assert again["ranking"].decision is verdict["ranking"].decision
-    assert again["ranking"].parts == verdict["ranking"].parts
+    assert again["importance"].decision is verdict["importance"].decision
+    assert again["importance"].parts == verdict["importance"].parts
+    assert (again.direction, again.sites) == (verdict.direction, verdict.sites)
     assert math.isnan(again["stability"].estimate)
 
 
@@ -137,9 +205,9 @@ def test_bad_json_names_the_fix(verdict: Verdict) -> None:
     with pytest.raises(HeedfulError, match="verdict.json"):
         Verdict.from_json("no")
     with pytest.raises(HeedfulError, match="schema"):
-        Verdict.from_json(verdict.to_json().replace('"schema_version": 1', '"schema_version": 2'))
+        Verdict.from_json(verdict.to_json().replace('"schema_version": 2', '"schema_version": 1'))
     with pytest.raises(HeedfulError, match="damaged"):
-        Verdict.from_json('{"schema_version": 1}')
+        Verdict.from_json('{"schema_version": 2}')
     with pytest.raises(HeedfulError, match="choose one of"):
         verdict["beauty"]
 
@@ -153,12 +221,14 @@ def test_bad_tables_name_the_fix() -> None:
 
 
 def test_settings_are_hashed_and_checked() -> None:
-    assert Settings().digest() == Settings(effects={"ranking": 0.5}).digest()
-    assert Settings().digest() != Settings(effects={"ranking": 0.6}).digest()
+    assert Settings().digest() == Settings(effects={"importance": 0.67}).digest()
+    assert Settings().digest() != Settings(effects={"importance": 0.6}).digest()
     assert Settings().digest() != Settings(smallest_gap=0.03).digest()
+    assert Settings().digest() == Settings(uses={"lime": ("mask",)}, signed=("lime",)).digest()
     for bad in (
         {"smallest_gap": -0.1},
         {"smallest_gap": math.nan},
+        {"smallest_tau": -1.0},
         {"alpha": 0.7},
         {"effects": {"beauty": 1.0}},
         {"look": 2},
@@ -169,8 +239,8 @@ def test_settings_are_hashed_and_checked() -> None:
 
 
 def test_the_threshold_decides() -> None:
-    rows = rows_of(World(truth=0.7))
-    strict = replace(QUICK, effects={"ranking": 0.85, "agreement": 0.85})
+    rows = rows_of(World(truth=0.8))
+    strict = replace(QUICK, effects={"importance": 0.9, "agreement": 0.9})
     assert judge(rows, settings=QUICK).decision is YES
     assert judge(rows, settings=strict).decision is NO
 
@@ -180,34 +250,84 @@ def test_plausibility_never_changes_the_rest() -> None:
     without = judge(rows[rows["measure"] != "auprc"], settings=QUICK)
     found = judge(rows, settings=QUICK)
     assert found["plausibility"].decision is NO
-    for name in ("necessity", "agreement", "sensitivity", "ranking"):
+    for name in ("use", "importance", "baseline", "agreement", "direction"):
         assert found[name] == without[name]
 
 
 def test_an_early_look_is_harder_to_convince() -> None:
-    rows = rows_of(World(truth=0.58, examples=60, noise=0.2))
-    chosen = Settings(resamples=999)
-    last = judge(rows, settings=chosen)["ranking"]
-    early = judge(rows, settings=replace(chosen, look=1, looks=20))["ranking"]
+    rows = rows_of(World(truth=0.63, examples=60, noise=0.2))
+    chosen = Settings(resamples=999, effects={"importance": 0.5})
+    last = judge(rows, settings=chosen)["importance"]
+    early = judge(rows, settings=replace(chosen, look=1, looks=20))["importance"]
     assert (last.decision, early.decision) == (YES, OPEN)
     assert early.needed is not None
 
 
 def test_inconclusive_says_how_many_would_decide() -> None:
-    found = judge(rows_of(World(truth=0.52, examples=60)), settings=QUICK)["ranking"]
+    found = judge(rows_of(World(truth=0.68, examples=60)), settings=QUICK)["importance"]
     assert found.decision is OPEN
     assert found.needed is None or found.needed > 60
 
 
-def test_the_recommendation(verdict: Verdict) -> None:
+def test_each_question_has_a_recommendation(verdict: Verdict) -> None:
+    """Attention takes part where words matter, and not where they speak for a class."""
     found = verdict.recommendation
-    assert found.best == "lrp"
+    assert found.best == "lrp" and found.clears
     assert found.tied == ("lrp",)
     assert found.sentence.startswith("show lrp: 0.")
-    assert "for attention" in found.sentence
+    assert f", attention {found.ranked[-1].position:.2f} (0 = random order" in found.sentence
     assert found.ranked[-1].position == pytest.approx(0.2, abs=0.05)
-    assert found.sentence.endswith("31 ms per text.")
+    assert found.sentence.endswith("31 ms per example.")
     assert [each.explanation for each in found.ranked] == ["lrp", "gradient", "attention"]
+    assert [each.explanation for each in verdict.direction.ranked] == ["lrp", "gradient"]
+
+
+@pytest.mark.parametrize(
+    ("best", "said", "clears"), [(0.3, "nothing we tried", False), (0.8, "show lrp", True)]
+)
+def test_what_does_not_clear_the_bar_is_said(best: float, said: str, clears: bool) -> None:
+    world = World(truth=0.1, others={"lrp": best, "gradient": 0.1}, examples=300)
+    found = judge(rows_of(world), settings=QUICK).recommendation
+    assert found.best == "lrp"
+    assert found.sentence.startswith(said)
+    assert found.clears == clears
+
+
+def sites_of(world: World, **places: float) -> pd.DataFrame:
+    """Rows of other layers and heads, at these positions."""
+    rows = rows_of(
+        replace(world, others={name.replace("__", ":"): v for name, v in places.items()})
+    )
+    captured = (rows["measure"] == "importance_captured") | (rows["measure"] == "tvd")
+    return rows[captured | rows["measure"].str.startswith("tau:")]
+
+
+def test_another_site_is_chosen_on_one_half_and_reported_on_the_other() -> None:
+    rows = sites_of(World(truth=0.2), rollout=0.3)
+    heads = rows[rows["explanation"] == "rollout"]
+    parts = [rows]
+    for head in range(12):
+        noise = np.random.default_rng(head).normal(0, 0.02, len(heads))
+        better = 0.2 if head == 7 else 0.0
+        name = f"attention:layer=0,head={head}"
+        parts.append(heads.assign(explanation=name, value=heads["value"] + noise + better))
+    found = judge(pd.concat(parts), settings=QUICK)
+    assert found.sites.tried == 14
+    assert found.sites.ranked[0].name == "attention:layer=0,head=7"
+    assert found.sites.explains is True and "layer=0,head=7" in found.sites.sentence
+    assert found.sites.ranked[0].position == pytest.approx(0.8, abs=0.06)
+    ranked = {each.explanation for each in found.recommendation.ranked}
+    assert ranked == {"attention", "rollout"}  # heads are no contenders
+    luck = heads["cluster"].map(half_of).eq(0)
+    lucky = heads.assign(explanation="attention:layer=1", value=heads["value"] + 0.3 * luck)
+    found = judge(pd.concat([rows, lucky]), settings=QUICK).sites
+    assert found.ranked[0].name == "attention:layer=1"
+    assert found.ranked[0].chosen_on > 0.9 > 0.5 > found.ranked[0].high
+    assert found.explains is False
+
+
+def test_without_other_sites_that_is_said(verdict: Verdict) -> None:
+    assert verdict.sites.tried == 0 and "no other layer" in verdict.sites.sentence
 
 
 def test_what_cannot_be_told_apart_is_recommended_with_its_price() -> None:
@@ -240,16 +360,15 @@ def test_of_those_that_cannot_be_told_apart_the_better_then_the_cheaper_is_prefe
 
 def test_a_lucky_first_half_does_not_decide() -> None:
     """On the first half the dearer one is ahead by chance; all numbers are of the second."""
-    rows = rows_of(World(truth=0.3, others={"lrp": 0.5, "gradient": 0.7}, noise=0.6, examples=60))
+    rows = rows_of(World(truth=0.3, others={"lrp": 0.5, "gradient": 0.7}, noise=0.2, examples=60))
     lucky = (rows["explanation"] == "lrp") & rows["cluster"].map(half_of).eq(0)
-    better = rows["measure"].isin(["comprehensiveness"]).map({True: 9.0, False: -9.0})
     found = judge(
-        rows.assign(value=rows["value"].mask(lucky, rows["value"] + better)),
+        rows.assign(value=rows["value"].mask(lucky, rows["value"] + 9.0)),
         costs(),
         settings=QUICK,
     ).recommendation
     assert found.best == "gradient" and found.ranked[0].explanation == "gradient"
-    assert found.sentence.endswith("5 ms per text.")
+    assert found.sentence.endswith("5 ms per example.")
     assert any("lrp was ahead on the first half" in note for note in found.notes)
 
 
@@ -257,19 +376,21 @@ def test_nothing_above_the_floor_is_not_recommended() -> None:
     world = World(truth=-0.3, others={"lrp": -0.2}, examples=100)
     found = judge(rows_of(world), settings=QUICK).recommendation
     assert found.best == ""
-    assert "clearly better" in found.sentence
+    assert "nothing we tried" in found.sentence
+
+
+MASKED = "mine"
+FAIR = replace(QUICK, uses={MASKED: ("mask",), "occlusion": ("delete",)})
+"""The name of an explanation does not say what made it."""
 
 
 def test_an_explanation_made_by_an_operator_is_ranked_by_the_other() -> None:
-    rows = rows_of(World(truth=0.3, others={"occlusion:operator=mask": 0.6, "lrp": 0.5}))
-    cheat = (rows["explanation"] == "occlusion:operator=mask") & (rows["operator"] == "mask")
-    better = rows["value"] + np.where(rows["measure"].isin(["comprehensiveness"]), 5.0, 0.0)
-    found = judge(rows.assign(value=rows["value"].mask(cheat, better)), settings=QUICK)
+    rows = rows_of(World(truth=0.3, others={MASKED: 0.6, "lrp": 0.5}))
+    cheat = (rows["explanation"] == MASKED) & (rows["operator"] == "mask")
+    cheated = rows.assign(value=rows["value"].mask(cheat, rows["value"] + 5.0))
+    found = judge(cheated, settings=FAIR)
     ranked = {each.explanation: each.position for each in found.recommendation.ranked}
-    assert ranked["occlusion:operator=mask"] == pytest.approx(0.6, abs=0.06)
-
-
-MASKED = "occlusion:operator=mask"
+    assert ranked[MASKED] == pytest.approx(0.6, abs=0.06)
 
 
 def easier_by_deleting(**others: float) -> pd.DataFrame:
@@ -285,24 +406,24 @@ def test_an_easy_operator_is_no_good_explanation() -> None:
     """What masking made is scored by deleting alone, where all do well: lrp does better there
     and is the best, though it does less well on average."""
     rows = easier_by_deleting(**{MASKED: 0.5, "lrp": 0.6})
-    found = judge(rows, costs(), settings=QUICK).recommendation
+    found = judge(rows, costs(), settings=FAIR).recommendation
     assert found.best == "lrp"
     by_name = {each.explanation: each for each in found.ranked}
     assert by_name[MASKED].position == pytest.approx(0.75, abs=0.05)
     assert by_name["lrp"].position == pytest.approx(0.6, abs=0.05)
-    assert by_name[MASKED].behind == pytest.approx(0.1, abs=0.05)
+    assert by_name[MASKED].behind == pytest.approx(0.1, abs=0.07)
     assert [each.explanation for each in found.ranked] == ["lrp", MASKED, "attention"]
     assert any(MASKED in note and "fewer measures" in note for note in found.notes)
 
 
 def test_positions_side_by_side_are_of_the_same_measures() -> None:
     rows = easier_by_deleting(**{MASKED: 0.6, "lrp": 0.4})
-    found = judge(rows, costs(), settings=QUICK).recommendation
+    found = judge(rows, costs(), settings=FAIR).recommendation
     by_name = {each.explanation: each for each in found.ranked}
     assert found.best == MASKED
     assert by_name["attention"].position == pytest.approx(0.55, abs=0.05)  # by deleting alone
-    assert f"against {by_name['attention'].position:.2f} for attention" in found.sentence
-    trial = replace(QUICK, on_trial="occlusion")
+    assert f", attention {by_name['attention'].position:.2f} (0 = random" in found.sentence
+    trial = replace(FAIR, on_trial="occlusion")
     rows = easier_by_deleting(occlusion=0.2, lrp=0.6)
     found = judge(rows, settings=trial).recommendation
     other = next(each for each in found.ranked if each.explanation == "occlusion")
@@ -312,7 +433,7 @@ def test_positions_side_by_side_are_of_the_same_measures() -> None:
 
 def test_what_shares_no_measure_is_not_compared() -> None:
     rows = rows_of(World(truth=0.1, others={MASKED: 0.8, "occlusion": 0.7}))
-    found = judge(rows, costs(), settings=QUICK).recommendation
+    found = judge(rows, costs(), settings=FAIR).recommendation
     other = found.ranked[-1]
     assert (found.best, other.explanation) == (MASKED, "occlusion")
     assert math.isnan(other.position) and math.isnan(other.behind) and other.tied
@@ -364,8 +485,9 @@ def test_shifted_labels_and_majorities() -> None:
 
 def test_lines_are_short_and_plain(verdict: Verdict) -> None:
     lines = verdict.lines()
-    assert lines[0].startswith("NOT SUPPORTED: attention does not explain")
-    assert any(line.startswith("ranking") and "against 0.50" in line for line in lines)
+    assert lines[0].startswith("NOT SUPPORTED: no, do not show attention")
+    assert any(line.startswith("importance") and "against 0.67" in line for line in lines)
+    assert any(line.startswith("Which class they speak for: show lrp") for line in lines)
     assert not any("nan" in line for line in lines)
 
 
@@ -387,22 +509,6 @@ def test_a_verdict_needs_no_torch() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("explanation", "operator"),
-    [
-        ("occlusion", "delete"),
-        ("occlusion:operator=mask", "mask"),
-        ("occlusion:magnitude=True", "delete"),
-        ("occlusion:operator=mask,magnitude=True", "mask"),
-        ("lime", "mask"),
-        ("kernel_shap:samples=20,operator=delete", "delete"),
-        ("attention", ""),
-    ],
-)
-def test_who_made_an_explanation(explanation: str, operator: str) -> None:
-    assert Settings().maker(explanation) == operator
 
 
 def test_the_digest_does_not_know_when_it_was_looked() -> None:

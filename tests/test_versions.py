@@ -36,17 +36,20 @@ from heedful.training.progressed import Progressed
 from heedful.verdict import Settings, Verdict, judge
 from verdict_tables import World, rows_of
 
-OLDER, NEWER, MISSING = 0, 2, None
+OLDER, NEWER, MISSING = 0, 3, None
 VERSIONS = {"an older": OLDER, "a newer": NEWER, "no": MISSING}
 every_version = pytest.mark.parametrize("version", VERSIONS.values(), ids=list(VERSIONS))
+VERDICTS = 2
+"""The schema of verdicts; that of version 0.1 was 1."""
+every_verdict = pytest.mark.parametrize("version", [OLDER, 1, NEWER, MISSING])
 
 
-def refused(error: pytest.ExceptionInfo[HeedfulError], version: int | None) -> None:
+def refused(error: pytest.ExceptionInfo[HeedfulError], version: int | None, known: int = 1) -> None:
     """One sentence with both versions and the fix, which is an update where that would help."""
     text = str(error.value)
     assert text.endswith(".") and "\n" not in text and len(text) < 400
     said = "it says no schema version" if version is None else f"it has schema {version}"
-    assert said in text and re.search(r"(this Heedful|this one) reads 1: ", text)
+    assert said in text and re.search(rf"(this Heedful|this one) reads {known}: ", text)
     assert ("update Heedful" in text) == (version == NEWER)
 
 
@@ -87,14 +90,14 @@ readers = pytest.mark.parametrize("reader", READERS, ids=["load", "report"])
 
 
 @readers
-@every_version
+@every_verdict
 def test_a_folders_verdict(
     folder: Path, reader: Callable[[Path], object], version: int | None
 ) -> None:
     put(folder / "verdict.json", version)
     with pytest.raises(HeedfulError) as error:
         reader(folder)
-    refused(error, version)
+    refused(error, version, VERDICTS)
 
 
 @readers
@@ -135,7 +138,7 @@ def test_facts_that_are_none_are_refused(
         reader(folder)
 
 
-@every_version
+@every_verdict
 def test_a_baseline(
     verdict: Verdict, tmp_path: Path, version: int | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,12 +148,12 @@ def test_a_baseline(
     put(path, version)
     with pytest.raises(HeedfulError) as error:
         Verdict.from_json(path.read_text())
-    refused(error, version)
+    refused(error, version, VERDICTS)
     assert main(["check", "nowhere", "nothing.csv", "--baseline", str(path)]) == 2
     assert "this verdict cannot be read because it" in capsys.readouterr().err
 
 
-@every_version
+@every_verdict
 def test_the_verdict_of_a_stored_audit(
     verdict: Verdict, tmp_path: Path, version: int | None
 ) -> None:
@@ -165,7 +168,7 @@ def test_the_verdict_of_a_stored_audit(
     for ask in (looks_of, audit_of_run):
         with pytest.raises(HeedfulError, match="another --store|update Heedful") as error:
             ask(run)
-        refused(error, version)
+        refused(error, version, VERDICTS)
 
 
 @every_version

@@ -1,7 +1,7 @@
 """Synthetic tables of measurements whose truth is known.
 
-`truth` is the relative position of attention between floor and ceiling, the same in every
-metric: 0 is a random order, 1 the best one. Every example has an effect of its own, shared by
+`truth` is the relative position of attention between a random order, 0, and the best one, 1,
+the same in every metric. Every example has an effect of its own, shared by
 all its numbers, so that pairing matters.
 """
 
@@ -20,18 +20,22 @@ SCALES = {
     "deletion_auc": (0.7, 0.3),
     "insertion_auc": (0.4, 0.8),
 }
-"""Means at the floor and at the ceiling."""
+"""Means of a random order and of the best."""
+CAPTURED = (0.0, 0.4)
 
 
 @dataclass(frozen=True)
 class World:
     """What is true. `drop` is the loss of accuracy without attention, `tvd` what permuting it
-    does, `auprc` how far above the floor it marks rationales."""
+    does, `prior` the position of the model-free baseline, `measures` the tau between importance
+    measures, `auprc` how far above the floor attention marks rationales."""
 
     truth: float = 0.9
     agreement: float | None = None
     drop: float = 0.2
     tvd: float = 0.2
+    prior: float = 0.3
+    measures: float = 0.6
     auprc: float = 0.2
     others: dict[str, float] = field(default_factory=lambda: {"lrp": 0.7, "gradient": 0.3})
     noise: float = 0.1
@@ -94,8 +98,9 @@ def _numbers(
     for edit in ("uniform", "permute"):
         lost = random.random(n) < world.drop / 0.9
         yield "", edit, "correct", np.where(lost, 0.0, correct)
+        yield "", edit, "tvd", np.clip(world.tvd * random.normal(1, 0.25, n), 0, 1)
     yield from _agreement(world, effect, random)
-    yield "attention", "", "tvd_permuted", np.clip(random.normal(world.tvd, 0.05, n), 0, 1)
+    yield "attention", "", "tvd_permuted", np.clip(world.tvd * random.normal(1, 0.25, n), 0, 1)
     spread = random.uniform(0.8, 1.2, n)
     yield "attention", "", "tvd_top", (0.05 + world.tvd) * spread
     yield "attention", "", "tvd_random", 0.05 * spread
@@ -112,16 +117,17 @@ def _agreement(world: World, effect: np.ndarray, random: np.random.Generator) ->
         ("occlusion", "integrated_gradients"),
         ("integrated_gradients", "occlusion"),
     ):
-        means = {"random": 0.0, "prior": 0.1, other: 0.6, "attention": 0.1 + 0.5 * position}
+        most = world.measures
+        means = {"random": 0.0, "prior": 0.1, other: most, "attention": most * position}
         for name, mean in means.items():
             noise = random.normal(0, world.noise, n)
             yield name, "", f"tau:{importance}", np.clip(mean + effect + noise, -1, 1)
 
 
 def _erasure(world: World, effect: np.ndarray, random: np.random.Generator) -> Iterator[Number]:
-    positions = {"random": -0.1, "prior": 0.0, "search": 1.0, "attention": world.truth}
+    positions = {"random": 0.0, "prior": world.prior, "search": 1.0, "attention": world.truth}
     for operator in OPERATORS:
-        for measure, (floor, ceiling) in SCALES.items():
+        for measure, (floor, ceiling) in {**SCALES, "importance_captured": CAPTURED}.items():
             for name, position in {**positions, **world.others}.items():
                 noise = random.normal(0, world.noise, world.examples)
                 mean = floor + (ceiling - floor) * position

@@ -21,7 +21,8 @@ def commands() -> list[str]:
     """The page's parts."""
     parts = ["# Command line", INTRO]
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
-        parts += _command(name, command)
+        if not command.hidden:
+            parts += _command(name, command)
     return parts
 
 

@@ -81,6 +81,10 @@ class Piece:
     What a reader of its numbers wants to know: the `formula`, their `range`, what a `higher` one
     means, what the `cost` grows with, and the `limits`, which is what they do not say.
 
+    A saliency says what it `uses`: the perturbations it runs the model under, or whose result is
+    its baseline, such as `("delete",)`; `"=operator"` stands for the value of its parameter
+    `operator`, and `()` for none. No explanation is scored by a perturbation that it uses.
+
     `bounds` are the least and the greatest that a parameter of `make` may be
     (`heedful.parameters` holds them and the signature against what a user gives).
 
@@ -115,6 +119,7 @@ class Piece:
     prepare: Any = None
     find: Find | None = None
     bounds: Mapping[str, Range] = field(default_factory=dict)
+    uses: tuple[str, ...] | None = None
 
     @property
     def stranger(self) -> dict[str, str]:

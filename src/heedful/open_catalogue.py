@@ -10,7 +10,7 @@ of them is asked for:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 
@@ -19,12 +19,18 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.installed import installed, load, package
 
 
+def _any(piece: Piece) -> None:
+    """Nothing is asked of a piece."""
+
+
 @dataclass(frozen=True)
 class OpenCatalogue(Catalogue):
     """Our own pieces, those that were `added` in this process, and those of installed packages.
-    A name stands for one piece: where two would have it, whoever asks is told."""
+    A name stands for one piece: where two would have it, whoever asks is told. `check` refuses a
+    piece that is not our own and lacks what its kind must say."""
 
     added: dict[str, Piece] = field(default_factory=dict)
+    check: Callable[[Piece], None] = _any
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*self.modules, *self.added, *self._offers())))
@@ -47,6 +53,7 @@ class OpenCatalogue(Catalogue):
         """A piece of this process. Added again from the same place it takes its own place: so
         does the cell of a notebook that is run twice."""
         check_name(self.kind, piece.name)
+        self.check(piece)
         known = self.added.get(piece.name)
         again = known is not None and _place(known) == _place(piece)
         if piece.name in self and not again:
@@ -74,7 +81,9 @@ class OpenCatalogue(Catalogue):
                 f"{offer.value!r} of the package {package(offer)} is no heedful.Piece with the "
                 f"name {name!r}: ask its authors, or uninstall it."
             )
-        return replace(piece, origin=package(offer))
+        loaded = replace(piece, origin=package(offer))
+        self.check(loaded)
+        return loaded
 
 
 def check_name(kind: str, name: str) -> None:

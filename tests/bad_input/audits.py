@@ -171,6 +171,15 @@ BAD: dict[str, Bad] = {
         names="'delete,delete'",
         fix="each once",
     ),
+    "exact for too many words": bad(
+        "audit",
+        "SHARED/bert",
+        "SHARED/good.csv",
+        "--exact-words",
+        "17",
+        names="--exact-words is 17",
+        fix="0 to 16",
+    ),
     "nothing to measure": bad(
         "audit", "SHARED/bert", "SHARED/good.csv", "--only", "", names="--only", fix="one comma"
     ),

@@ -25,6 +25,24 @@ def two_berts(world: World) -> None:
 
 
 BAD: dict[str, Bad] = {
+    "shortcuts beside another part": bad(
+        "benchmark", "--part", "shortcuts,trained", names="shortcuts", fix="leave out the other"
+    ),
+    "shortcuts of so many texts": bad(
+        "benchmark", "--part", "shortcuts", "--texts", "50", names="--texts", fix="leave it out"
+    ),
+    "corpora for models that have their own": bad(
+        "benchmark", "--corpora", "sst", names="--corpora", fix="leave it out"
+    ),
+    "shortcuts in data that nobody gave": bad(
+        "benchmark", "--part", "shortcuts", names="no data folder was given", fix="--data-dir"
+    ),
+    "a MiniLM that is not there": bad(
+        *("benchmark", "--part", "shortcuts", "--corpora", "planted", "--models", "minilm"),
+        *("--pretrained", "none"),
+        names="none",
+        fix="give that of MiniLM",
+    ),
     "an explanation twice": twice(*EXPLAIN, "--explanations", "lrp,lrp", names="'lrp'"),
     "an explanation twice by its defaults": twice(
         *EXPLAIN, "--explanations", "attention,attention:layer=-1", names="'attention:layer=-1'"
@@ -46,10 +64,10 @@ BAD: dict[str, Bad] = {
         *EXPLAIN, "--explanations", "lime:samples=10,samples=20", names="'samples'"
     ),
     "a smallest effect twice": twice(
-        *AUDIT, "--smallest", "ranking=0.5", "--smallest", "ranking=0.2", names="--smallest"
+        *AUDIT, "--smallest", "use=0.5", "--smallest", "use=0.2", names="--smallest"
     ),
     "a threshold twice": twice(
-        *CHECK, "--at-least", "ranking=0.5", "--at-least", "ranking=0.2", names="--at-least"
+        *CHECK, "--at-least", "use=0.5", "--at-least", "use=0.2", names="--at-least"
     ),
     "label words of a classifier": left_out(
         *AUDIT, "--label-words", "a= good,b= bad", names="label_words"

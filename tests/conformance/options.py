@@ -41,7 +41,8 @@ _BASES: dict[tuple[str, ...], tuple[Typed, ...]] = {
     ),
     ("report",): (("STUDY_KEY", *_STORE), ("SHARED/audit",)),
     ("serve",): (("SHARED/bert", "--port", "0"), ("SHARED/bert", "SHARED/gpt2", "--port", "0")),
-    ("zoo",): (("--per-kind", "1", "--families", "one-sequence", "--kinds", "decision"),),
+    ("benchmark",): (("--dry-run", "--kinds", "average", "--seeds", "1"),),
+    ("zoo",): (("--per-kind", "1", "--families", "one-sequence"),),
     ("list",): ((), ("saliency",), ("metric", "tvd")),
     ("schema",): ((), ("verdict",)),
     ("doctor",): ((),),
@@ -74,8 +75,8 @@ _PLAUSIBLE: dict[str, tuple[str, ...]] = {
     "operators": ("delete,mask", "delete", "delete,delete", "zero,unk", "attention,delete", ","),
     "only": ("erasure", "plausibility", "interventions", "agreement", "erasure,erasure", "x", ""),
     "extra": ("sanity", "infidelity", "null_space", "sanity,sanity", "x"),
-    "smallest": ("ranking=0.5", "ranking=-1", "ranking=nan", "x=1", "ranking", "=", "necessity=2"),
-    "at_least": ("ranking=0.5", "ranking=x", "x=1", "ranking=1e400", "="),
+    "smallest": ("importance=0.5", "importance=-1", "use=nan", "x=1", "use", "=", "use=2"),
+    "at_least": ("importance=0.5", "importance=x", "x=1", "importance=1e400", "="),
     "label_words": ("yes= good,no= bad", "a=b", "=", "a=b,a=c", "yes=good", "0= good,1= bad"),
     "label_map": ("0=LABEL_0,1=LABEL_1", "0=x", "a=b", "=,", "0=LABEL_1,1=LABEL_1"),
     "template": ("{text} It was", "{text}{text}", "no place", "{0}", "{text!r}", "{text}" * 2),
@@ -115,8 +116,7 @@ _PLAUSIBLE: dict[str, tuple[str, ...]] = {
     "store": ("new-store", "keep", "good.csv", "SHARED/store", "s3://", "file:///", "loop", ""),
     "seed_model": ("SHARED/bert", "SHARED/gpt2", "good.csv", "x", "MODEL_KEY"),
     "pretrained": ("SHARED/bert", "SHARED/gpt2", "keep", "x"),
-    "kinds": ("decision", "x", "", "decision,decision"),
-    "families": ("one-sequence", "x", ""),
+    "kinds": ("average", "x", "", "average,average"),
 }  # fmt: skip
 _PLAUSIBLE["also"] = _PLAUSIBLE["explanations"]
 _RISKY = frozenset({"address", "all", "register", "report", "damaged"})

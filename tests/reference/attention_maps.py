@@ -37,16 +37,23 @@ def rollout(layers: list[Array]) -> Array:
     return np.array(total)
 
 
-def value_norm(weights: Array, values: Array, readers: Array) -> list[float]:
-    """Kobayashi et al. 2020: ‖α v‖ of each head, mean over heads; `values[h, k, d]`."""
+def value_norm(weights: Array, values: Array, projection: Array, readers: Array) -> list[float]:
+    """Kobayashi et al. 2020, Eq. 4 and their sum over heads: ‖Σ_h α f(x)‖ with f(x) = v W_O; a mean
+    over the queries that are read. `values[h, k, d]`, `projection[h, d, e]`."""
     heads, queries, keys = weights.shape
     out = []
     for k in range(keys):
         total = 0.0
-        for h in range(heads):
-            alpha = math.fsum(readers[q] * weights[h, q, k] for q in range(queries))
-            total += math.sqrt(math.fsum((alpha * x) ** 2 for x in values[h, k]))
-        out.append(total / heads)
+        for q in range(queries):
+            summed = [0.0] * projection.shape[2]
+            for h in range(heads):
+                for e in range(len(summed)):
+                    f = math.fsum(
+                        v * w for v, w in zip(values[h, k], projection[h, :, e], strict=True)
+                    )
+                    summed[e] += weights[h, q, k] * f
+            total += readers[q] * math.sqrt(math.fsum(x * x for x in summed))
+        out.append(total)
     return out
 
 

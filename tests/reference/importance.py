@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise, permutations
-from math import factorial
+from math import factorial, log2
+from statistics import mean
 
 
 def importance(value: Callable[[frozenset[int]], float], n: int) -> list[float]:
@@ -17,17 +18,25 @@ def importance(value: Callable[[frozenset[int]], float], n: int) -> list[float]:
     return out
 
 
-def captured(scores: Sequence[float], importance: Sequence[float]) -> float:
-    """The mean over all orders of tied words, and over k, of what the top k words hold."""
+def captured(scores: Sequence[float], importance: Sequence[float], discount: str) -> float:
+    """The mean over all orders of tied words of what each order holds, less what a random order
+    holds, as a share of what is then possible."""
     n = len(scores)
     orders = [
         order
         for order in permutations(range(n))
         if all(abs(scores[a]) >= abs(scores[b]) for a, b in pairwise(order))
     ]
-    shares = [
-        sum(importance[word] for word in order[:k]) / sum(importance)
-        for order in orders
-        for k in range(1, n)
-    ]
-    return sum(shares) / len(shares)
+    chance = mean(held(order, importance, discount) for order in permutations(range(n)))
+    own = mean(held(order, importance, discount) for order in orders)
+    return (own - chance) / (1 - chance)
+
+
+def held(order: Sequence[int], importance: Sequence[float], discount: str) -> float:
+    """The share of all importance in an order's top k words, averaged over k; or its gain."""
+    n, total = len(order), sum(importance)
+    if discount == "logarithmic":
+        return sum(importance[w] / log2(place + 2) for place, w in enumerate(order)) / total
+    weights = {k: 1 / (k * (k + 1)) if discount == "early" else 1.0 for k in range(1, n)}
+    shares = {k: sum(importance[word] for word in order[:k]) / total for k in weights}
+    return sum(weights[k] * shares[k] for k in weights) / sum(weights.values())

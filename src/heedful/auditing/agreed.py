@@ -9,6 +9,7 @@ from torch import Tensor
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
 from heedful.measures.agreement import agreement
+from heedful.measures.eraser import eraser_plausibility
 from heedful.measures.plausibility import plausibility_of
 from heedful.types import Batch
 from heedful.words import word_mask
@@ -38,3 +39,18 @@ def plausible(
     mask = word_mask(batch.texts["a"])
     for name, values in plausibility_of(maps, rationale, mask, batch.ids, seed).items():
         table.add(values, name)
+
+
+def plausible_by_eraser(
+    table: Table,
+    maps: Mapping[str, Tensor],
+    marked: tuple[Tensor, float],
+    batch: Batch,
+    seed: int,
+) -> None:
+    """The same by ERASER's own definitions. `marked` are the words, and the share of a text's words
+    that an average rationale has."""
+    (rationale, share), mask = marked, word_mask(batch.texts["a"])
+    for name, scores in maps.items():
+        found = eraser_plausibility(scores, rationale, mask, batch.ids, share, seed)
+        table.add(found, name)

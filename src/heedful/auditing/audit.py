@@ -10,6 +10,7 @@ import numpy as np
 
 from heedful.auditing.cost import estimate_subject, first_guess
 from heedful.auditing.gathered import Gathered
+from heedful.auditing.named import signed, uses_of
 from heedful.auditing.operators import distinct_operators
 from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.result import Audit
@@ -58,6 +59,8 @@ def audit_subject(
         settings,
         importance=settings.importance or spec.importance,
         operators=distinct_operators(subject.model, settings.operators),
+        uses=uses_of(subject.model, spec.explanations) | dict(settings.uses),
+        signed=settings.signed or signed(spec.explanations),
     )
     alone = set(spec.only) == {"plausibility"}
     if (alone or "plausibility" in plan.must) and not subject.rationales:
@@ -71,7 +74,9 @@ def audit_subject(
         return trial.again(known, settings)
     try:
         found, verdict = _measured(trial, settings)
-        result = Audit(verdict, found.tables(), trial.facts(found.skipped, found.texts))
+        tables = found.tables()
+        facts = trial.facts(found.skipped, found.texts, tables["rows"])
+        result = Audit(verdict, tables, facts)
         if store is None or found.texts < len(subject):
             return result
         return store_audit(store, trial.identity, result)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
+from heedful.auditing.operators import not_by_own
 from heedful.auditing.result import Audit
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics.bootstrap import bootstrap_means
+from heedful.metrics.bootstrap import Intervals, bootstrap_means, bootstrap_statistic
+from heedful.metrics.f1 import F1_OF_MEANS, f1_of_means
 from heedful.verdict.card import escape
+from heedful.verdict.settings import Settings
 
-LOWER_IS_BETTER = frozenset({"sufficiency", "deletion_auc", "flip_share", "flip_censored"})
+LOWER_IS_BETTER = frozenset(
+    {"sufficiency", "eraser_sufficiency", "deletion_auc", "flip_share", "flip_censored"}
+)
 COLUMNS = ["audit", "explanation", "measure", "operator", "mean", "low", "high", "n"]
 
 
@@ -20,18 +26,26 @@ def compare(
     audits: Mapping[str, Audit], measure: str, operator: str | None = None, seed: int = 0
 ) -> pd.DataFrame:
     """One row per audit and explanation, the best mean first. Texts of one cluster are
-    averaged and drawn together; 95% intervals."""
+    averaged and drawn together; 95% intervals. No explanation is scored by an operator that made
+    it."""
     parts = [_means(name, each, measure, operator, seed) for name, each in audits.items()]
     table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     if table.empty:
-        known = sorted({str(m) for each in audits.values() for m in each.rows["measure"]})
-        raise unknown_name("measure", measure, known)
+        known = {str(m) for each in audits.values() for m in each.rows["measure"]}
+        known |= {name for name, parts in F1_OF_MEANS.items() if known.issuperset(parts)}
+        raise unknown_name("measure", measure, sorted(known))
     return table
 
 
+def made_with(audits: Mapping[str, Audit], operators: Collection[str]) -> list[str]:
+    """The explanations that `compare` leaves out, since one of these operators made them."""
+    chosen = [Settings.from_dict(each.verdict.settings).uses for each in audits.values()]
+    return sorted({n for uses in chosen for n, made in uses.items() if {*made} & {*operators}})
+
+
 def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: int) -> pd.DataFrame:
-    rows = audit.rows
-    rows = rows[(rows["model"] == "base") & (rows["measure"] == measure)]
+    rows, parts = audit.rows, F1_OF_MEANS.get(measure, (measure,))
+    rows = rows[(rows["model"] == "base") & rows["measure"].isin(parts)]
     operators = sorted({str(each) for each in rows["operator"]})
     if operator is not None and rows.size and operator not in operators:
         raise unknown_name("operator", operator, operators)
@@ -41,22 +55,24 @@ def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: in
         )
     if operator is not None:
         rows = rows[rows["operator"] == operator]
+    rows = not_by_own(rows, Settings.from_dict(audit.verdict.settings))
     if measure == "flip_share":
         rows = _never_is_all(rows, audit.rows)
-    wide = rows.pivot_table(
-        index="cluster", columns="explanation", values="value", aggfunc="mean", dropna=False
-    )
+    wide, *others = (_wide(rows[rows["measure"] == part]) for part in parts)
     if wide.empty:
         return pd.DataFrame(columns=COLUMNS)
     values = wide.to_numpy(dtype=np.float64)
-    found = bootstrap_means(values, seed)
+    if others:
+        means, found = _f1s(values, others[0].to_numpy(dtype=np.float64), seed)
+    else:
+        means, found = np.nanmean(values, axis=0), bootstrap_means(values, seed)
     table = pd.DataFrame(
         {
             "audit": name,
             "explanation": [str(each) for each in wide.columns],
             "measure": measure,
             "operator": operators[0] if operator is None else operator,
-            "mean": np.nanmean(values, axis=0),
+            "mean": means,
             "low": found.low,
             "high": found.high,
             "n": np.isfinite(values).sum(axis=0),
@@ -64,6 +80,23 @@ def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: in
     )
     up = measure in LOWER_IS_BETTER
     return table.sort_values("mean", ascending=up, kind="stable").reset_index(drop=True)
+
+
+def _wide(rows: pd.DataFrame) -> pd.DataFrame:
+    """Clusters of texts down, explanations across."""
+    return rows.pivot_table(
+        index="cluster", columns="explanation", values="value", aggfunc="mean", dropna=False
+    )
+
+
+def _f1s(
+    precision: Float[np.ndarray, "n m"], recall: Float[np.ndarray, "n m"], seed: int
+) -> tuple[Float[np.ndarray, " m"], Intervals]:
+    """F1 of the mean precision and the mean recall of each column, and its interval."""
+    pairs = list(zip(precision.T, recall.T, strict=True))
+    ends = [bootstrap_statistic(f1_of_means, pair, seed) for pair in pairs]
+    low, high = (np.array([each[side] for each in ends]) for side in (0, 1))
+    return np.array([f1_of_means(*pair) for pair in pairs]), Intervals(low, high)
 
 
 def _never_is_all(rows: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:

@@ -82,6 +82,7 @@ def floors(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]:
     return {
         "random": explain(random.piece, made.model, made.batch, made.label, **random.params),
         "prior": explain(prior.piece, made.model, made.batch, made.label),
+        "position": explain("prior", made.model, made.batch, made.label, kind="position"),
     }
 
 

@@ -12,11 +12,10 @@ from torch import Tensor
 from heedful.auditing.decisions import Decisions
 from heedful.auditing.explained import explanation
 from heedful.auditing.named import Named
-from heedful.auditing.spec import ATTENTION, CEILING, AuditSpec
+from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
 from heedful.errors import HeedfulError
 from heedful.measures.heads import head_statistics
-from heedful.measures.importance import Draws, importance, measured, oracle
 from heedful.measures.infidelity import Noise, infidelity, max_sensitivity
 from heedful.measures.interventions import MODES, Intervention, effect
 from heedful.measures.layers import cumulative
@@ -84,17 +83,6 @@ def sanity(table: Table, made: Decisions, wanted: Sequence[Named], target: str) 
         table.add({"tau_randomised": values}, name)
     for name, values in moved_by_shift(made.model, made.batch, maps).items():
         table.add({"moved_by_shift": values}, name)
-
-
-def importances(table: Table, made: Decisions, maps: Mapping[str, Tensor], spec: AuditSpec) -> None:
-    """How many of the words that matter, for or against the decision, each explanation finds."""
-    draws = Draws(seed=spec.seed)
-    for operator in spec.operators:
-        one = (made.model, made.batch, made.label)
-        found = importance(*one, operator, TARGETS[spec.target], draws)
-        for name, values in measured(maps, found).items():
-            table.add(values, name, operator)
-        table.add({"importance_captured": oracle(found)}, CEILING, operator)
 
 
 def infidelities(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.auditing import extra
-from heedful.auditing.agreed import agreements, plausible
+from heedful.auditing.agreed import agreements, plausible, plausible_by_eraser
 from heedful.auditing.decisions import Decisions
 from heedful.auditing.exclusive import exclusive
 from heedful.auditing.explained import explained, floors
@@ -17,9 +17,9 @@ from heedful.auditing.intervened import interventions
 from heedful.auditing.named import Named, all_named, fitted, named
 from heedful.auditing.part import Part
 from heedful.auditing.shown import Shown, last
-from heedful.auditing.spec import ATTENTION, FLOORS, AuditSpec
+from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
-from heedful.auditing.taken_away import taken_away
+from heedful.auditing.taken_away import Erasing, site_maps
 from heedful.errors import HeedfulError
 from heedful.measures.randomised import randomised
 from heedful.measures.replaced import base_trace
@@ -47,11 +47,13 @@ class Measurer:
         checked: frozenset[str],
         must: frozenset[str] = frozenset(),
         kept: frozenset[str] | None = None,
+        marked_share: float = 0.0,
     ) -> None:
         """`checked` are the texts whose measures are held against a randomised model's, `kept`
-        those of which a page may show more than maps: all if it is left out."""
+        those of which a page may show more than maps: all if it is left out. An average
+        rationale has `marked_share` of a text's words."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
-        self.checked, self.kept = checked, kept
+        self.checked, self.kept, self.marked_share = checked, kept, marked_share
         chosen = all_named(name for name in spec.mapped if name not in FLOORS)
         self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
@@ -78,13 +80,18 @@ class Measurer:
         maps = {**found.maps, **floors(made, self.prior, self.random)}
         if "agreement" in only:
             agreements(table, maps, batch, self.spec)
-        if "erasure" in only:
-            taken_away(table, made, maps, self.spec, shown=shown)
+        if (ERASING | {"eraser", "candidates"}) & set(only):
+            Erasing(table, self.spec, shown=shown, sites=self._sites(batch, trace, maps))(
+                made, maps
+            )
         if "plausibility" in only and rationale is not None:
             plausible(table, maps, rationale, batch, self.spec.seed)
+        if "eraser" in only and rationale is not None:
+            marked = (rationale, self.marked_share)
+            plausible_by_eraser(table, maps, marked, batch, self.spec.seed)
         if "exclusivity" in only and self.normalised:
             shown.furthest(exclusive(table, self.model, batch, trace, self.spec))
-        if "erasure" in only and "health" in only:
+        if "health" in only:
             self._health(table, batch)
         self._beside(table, made, trace, maps)
         kept = _maps(batch, maps, mask)
@@ -102,13 +109,18 @@ class Measurer:
             extra.heads(table, model, batch)
         if NULL_SPACE in only and self.normalised:
             extra.freedom(table, model, batch)
-        if "importance" in only:
-            extra.importances(table, made, maps, self.spec)
         if "sanity" in only:
             extra.sanity(table, made, given, self.spec.target)
         if "infidelity" in only:
             extra.infidelities(table, made, maps, self.spec)
             extra.unsteady(table, made, given, self.spec)
+
+    def _sites(self, batch: Batch, trace: Trace, maps: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Maps of other layers and of heads, but for those that were asked for by name."""
+        if not {"heads", "importance"} <= set(self.spec.only):
+            return {}
+        found = site_maps(self.model, batch, trace)
+        return {name: scores for name, scores in found.items() if name not in maps}
 
     def _health(self, table: Table, batch: Batch) -> None:
         """Do the measures fall where there is nothing to explain: weights in random order?
@@ -125,7 +137,7 @@ class Measurer:
                 made = Decisions(model, some, probabilities(model(some).logits).argmax(-1))
             found = explained(made, self.wanted, self.spec.target, self.skipped)
             maps = {**found.maps, **floors(made, self.prior, self.random)}
-            taken_away(part, made, maps, self.spec, "randomised")
+            Erasing(part, self.spec, "randomised")(made, maps)
         table.extend(part)
 
 

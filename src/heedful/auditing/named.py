@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from heedful.auditing.operators import distinct_operators
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of, value_of
+from heedful.removal import REMOVALS
 from heedful.saliency import SALIENCIES
 from heedful.saliency.prior import Prior
+from heedful.types import Model
 
 GIVEN = ("model", "batch", "label", "target", "trace", "counts", "texts")
 
@@ -23,6 +26,27 @@ class Named:
     name: str
     piece: Piece
     params: dict[str, Any]
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The perturbations that made it: as its piece declares them, with the values of the
+        parameters it names. A baseline that is no perturbation is left out."""
+        values = _all_params(self)[1]
+        names = [values[name[1:]] if name[:1] == "=" else name for name in self.piece.uses or ()]
+        return tuple(name for name in dict.fromkeys(names) if name in REMOVALS)
+
+
+def uses_of(model: Model, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The perturbations that made each explanation, as this model has them; explanations that use
+    none are left out."""
+    found = {each.name: distinct_operators(model, each.uses) for each in map(named, names)}
+    return {name: uses for name, uses in found.items() if uses}
+
+
+def signed(names: Iterable[str]) -> tuple[str, ...]:
+    """The explanations that say which class a word speaks for."""
+    known = (each for each in map(named, names) if each.piece.signed)
+    return tuple(each.name for each in known if not each.params.get("magnitude"))
 
 
 def named(text: str) -> Named:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
-from heedful.measures import erasure, importance, plausibility
+from heedful.measures import eraser, erasure, importance, plausibility, unsigned
 from heedful.measures.heads import STATISTICS
 
 ALWAYS = "any group"
@@ -132,7 +132,14 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
         ),
         "tie_rate": Measure("share of pairs of words whose attention ties", range=SHARE),
     },
-    "erasure": erasure.MEASURES,
+    "erasure": {
+        **erasure.MEASURES,
+        "search_gap:*": Measure(
+            "how far the best order found by search is from the best of all orders, short texts",
+            False,
+            range=NOT_NEGATIVE,
+        ),
+    },
     "importance": importance.MEASURES,
     "plausibility": plausibility.MEASURES,
     "exclusivity": _EXCLUSIVITY,
@@ -141,10 +148,12 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "sanity": _SANITY,
     "null_space": _NULL_SPACE,
     "infidelity": _INFIDELITY,
+    "eraser": eraser.MEASURES,
+    "candidates": unsigned.MEASURES,
     ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
     SEEDS: _STABILITY,
 }
-"""`health` measures erasure again, on a randomised model."""
+"""`health` measures erasure and importance again, on a randomised model."""
 
 
 def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:

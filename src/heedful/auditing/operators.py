@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import pandas as pd
+
 from heedful.types import Model
+from heedful.verdict.settings import Settings
 
 SAME = (
     "this model has no mask token of its own, so mask and unk are the same removal operator: "
@@ -32,3 +36,10 @@ def masks_with_unknown(model: Model) -> bool:
     """Whether a masked word is an unknown one."""
     unknown = model.fillers.get("unk")
     return unknown is not None and model.fillers.get("mask", unknown) == unknown
+
+
+def not_by_own(rows: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """The rows in which no explanation is scored by an operator that made it."""
+    pairs = zip(rows["explanation"], rows["operator"], strict=True)
+    own = [operator in settings.made_with(str(name)) for name, operator in pairs]
+    return rows[~np.array(own, dtype=bool)]

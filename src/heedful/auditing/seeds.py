@@ -59,7 +59,13 @@ def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audi
     kept = [rows[rows["model"] != "randomised"] for rows in renamed]
     alike = _alike(first, others)
     rows = ordered(pd.concat([first.rows, *kept, alike], ignore_index=True))
-    chosen = replace(settings, importance=settings.importance or _importance(first.rows))
+    known = Settings.from_dict(first.verdict.settings)
+    chosen = replace(
+        settings,
+        importance=settings.importance or _importance(first.rows),
+        uses={**known.uses, **settings.uses},
+        signed=settings.signed or known.signed,
+    )
     facts = {**first.facts, "checkpoints": len(audits)}
     tables = {**first.tables, "rows": Frames.of(rows)}
     verdict = judge_rows(tables["rows"], first.costs, facts, chosen)

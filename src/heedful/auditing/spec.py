@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heedful.errors import HeedfulError, unknown_name
+from heedful.measures.importance import Draws
 
 ATTENTION = "attention"
 IMPORTANCE = ("occlusion", "integrated_gradients")
-FLOORS = ("random", "prior")
+FLOORS = ("random", "prior", "position")
 CEILING = "search"
 EXPLANATIONS = (
     ATTENTION,
@@ -24,7 +25,7 @@ EXPLANATIONS = (
     "occlusion",
     "occlusion:operator=mask",
 )
-"""Beside the two floors and the ceiling. LIME and SHAP on request: they cost a hundred times
+"""Beside the floors and the ceiling. LIME and SHAP on request: they cost a hundred times
 as much."""
 
 
@@ -32,6 +33,7 @@ GROUPS = (
     "interventions",
     "agreement",
     "erasure",
+    "importance",
     "plausibility",
     "exclusivity",
     "health",
@@ -39,30 +41,40 @@ GROUPS = (
     "heads",
 )
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
-EXTRA = ("importance", "sanity", "null_space", "infidelity")
-"""What is measured on request: which words matter in either direction and how many of them each
-explanation finds, every map of a randomised model, linear programmes per head,
-every map against random sets of words and under noise (Yeh et al. 2019)."""
-MAPPED = frozenset({"agreement", "erasure", "plausibility", "importance", "sanity", "infidelity"})
+EXTRA = ("sanity", "null_space", "infidelity", "eraser", "candidates")
+"""What is measured on request: every map of a randomised model, linear programmes per head,
+every map against random sets of words and under noise (Yeh et al. 2019), by ERASER's own
+definitions (DeYoung et al. 2020), and by other candidates for an unsigned measure."""
+ERASING = frozenset({"erasure", "importance"})
+"""What takes words away; `health` does so again with a randomised model."""
+MAPPED = ERASING | {"agreement", "plausibility", "sanity", "infidelity", "eraser", "candidates"}
 """What looks at the maps of all explanations."""
 
 
 @dataclass(frozen=True)
 class AuditSpec:
     """`importance` are the measures attention must agree with; `operators` the ways a word is
-    taken away, and a decision is made only where they agree. `ceiling` is the number of model
-    runs per text that the search for the best order may spend; 0 leaves it out."""
+    taken away, and a decision is made only where they agree. Texts of at most `exact` words are
+    measured over all sets of words, others over `orders` of removal. `ceiling` is the number of
+    model runs per text that each search for the best order of a longer text may spend; 0 leaves
+    the best order out."""
 
     explanations: tuple[str, ...] = EXPLANATIONS
     importance: tuple[str, ...] = IMPORTANCE
     operators: tuple[str, ...] = ("delete", "mask")
     target: str = "probability"
     permutations: int = 20
-    ceiling: int = 200
+    ceiling: int = 40
+    orders: int = 8
+    exact: int = 10
     epsilon: float = 0.01
     search_steps: int = 60
     seed: int = 0
     only: tuple[str, ...] = GROUPS
+
+    @property
+    def draws(self) -> Draws:
+        return Draws(self.orders, self.exact, self.seed)
 
     @property
     def mapped(self) -> tuple[str, ...]:
@@ -75,11 +87,14 @@ class AuditSpec:
         for name in self.only:
             if name not in (*GROUPS, *EXTRA):
                 raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
-        if "health" in self.only and "erasure" not in self.only:
-            raise HeedfulError("health is about measures of erasure: measure (--only) erasure too.")
+        if "health" in self.only and not ERASING & set(self.only):
+            raise HeedfulError(
+                "health is about measures of erasure and importance: measure (--only) one of them."
+            )
         if self.target not in ("probability", "logit"):
             raise unknown_name("target of an audit", self.target, ["probability", "logit"])
         if not self.importance or not 0 <= self.epsilon < 1:
             raise HeedfulError("give at least one importance measure, and an epsilon below 1.")
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
             raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")
+        _ = self.draws  # refused here, and not after the model was loaded

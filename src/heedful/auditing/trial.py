@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from heedful.auditing.parts import read_part, write_part
 from heedful.auditing.plan import LOOKS, Plan
 from heedful.auditing.result import Audit
 from heedful.auditing.shown import MOST_TEXTS
+from heedful.auditing.site import site_words
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
 from heedful.auditing.stored import KIND, looks_of, stored_tables
+from heedful.auditing.taken_away import search_facts
 from heedful.auditing.waves import first_texts
 from heedful.errors import HeedfulError
 from heedful.saliency.prior import fit_prior
-from heedful.store import Run, run_key
+from heedful.store import Frames, Run, run_key
 from heedful.subjects import Subject
 from heedful.subjects.document import Document
 from heedful.types import Batch
@@ -44,7 +47,9 @@ class Trial:
         prior = fit_prior(batch for _, batch in subject.batches())
         checked = health_texts(subject.ids, spec.seed)
         kept = first_texts(subject, spec.seed, MOST_TEXTS)
-        self.measure = Measurer(subject.model, spec, prior, checked, plan.must, kept)
+        self.measure = Measurer(
+            subject.model, spec, prior, checked, plan.must, kept, subject.marked_share
+        )
         self._refuse(self.measure.skipped)
         self.key = run_key(KIND, self.identity)
         self.rationales = subject.rationales
@@ -52,6 +57,11 @@ class Trial:
     @property
     def identity(self) -> dict[str, Any]:
         return identity(self.subject, self.spec)
+
+    @cached_property
+    def site(self) -> str:
+        """The attention on trial, in words."""
+        return site_words(self.subject.model, self.subject.encode(np.array([0])))
 
     def gathered(self) -> Gathered:
         """Nothing yet. Without a store parts are kept in a folder that goes with the result."""
@@ -99,14 +109,17 @@ class Trial:
     def judge(self, found: Gathered, settings: Settings, look: int) -> Verdict:
         looks = LOOKS if self.plan.budget else 1
         chosen = replace(settings, look=min(look, looks), looks=looks)
-        facts = self.facts(found.skipped, found.texts)
-        return judge_rows(found.tables()["rows"], found.costs(), facts, chosen)
+        rows = found.tables()["rows"]
+        facts = self.facts(found.skipped, found.texts, rows)
+        return judge_rows(rows, found.costs(), facts, chosen)
 
-    def facts(self, skipped: Mapping[str, str], measured: int) -> dict[str, Any]:
+    def facts(self, skipped: Mapping[str, str], measured: int, rows: Frames) -> dict[str, Any]:
         subject = self.subject
         total = len(subject)
+        oracle = search_facts(rows.first, self.spec.exact)  # of very many texts the first ones
         return {
             "model": subject.family,
+            "site": self.site,
             "data": subject.source,
             "classes": list(subject.label_names),
             "texts": total,
@@ -121,6 +134,7 @@ class Trial:
             "spec": spec_digest(self.spec),
             "key": self.key,
             "device": subject.device,
+            **({"oracle": oracle} if oracle else {}),
         }
 
     def again(self, run: Run, settings: Settings) -> Audit:
@@ -130,7 +144,7 @@ class Trial:
         skipped: Mapping[str, str] = run.json("facts")["skipped"]
         self._refuse(skipped)
         tables = stored_tables(run)
-        facts = self.facts(skipped, len(self.subject))
+        facts = self.facts(skipped, len(self.subject), tables["rows"])
         looks = looks_of(run)
         chosen = replace(settings, look=looks, looks=looks)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)

@@ -7,6 +7,7 @@ import typer
 from heedful import __version__
 from heedful.cli.annotate import annotate
 from heedful.cli.audit import audit
+from heedful.cli.benchmark import benchmark
 from heedful.cli.check import check
 from heedful.cli.cite import cite
 from heedful.cli.compare import compare
@@ -42,7 +43,13 @@ app.command("explain")(explain)
 app.command("check")(check)
 app.command("compare")(compare)
 app.command("cite")(cite)
-app.command("zoo")(zoo)
+app.command("benchmark")(benchmark)
+app.command(
+    "zoo",
+    hidden=True,
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(zoo)
 app.command("prepare")(prepare)
 app.command("train")(train)
 app.command("repair")(repair)

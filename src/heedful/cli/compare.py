@@ -28,7 +28,7 @@ def compare(
 ) -> None:
     """One measure of every explanation, with 95% intervals over texts, as a Markdown table."""
     from heedful.auditing.compare import compare as side_by_side
-    from heedful.auditing.compare import to_markdown
+    from heedful.auditing.compare import made_with, to_markdown
     from heedful.auditing.result import Audit
 
     names = [path.resolve().name for path in audits]
@@ -40,7 +40,14 @@ def compare(
     if as_json:
         show_json("compare", {"rows": table.to_dict("records")})
     else:
-        show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
+        ways = {str(each) for each in table["operator"]}
+        own = made_with(found, ways)
+        note = (
+            f"\n\nLeft out, as made with {', '.join(sorted(ways))}: {', '.join(own)}."
+            if own
+            else ""
+        )
+        show(f"{_title(table, measure)}\n\n{to_markdown(table)}{note}")
 
 
 def _title(table: pd.DataFrame, measure: str) -> str:

@@ -1,4 +1,9 @@
-"""`heedful demo`: the embedded corpus, a BiLSTM, all probes, an audit, the page."""
+"""`heedful demo`: two models on the embedded corpus, their audits, and one page.
+
+The first reads every word through its attention alone: the weights can be shown. The second is
+trained to keep its attention off the words that decide, and is right all the same: the weights mark
+words that do not matter, and the verdict says so.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +19,14 @@ from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.progress import Progress
+    from heedful.runner.choice import Choice
     from heedful.runner.machine import Machine
     from heedful.store import Run, Store
 
 AUDITED = 100
-"""Texts that the audit takes words from: enough for a verdict, in seconds."""
+"""Examples that an audit takes words from: enough for a verdict, in seconds."""
+EXPLANATIONS = ("attention", "gradient", "integrated_gradients", "lrp", "occlusion")
+EPOCHS = 6
 
 
 def demo(
@@ -30,7 +38,7 @@ def demo(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train on the embedded corpus, probe, audit, write the page: about a minute on two cores."""
+    """Train two models on the embedded corpus, audit both, write the page: about two minutes."""
     from heedful.report.build import build_report
     from heedful.report.extra import check_packages
     from heedful.report.target import REPORT
@@ -42,14 +50,17 @@ def demo(
     check_outputs(Output("-o", out / "report", REPORT))
     check_packages()
     store, here = Store(out / "store"), machine(device, threads)
-    say("Training a BiLSTM with attention on the embedded corpus and probing it …")
     with progress_bar() as progress:
-        study = _study(store, seed, here, progress)
-        say("Auditing it …")
-        audit = _audit(store, study, here, progress)
-    keys = (audit.key, study.key)
+        say("Training a model that reads words through its attention alone, and probing it …")
+        study = _honest(store, seed, here, progress)
+        say("Training a model whose attention is kept off the words that decide …")
+        other = _deceptive(store, seed, here, progress)
+        say("Auditing both …")
+        runs = [_audit(store, each, here, progress) for each in (study, other)]
+    shown = [*runs, study]
+    keys = [each.key for each in shown]
     with drawn_later("heedful", "report", *keys, "--store", store.root, "-o", out / "report"):
-        files = build_report(store, [audit, study], out / "report")
+        files = build_report(store, shown, out / "report")
     if as_json:
         show_json("demo", {"page": str(files.page), "summary": list(files.summary)})
         return
@@ -58,24 +69,44 @@ def demo(
     show(page_line(files.page))
 
 
-def _study(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
-    from heedful.corpora.defaults import default_spec
+def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
+    """Without an encoder that mixes words the logit is a sum of words, weighted by attention."""
     from heedful.runner.choice import Choice
+
+    choice = Choice(["average"], ["additive"], train=(("epochs", EPOCHS),))
+    return _study(store, choice, seed, here, progress)
+
+
+def _deceptive(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
+    """A BiLSTM carries what a word says to its neighbours, which may be attended (pruthi2020)."""
+    from heedful.runner.choice import Choice
+    from heedful.specs import TermSpec
+
+    off = (("terms", (TermSpec("impermissible", 1.0),)),)
+    train = (("epochs", EPOCHS),)
+    choice = Choice(["bilstm"], ["additive"], off, train, probes=["score"])
+    return _study(store, choice, seed, here, progress)
+
+
+def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Progress) -> Run:
+    from heedful.corpora.defaults import default_spec
+    from heedful.corpora.planted_grammar import NEGATORS, class_words
     from heedful.runner.grid import grid
     from heedful.runner.study import run_study
     from heedful.studies.jain2019 import STUDY
 
-    choice = Choice(["bilstm"], ["additive"], train=(("epochs", 6),))
-    plan = grid(STUDY, [default_spec("planted")], choice, [seed])
-    return run_study(plan, store, here, progress)
+    words = {word for label in (0, 1) for word in class_words(label, 2)}
+    corpus = default_spec("planted", impermissible=",".join(sorted({*words, *NEGATORS})))
+    return run_study(grid(STUDY, [corpus], choice, [seed]), store, here, progress)
 
 
 def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
-    """Of the model that the study trained, on some of the texts it was probed on."""
+    """Of the model that the study trained, on some of the texts it was tested on."""
     from heedful.auditing.audit import audit
     from heedful.auditing.plan import Plan
+    from heedful.auditing.spec import AuditSpec
 
     model = store.open(str(study.table("cells")["model_run"].iloc[0]))
-    plan = Plan(store, progress=progress)
-    found = audit(model, n=AUDITED, store=store, device=here.device, plan=plan)
+    plan, spec = Plan(store, progress=progress), AuditSpec(EXPLANATIONS)
+    found = audit(model, spec=spec, plan=plan, n=AUDITED, store=store, device=here.device)
     return store.open(found.facts["key"])

@@ -3,7 +3,7 @@
 title: Does attention explain these reviews?
 hypotheses: [Attention ranks words better than chance.]
 audits:
-  - {model: bert, data: reviews.csv, n: 200, alpha: 0.05, smallest: {ranking: 0.5}}
+  - {model: bert, data: reviews.csv, n: 200, alpha: 0.05, smallest: {importance: 0.5}}
 studies:
   - {study: jain2019, corpora: planted, seeds: 3}
 """

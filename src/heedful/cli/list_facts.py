@@ -54,6 +54,7 @@ def reading(kind: str, piece: Piece) -> dict[str, str]:
         "higher means": piece.higher,
         "better": better(piece.higher_is_better) if kind == "metric" else "",
         "needs": ", ".join(piece.needs),
+        "made with": ", ".join(_used(name) for name in piece.uses or ()),
         "cost": piece.cost,
         "limits": piece.limits,
         "bounds": "; ".join(f"{name} {in_words(each)}" for name, each in piece.bounds.items()),
@@ -62,6 +63,10 @@ def reading(kind: str, piece: Piece) -> dict[str, str]:
         "from": piece.origin,
     }
     return {name: value for name, value in known.items() if value}
+
+
+def _used(name: str) -> str:
+    return f"that of its parameter {name[1:]}" if name[:1] == "=" else name
 
 
 def measured(measure: Measure) -> str:

@@ -20,13 +20,20 @@ Explanations = Annotated[
 Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
 Operators = Annotated[str, typer.Option(help="How words are taken away, at least two.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
+ExactWords = Annotated[
+    int | None,
+    typer.Option(
+        help="Examples of up to so many words are measured over all sets of words. [default: 10]"
+    ),
+]
 Only = Annotated[
     str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
 ]
 Extra = Annotated[
     str | None,
     typer.Option(
-        help="Also measure importance, sanity or infidelity of explanations, null_space of heads."
+        help="Also measure sanity, infidelity, eraser, candidates of explanations; "
+        "null_space of heads."
     ),
 ]
 Alpha = Annotated[
@@ -34,7 +41,7 @@ Alpha = Annotated[
 ]
 Smallest = Annotated[
     list[str] | None,
-    typer.Option(help="A property's smallest effect of interest: ranking=0.5; repeatable."),
+    typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
 ]
 
 
@@ -46,6 +53,7 @@ class MeasureOptions:
     also: Also = None
     operators: Operators = "delete,mask"
     quick: Quick = False
+    exact_words: ExactWords = None
     only: Only = None
     extra: Extra = None
     alpha: Alpha = None
@@ -62,7 +70,9 @@ class MeasureOptions:
         given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
         spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
         self._check_used(spec)
-        return replace(spec, ceiling=60, search_steps=20, permutations=10) if self.quick else spec
+        if self.quick:
+            spec = replace(spec, ceiling=20, exact=8, search_steps=20, permutations=10)
+        return spec if self.exact_words is None else replace(spec, exact=self._exact)
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -101,6 +111,14 @@ class MeasureOptions:
                     f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
                     f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
                 )
+
+    @property
+    def _exact(self) -> int:
+        from heedful.measures.exact import MOST_WORDS
+
+        if self.exact_words is None or not 0 <= self.exact_words <= MOST_WORDS:
+            raise HeedfulError(f"--exact-words is {self.exact_words}: give 0 to {MOST_WORDS}.")
+        return self.exact_words
 
     def _ways(self) -> tuple[str, ...]:
         from heedful.removal import REMOVALS

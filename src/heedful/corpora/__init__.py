@@ -14,6 +14,8 @@ CORPORA = OpenCatalogue(
         "hatexplain": "heedful.corpora.hatexplain",
         "movies": "heedful.corpora.movies",
         "tweets": "heedful.corpora.tweets",
+        "toxicity": "heedful.corpora.toxicity",
+        "shortcuts": "heedful.corpora.shortcuts",
         "toytranslation": "heedful.corpora.toytranslation",
         "multi30k": "heedful.corpora.multi30k",
         "newscommentary": "heedful.corpora.newscommentary",

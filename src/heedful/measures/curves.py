@@ -26,9 +26,9 @@ from heedful.words import word_mask
 
 @dataclass(frozen=True)
 class Grid:
-    """How many words go at a time. `shares` are ERASER's bins, `points` the steps of the whole
-    curve; texts of at most `single` words are also walked word by word, to find flips.
-    `seed` orders words that tie."""
+    """How many words go at a time. `shares` are the bins that are averaged, `points` the steps of
+    the whole curve (0: none); texts of at most `single` words are also walked word by word, to
+    find flips. `seed` orders words that tie."""
 
     shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5)
     points: int = 10
@@ -81,7 +81,7 @@ def curves_of(
     mask = word_mask(batch.texts["a"])
     if not explanations:
         return {}
-    counts = _counts(mask.sum(-1), grid)
+    counts = counts_at(mask.sum(-1), grid)
     places = [ranking(each, mask, batch.ids, grid.seed) for each in explanations.values()]
     sets = [_sets(place, mask, counts) for place in places]
     gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
@@ -117,7 +117,9 @@ def counts_of(words: Int[Tensor, " b"], shares: tuple[float, ...]) -> Int[Tensor
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
+    """How many words are gone, or left, at each point; `singles` are one by one."""
+
     words: Tensor
     bins: Tensor
     curve: Tensor
@@ -133,16 +135,16 @@ class _Counts:
         return torch.cat([self.both, self.singles], 1)
 
 
-def _counts(words: Tensor, grid: Grid) -> _Counts:
+def counts_at(words: Int[Tensor, " b"], grid: Grid) -> Counts:
     """Long texts have zeros for singles: nothing is removed there, which costs nothing."""
-    steps = tuple(i / grid.points for i in range(grid.points + 1))
+    steps = tuple(i / grid.points for i in range(grid.points + 1) if grid.points)
     one_by_one = torch.arange(1, max(1, grid.single), device=words.device)
     singles = torch.where((words <= grid.single)[:, None], one_by_one, 0)
     singles = torch.minimum(singles, words[:, None])
-    return _Counts(words, counts_of(words, grid.shares), counts_of(words, steps), singles)
+    return Counts(words, counts_of(words, grid.shares), counts_of(words, steps), singles)
 
 
-def _sets(place: Tensor, mask: Tensor, counts: _Counts) -> Tensor:
+def _sets(place: Tensor, mask: Tensor, counts: Counts) -> Tensor:
     """The words gone at every point, `[b, m, w]`: the top ones, then all but the top ones."""
     top = place[:, None] < counts.all[..., None]
     rest = place[:, None] >= counts.both[..., None]
@@ -158,7 +160,7 @@ def _defined(scores: Tensor, mask: Tensor) -> Tensor:
     return mask.any(-1) & (scores.to(mask.device).isfinite() | ~mask).all(-1)
 
 
-def _read(counts: _Counts, whole: Tensor, values: Tensor, flipped: Tensor, ok: Tensor) -> Curves:
+def _read(counts: Counts, whole: Tensor, values: Tensor, flipped: Tensor, ok: Tensor) -> Curves:
     """Cut the columns of `_sets` apart again."""
     values = torch.where(ok[:, None], values, torch.nan)
     a, b, m = counts.bins.shape[1], counts.both.shape[1], counts.all.shape[1]

@@ -18,14 +18,14 @@ _STEPS = f"trapezoids at {Grid().points + 1} points"
 
 MEASURES = {
     "comprehensiveness": Measure(
-        "mean fall of p when the top words go (ERASER's AOPC)",
+        "mean fall of p when the top words go",
         True,
         range=SIGNED,
         formula=f"mean over s = {_BINS} of f(x) − f(x without the top s of its words)",
         papers=("deyoung2020",),
     ),
     "sufficiency": Measure(
-        "mean fall of p when only the top words stay (ERASER's AOPC)",
+        "mean fall of p when only the top words stay",
         False,
         range=SIGNED,
         formula=f"mean over s = {_BINS} of f(x) − f(the top s of its words alone)",
@@ -74,7 +74,8 @@ def erasure(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
 
 
 def comprehensiveness(curves: Curves) -> Float[Tensor, " b"]:
-    """Mean over the shares of p(text) − p(text without the top words) (DeYoung et al. 2020).
+    """Mean over the shares of p(text) − p(text without the top words), after DeYoung et al. 2020,
+    whose own has a share of 1% too (`measures/eraser.py`).
 
     Shares that come to the same number of words in a short text count once each, as there.
     """

@@ -16,7 +16,7 @@ each with its reverse. All explanations share the same runs of the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import factorial
 
@@ -24,8 +24,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure
+from heedful.catalogue import SIGNED, Measure
 from heedful.errors import HeedfulError
+from heedful.measures.exact import MOST_WORDS, all_subsets
 from heedful.metrics.kendall import kendall_tau_b
 from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.models.output import probability
@@ -33,14 +34,17 @@ from heedful.randomness import example_keys, keyed_uniform
 from heedful.removal.answers import answers
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
+from heedful.removal.subsets import Subsets
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
 MEASURES = {
     "importance_captured": Measure(
-        "importance among the top words, averaged over how many those are (0.5: a random order)",
+        "importance among the top words, fewer of them counting more (0: a random order)",
         True,
-        range=SHARE,
+        range=SIGNED,
+        formula="(s − r) / (1 − r): s is the mean over k of the importance that the top k words "
+        "hold, k weighing 1/(k(k + 1)); r is the s of a random order",
         papers=("lundberg2017",),
     ),
     "importance_tau": Measure(
@@ -56,28 +60,32 @@ Scores = Float[Tensor, "b w"]
 
 @dataclass(frozen=True)
 class Draws:
-    """`orders` are drawn for each text, a multiple of four: two halves, each of orders with their
-    reverses. Texts of at most `exact` words are computed over all 2ⁿ sets instead."""
+    """`orders` are drawn for each text, an even number: each comes with its reverse. Texts of at
+    most `exact` words are computed over all 2ⁿ sets instead."""
 
-    orders: int = 16
-    exact: int = 7
+    orders: int = 8
+    exact: int = 10
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.orders < 4 or self.orders % 4:
-            raise HeedfulError(f"orders is {self.orders}: give a multiple of four.")
-        if not 0 <= self.exact <= 16:
-            raise HeedfulError(f"exact is {self.exact}: give 0 to 16 words.")
+        if self.orders < 4 or self.orders % 2:
+            raise HeedfulError(f"orders is {self.orders}: give an even number of at least four.")
+        if not 0 <= self.exact <= MOST_WORDS:
+            raise HeedfulError(f"exact is {self.exact}: give 0 to {MOST_WORDS} words.")
 
 
 @dataclass(frozen=True)
 class Importance:
-    """The importance of every word, and the same from each half of the draws; exact ones have
-    equal halves. Zero where no word is."""
+    """The importance of every word, and the same from each pair of orders by itself; exact ones
+    have equal parts. `shapley` is the mean of the changes themselves, in place of their sizes: how
+    far a word speaks for the explained class; `drawn` the same from drawn orders alone, also where
+    texts are exact. Zero where no word is."""
 
     words: Scores
-    halves: tuple[Scores, Scores]
+    parts: Float[Tensor, "b o w"]
     mask: Bool[Tensor, "b w"]
+    shapley: Scores
+    drawn: Scores
 
 
 def importance(
@@ -91,67 +99,112 @@ def importance(
 ) -> Importance:
     """How much every word of every text matters to the explained quantity."""
     mask = word_mask(batch.texts["a"])
-    count = mask.sum(-1)
+    memory, explained = Memory() if memory is None else memory, (target, label)
+    known = all_subsets(model, batch, explained, operator, draws.exact, memory)
     place = _places(mask, batch.ids, draws)
-    short = count <= draws.exact
-    gone = _prefixes(place, mask)
-    size = max((2**n for n in count[short].tolist()), default=0)
-    every = _subsets(mask & short[:, None], size)
-    gone = torch.cat([gone & ~short[:, None, None], every], 1)
-    values = answers(model, batch, (target, label), gone, operator, memory).value
-    at = gone.shape[1] - size
-    drawn = _changes(values[:, :at].reshape(*place.shape[:2], -1), place, mask)
-    exact = _exact(values[:, at:], mask, short)
-    one, other = (torch.where(short[:, None], exact, part.mean(1)) for part in drawn.chunk(2, 1))
-    return Importance((one + other) / 2, (one, other), mask)
+    values = answers(model, batch, explained, _prefixes(place, mask), operator, memory).value
+    change = _changes(values.reshape(*place.shape[:2], -1), place, mask)
+    size, fall = change.abs().reshape(len(mask), -1, 2, mask.shape[1]).mean(2), change.mean(1)
+    exact = _exact(known)
+    short = known.short[:, None]
+    parts = torch.where(short[..., None], exact[0][:, None], size)
+    return Importance(parts.mean(1), parts, mask, torch.where(short, exact[1], fall), fall)
+
+
+LEAST = {"probability": 0.02, "logit": 0.08}
+"""Below this sum over words there is nothing to explain: nobody sees less than two points of
+probability. A probability moves at most a quarter as far as its logit."""
 
 
 def measured(
-    explanations: Mapping[str, Scores], found: Importance
+    explanations: Mapping[str, Scores], found: Importance, least: float = 0.0
 ) -> dict[str, dict[str, Float[Tensor, " b"]]]:
-    """Every measure of every explanation."""
+    """Every measure of every explanation; NaN where all words together matter less than `least`."""
     return {
         name: {
-            "importance_captured": captured(scores, found.words, found.mask),
-            "importance_tau": kendall_tau_b(
-                scores.abs().to(found.words), found.words, found.mask
-            ).tau,
+            "importance_captured": _enough(captured(scores, found.words, found.mask), found, least),
+            "importance_tau": _enough(_tau(scores, found.words, found.mask), found, least),
         }
         for name, scores in explanations.items()
     }
 
 
-def oracle(found: Importance) -> Float[Tensor, " b"]:
-    """What the best order captures: by each half of the draws in turn, scored on the other. With
-    few draws that is too little, never too much; on exact texts it is the optimum."""
-    one, other = found.halves
-    return (captured(one, other, found.mask) + captured(other, one, found.mask)) / 2
+def oracle(found: Importance, least: float = 0.0) -> dict[str, Float[Tensor, " b"]]:
+    """What the best order reaches: the optimum on exact texts. Where orders were drawn, the order
+    of all draws seems too good when it is scored on them, and the order of all but one pair is too
+    poor when it is scored on that pair: by as much, to second order of the error. So captured is
+    the middle of both; τ is that of one half of the draws with the other."""
+    pairs = found.parts.shape[1]
+    own = captured(found.words, found.words, found.mask)
+    held = torch.zeros_like(own)
+    for pair in range(pairs):
+        part = found.parts[:, pair]
+        others = (found.words * pairs - part) / (pairs - 1)
+        held = held + captured(others, part, found.mask).nan_to_num() * part.sum(-1)
+    total = found.parts.sum((1, 2))
+    crossed = held / total.clamp(min=torch.finfo(total.dtype).tiny)
+    one, other = (half.mean(1) for half in found.parts.tensor_split(2, 1))
+    return {
+        "importance_captured": _enough((own + crossed) / 2, found, least),
+        "importance_tau": _enough(_tau(one, other, found.mask), found, least),
+    }
 
 
-def captured(scores: Scores, importance: Scores, mask: Bool[Tensor, "b w"]) -> Float[Tensor, " b"]:
-    """The share of all importance that the k top words hold, averaged over k = 1 … n − 1.
+def _enough(values: Tensor, found: Importance, least: float) -> Tensor:
+    return torch.where(found.words.sum(-1) >= least, values, torch.nan)
 
-    A word in place r (0 is the top) is among the top k for a share 1 − r/(n − 1) of these k, and
-    tied words share their places: so a random order captures 0.5 and the reverse order captures
-    what is left. NaN where there are fewer than two words, or none of them matters.
+
+def _tau(scores: Scores, importance: Scores, mask: Tensor) -> Float[Tensor, " b"]:
+    return kendall_tau_b(scores.abs().to(importance), importance, mask).tau
+
+
+EARLY, EVENLY, LOGARITHMIC = "early", "evenly", "logarithmic"
+_DISCOUNTS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
+    EARLY: lambda place, count: (1 / (place + 1) - 1 / count) / (1 - 1 / count),
+    EVENLY: lambda place, count: 1 - place / (count - 1),
+    LOGARITHMIC: lambda place, count: 1 / torch.log2(place + 2),
+}
+"""What a word counts in place 0, 1, … of so many; at the top 1. `early` is the share of the numbers
+k = 1 … n − 1 for which it is among the top k, each weighing 1/(k(k + 1)); `evenly` is the same with
+equal weights."""
+
+
+def captured(
+    scores: Scores, importance: Scores, mask: Bool[Tensor, "b w"], discount: str = EARLY
+) -> Float[Tensor, " b"]:
+    """How much of the importance the words at the top hold, and the fewer of them the better.
+
+    Every word counts by its place, and tied words share theirs; what a random order holds is taken
+    off. So a random order captures 0 on average, and a word that holds everything and is at the
+    top captures 1. NaN where there are fewer than two words, or none of them matters.
     """
     scores = scores.abs().to(importance)
-    place = _mean_place(tied_ranks(scores, mask, TOLERANCE[torch.float32]), mask)
     count = mask.sum(-1)
-    weight = 1 - place / (count - 1).clamp(min=1)[:, None]
-    held = torch.where(mask, importance * weight, 0.0).sum(-1)
+    weight, mean = _weights(tied_ranks(scores, mask, TOLERANCE[torch.float32]), mask, discount)
     total = importance.sum(-1)
+    held = torch.where(mask, importance * weight, 0.0).sum(-1)
+    share = held / total.clamp(min=torch.finfo(total.dtype).tiny)
     known = (count > 1) & (total > 0) & (scores.isfinite() | ~mask).all(-1)
-    return torch.where(known, held / total.clamp(min=torch.finfo(total.dtype).tiny), torch.nan)
+    return torch.where(known, (share - mean) / (1 - mean), torch.nan)
 
 
-def _mean_place(ranks: Int[Tensor, "b w"], mask: Bool[Tensor, "b w"]) -> Float[Tensor, "b w"]:
-    """Places from the top; equal ranks share the mean of theirs."""
-    size = torch.zeros(len(mask), mask.shape[1] + 1, dtype=torch.float64, device=mask.device)
-    size = size.scatter_add(1, ranks.clamp(min=0), mask.double())
-    above = size.flip(-1).cumsum(-1).flip(-1) - size  # how many have a higher rank
+def _weights(
+    ranks: Int[Tensor, "b w"], mask: Bool[Tensor, "b w"], discount: str
+) -> tuple[Float[Tensor, "b w"], Float[Tensor, " b"]]:
+    """What every word counts, equal ranks the mean of their places; and the mean over words."""
+    wide, device = mask.shape[1], mask.device
+    count = mask.sum(-1, keepdim=True).clamp(min=2).double()
+    place = torch.arange(wide, dtype=torch.float64, device=device).expand(len(mask), -1)
+    each = torch.where(place < count, _DISCOUNTS[discount](place, count), 0.0)
+    until = torch.nn.functional.pad(each.cumsum(-1), (1, 0))  # of the first 0, 1, … places
+    size = torch.zeros(len(mask), wide + 1, dtype=torch.int64, device=device)
     chosen = ranks.clamp(min=0)
-    return above.gather(1, chosen) + (size.gather(1, chosen) - 1) / 2
+    size = size.scatter_add(1, chosen, mask.long())
+    above = size.flip(-1).cumsum(-1).flip(-1) - size  # how many have a higher rank
+    first, alike = above.gather(1, chosen), size.gather(1, chosen)
+    last = (first + alike).clamp(max=wide)
+    own = (until.gather(1, last) - until.gather(1, first)) / alike.clamp(min=1)
+    return own, each.sum(-1) / count[:, 0]
 
 
 def _places(mask: Bool[Tensor, "b w"], ids: tuple[str, ...], draws: Draws) -> Int[Tensor, "b o w"]:
@@ -171,36 +224,25 @@ def _prefixes(place: Tensor, mask: Tensor) -> Bool[Tensor, "b m w"]:
 
 
 def _changes(values: Float[Tensor, "b o s"], place: Tensor, mask: Tensor) -> Float[Tensor, "b o w"]:
-    """By how much the output moved when each word went."""
-    moved = values.diff(dim=-1).abs().gather(2, place)
+    """By how much the output fell when each word went."""
+    moved = -values.diff(dim=-1).gather(2, place)
     return moved.masked_fill(~mask[:, None], 0.0)
 
 
-def _subsets(mask: Bool[Tensor, "b w"], size: int) -> Bool[Tensor, "b m w"]:
-    """The sets of a text's words by number: bit i is its i-th word."""
-    bit = (mask.long().cumsum(-1) - 1).clamp(min=0, max=62)
-    number = torch.arange(size, device=mask.device)[:, None]
-    return ((number >> bit[:, None]) & 1).bool() & mask[:, None]
-
-
-def _exact(values: Float[Tensor, "b m"], mask: Tensor, short: Tensor) -> Scores:
-    """The expectation over all orders: a set of k of n words comes before a word in
-    k! (n − k − 1)! of n! orders."""
-    found = torch.zeros(mask.shape, dtype=values.dtype, device=values.device)
-    for row in short.nonzero().flatten().tolist():
-        words = mask[row].nonzero().flatten()
-        n = len(words)
-        if not n:
-            continue
-        sets = torch.arange(2**n, device=values.device)
-        members = ((sets[:, None] >> torch.arange(n, device=values.device)) & 1).bool()
-        weight = torch.tensor(
-            [factorial(k) * factorial(n - k - 1) / factorial(n) for k in range(n)],
-            dtype=values.dtype,
-            device=values.device,
-        )
-        for bit, word in enumerate(words.tolist()):
-            before = sets[~members[:, bit]]
-            change = (values[row, before] - values[row, before | (1 << bit)]).abs()
-            found[row, word] = (weight[members[before].sum(-1)] * change).sum()
-    return found
+def _exact(known: Subsets) -> tuple[Scores, Scores]:
+    """The expectations over all orders of a change's size and of the change: a set of k of n words
+    comes before a word in k! (n − k − 1)! of n! orders."""
+    size, fall = (torch.zeros_like(known.mask, dtype=torch.float64) for _ in range(2))
+    for n, rows in known.by_length:
+        there = known.mask[rows].nonzero()[:, 1].reshape(len(rows), n)
+        values = known.value[rows, : 1 << n]
+        sets = torch.arange(1 << n, device=values.device)
+        before = sum((sets >> bit) & 1 for bit in range(n))
+        weight = [factorial(k) * factorial(n - k - 1) / factorial(n) for k in range(n)]
+        weights = values.new_tensor([*weight, 0.0])[before]
+        for bit in range(n):
+            without = sets[(sets >> bit) & 1 == 0]
+            change = values[:, without] - values[:, without | (1 << bit)]
+            size[rows, there[:, bit]] = (weights[without] * change.abs()).sum(-1)
+            fall[rows, there[:, bit]] = (weights[without] * change).sum(-1)
+    return size, fall

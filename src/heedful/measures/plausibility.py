@@ -22,7 +22,7 @@ from heedful.metrics.ties import TOLERANCE, tied_ranks
 from heedful.metrics.token_f1 import token_f1
 
 MEASURES = {
-    "auprc": Measure("area under precision and recall of the rationale's words", True, range=SHARE),
+    "auprc": Measure("average precision of the rationale's words", True, range=SHARE),
     "token_f1": Measure("F1 of the top k words, k the rationale's size", True, range=SHARE),
     "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True, range=SHARE),
     "mass_inside": Measure(

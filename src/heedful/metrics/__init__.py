@@ -18,6 +18,7 @@ METRICS = Catalogue(
         "accuracy": "heedful.metrics.accuracy",
         "roc_auc": "heedful.metrics.roc_auc",
         "auprc": "heedful.metrics.auprc",
+        "precision_at_k": "heedful.metrics.precision_at_k",
         "token_f1": "heedful.metrics.token_f1",
         "iou_f1": "heedful.metrics.iou_f1",
         "mass_inside": "heedful.metrics.mass_inside",

@@ -7,6 +7,12 @@ from jaxtyping import Float, Int
 
 from heedful.catalogue import SHARE, Piece
 
+F1_OF_MEANS = {
+    "eraser_token_f1_of_means": ("eraser_token_precision", "eraser_token_recall"),
+    "eraser_iou_f1": ("eraser_iou_precision", "eraser_iou_recall"),
+}
+"""Numbers of a corpus, each made of the mean precision and the mean recall of its examples."""
+
 
 def f1(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
     """Two classes: F1 of class 1 (jain2019, Table 1). More: the mean of every class's F1.
@@ -24,6 +30,16 @@ def f1(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -
     right, both = table.diagonal(), table.sum(0) + table.sum(1)
     scores = [2 * right[c] / both[c] for c in wanted if both[c]]
     return float(np.mean(scores)) if scores else float("nan")
+
+
+def f1_of_means(precision: Float[np.ndarray, " n"], recall: Float[np.ndarray, " n"]) -> float:
+    """F1 of the mean precision and the mean recall of several examples, as DeYoung et al. 2020
+    average them; examples where one is undefined (NaN) take no part. It is no mean of F1s."""
+    defined = np.isfinite(precision) & np.isfinite(recall)
+    if not defined.any():
+        return float("nan")
+    p, r = float(precision[defined].mean()), float(recall[defined].mean())
+    return 2 * p * r / (p + r) if p * r > 0 else 0.0
 
 
 PIECE = Piece(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
@@ -21,6 +23,25 @@ def iou_f1(
     From one half on no span can match two others, so precision and recall count the same
     matches. Words that are not there join their neighbours. NaN for an empty rationale.
     """
+    found = span_matches(chosen, rationale, mask, threshold)
+    f1 = 2 * found.matches / (found.chosen + found.marked)
+    return torch.where(found.marked == 0, torch.nan, f1)
+
+
+class SpanMatches(NamedTuple):
+    """How many spans of each text are chosen, how many are marked, and how many pairs match."""
+
+    matches: Float[Tensor, " n"]
+    chosen: Int[Tensor, " n"]
+    marked: Int[Tensor, " n"]
+
+
+def span_matches(
+    chosen: Bool[Tensor, "n k"],
+    rationale: Bool[Tensor, "n k"],
+    mask: Bool[Tensor, "n k"],
+    threshold: float = 0.5,
+) -> SpanMatches:
     if threshold < 0.5:
         raise ValueError(f"a span could match several below 0.5: threshold is {threshold}")
     rows = _together(mask)
@@ -29,9 +50,7 @@ def iou_f1(
     pairs, shared = _meetings(ours, theirs)
     union = ours.sizes[pairs[0]] + theirs.sizes[pairs[1]] - shared
     met = (shared / union >= threshold).double()
-    matches = matches.scatter_add(0, ours.row[pairs[0]], met)
-    f1 = 2 * matches / (ours.count + theirs.count)
-    return torch.where(theirs.count == 0, torch.nan, f1)
+    return SpanMatches(matches.scatter_add(0, ours.row[pairs[0]], met), ours.count, theirs.count)
 
 
 class _Spans:

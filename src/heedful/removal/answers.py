@@ -37,6 +37,28 @@ def answers(
 ) -> Answers:
     """What the model says without these words; `explained` are target and class. A `memory`
     must be of the same model, batch, explained quantity and operator."""
+    known = None if memory is None else memory.subsets
+    if known is None:
+        return _asked(model, batch, explained, gone, operator, memory)
+    number, short = known.numbers(gone), known.short[:, None]
+    value, decision = known.value.gather(1, number), known.decision.gather(1, number)
+    if bool(short.all()):
+        return Answers(value, decision)
+    gone = gone & ~short[..., None]
+    found = _asked(model, batch, explained, gone, operator, memory)
+    return Answers(
+        torch.where(short, value, found.value), torch.where(short, decision, found.decision)
+    )
+
+
+def _asked(
+    model: Model,
+    batch: Batch,
+    explained: tuple[Target, Tensor],
+    gone: Tensor,
+    operator: str | Operator,
+    memory: Memory | None,
+) -> Answers:
     read = _reader(*explained)
     found = removed_many(model, batch, gone, operator, memory=memory, read=read)
     return Answers(found[..., 0], found[..., 1].long())

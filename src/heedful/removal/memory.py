@@ -8,13 +8,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from heedful.removal.subsets import Subsets
+
 
 class Memory:
     """What was kept of each output, by example and set of words, for one model, batch, operator
     and way of reading: whoever makes it sees to that. It lives as long as several measures ask
-    about the same texts."""
+    about the same texts. `subsets` has all sets of short texts, if they were asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, subsets: Subsets | None = None) -> None:
+        self.subsets = subsets
         self._places: dict[bytes, int] = {}
         self._rows: list[Tensor] = []
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from heedful.repair.estimate import Estimate
 from heedful.repair.methods import BASE
 
-PROPERTY = "ranking"
+PROPERTY = "importance"
 
 
 @dataclass(frozen=True)
@@ -28,33 +28,33 @@ def rule(within: float, score: str) -> str:
 
 
 def choose(
-    scores: Mapping[str, Estimate], ranking: Mapping[str, Estimate], within: float, score: str
+    scores: Mapping[str, Estimate], faithful: Mapping[str, Estimate], within: float, score: str
 ) -> Choice:
-    """The base takes part. A method without a ranking cannot be taken."""
+    """The base takes part. A method without that number cannot be taken."""
     least = scores[BASE].value - within - 1e-9  # exactly so many points less is still within
     enough = [name for name in scores if scores[name].value >= least]
-    known = [name for name in enough if not math.isnan(ranking[name].value)]
-    best = max(known, key=lambda name: ranking[name].value, default=BASE)
-    return Choice(best, _sentence(best, scores, ranking, within, score))
+    known = [name for name in enough if not math.isnan(faithful[name].value)]
+    best = max(known, key=lambda name: faithful[name].value, default=BASE)
+    return Choice(best, _sentence(best, scores, faithful, within, score))
 
 
 def _sentence(
     best: str,
     scores: Mapping[str, Estimate],
-    ranking: Mapping[str, Estimate],
+    faithful: Mapping[str, Estimate],
     within: float,
     score: str,
 ) -> str:
     points = f"{100 * within:g} points of {score}"
-    if math.isnan(ranking[best].value):
+    if math.isnan(faithful[best].value):
         return f"No model has a {PROPERTY} that could be measured here, so the base is kept."
     if best == BASE:
         return (
-            f"No method has a better {PROPERTY} than the base ({ranking[BASE].value:.2f}) within "
+            f"No method has a better {PROPERTY} than the base ({faithful[BASE].value:.2f}) within "
             f"{points} of it, so the base is kept."
         )
     paid = _paid(100 * (scores[BASE].value - scores[best].value), score)
-    return f"{best} {_gain(ranking[BASE], ranking[best])}, and {paid}."
+    return f"{best} {_gain(faithful[BASE], faithful[best])}, and {paid}."
 
 
 def _paid(points: float, score: str) -> str:

@@ -20,7 +20,7 @@ from heedful.verdict.settings import Settings
 
 SPEC = AuditSpec(
     explanations=(ATTENTION, *IMPORTANCE),
-    only=("interventions", "agreement", "erasure", "plausibility", "exclusivity", "health"),
+    only=("interventions", "agreement", "importance", "plausibility", "exclusivity"),
 )
 """All that the properties of attention need, and no more."""
 SCORED = ProbeSpec("score")

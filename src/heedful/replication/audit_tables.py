@@ -15,7 +15,7 @@ def properties(statements: list[Mapping[str, Any]]) -> pd.DataFrame:
         (
             each["property"],
             *(number(each[name]) for name in ("estimate", "low", "high", "threshold")),
-            *(_p(each, name) for name in ("adjusted_above", "adjusted_below")),
+            *(_p(each, name) for name in ("p_above", "p_below")),
             each["decision"].lower(),
             str(each["n"]),
         )

@@ -84,12 +84,13 @@ class AuditText:
         """The properties; where explanations could be ranked, those too."""
         verdict = self.audited.verdict
         words = f"{self.title}: {verdict['decision'].lower()}. {ended(verdict['headline'])}"
-        alpha = f"Bounds are one-sided at {_level(verdict)}, p-values are Holm's."
+        alpha = f"Bounds of what decides hold together at {_level(verdict)}."
         found = [Table(f"{self.name}-properties", f"{words} {alpha}", properties(self.statements))]
-        ranked = verdict["recommendation"]["ranked"]
-        if ranked:
-            caption = f"{self.title}: {ended(verdict['recommendation']['sentence'])}"
-            found.append(Table(f"{self.name}-explanations", caption, ranking(ranked)))
+        for question, name in (("recommendation", "explanations"), ("direction", "direction")):
+            ranked = verdict[question]["ranked"]
+            if ranked:
+                caption = f"{self.title}: {ended(verdict[question]['sentence'])}"
+                found.append(Table(f"{self.name}-{name}", caption, ranking(ranked)))
         return found
 
     def _subject(self) -> Sentence:
@@ -161,7 +162,7 @@ def _open(each: Mapping[str, Any]) -> Iterator[str]:
         bounds = f"{number(each['low'])} to {number(each['high'])}"
         against = f" ({bounds} against {number(each['threshold'])})"
         yield f"{name} is inconclusive{against if each['low'] is not None else ''}"
-    elif each["decision"] in ("UNUSABLE", "NOT MEASURED"):
+    elif each["decision"] in ("UNUSABLE", "NOT MEASURED", "NOT ANSWERED"):
         yield f"{name} is {each['decision'].lower()}"
 
 

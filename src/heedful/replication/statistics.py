@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.replication.prose import listed
-from heedful.verdict.settle import APART
+from heedful.verdict.settings import REQUIRED
 
 ASKED = ("SUPPORTED", "NOT SUPPORTED", "INCONCLUSIVE", "UNUSABLE")
 """Decisions of properties that had a share of alpha."""
@@ -33,7 +33,7 @@ def statistics_of(verdict: Mapping[str, Any]) -> list[Statistic]:
     return [
         *_bounds(weighed, settings),
         *_guard(weighed, settings),
-        *_holm(asked, settings),
+        *_shared(asked, settings),
         *_looks(settings),
     ]
 
@@ -70,24 +70,15 @@ def _guard(weighed: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Ite
         )
 
 
-def _holm(asked: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iterator[Statistic]:
-    together = [each for each in asked if each["property"] not in APART]
-    if together:
+def _shared(asked: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iterator[Statistic]:
+    if any(each["property"] in REQUIRED for each in asked):
         yield Statistic(
-            "Holm's correction",
-            f"Decisions share alpha = {settings['alpha']:g} by Holm's step-down procedure "
-            f"over {len(together)} propert{'ies' if len(together) > 1 else 'y'} in both "
-            f"directions ({2 * len(together)} hypotheses).",
-            ("holm1979",),
+            "simultaneous bounds",
+            f"The bounds of {listed(list(REQUIRED))} hold together at {1 - settings['alpha']:g}: "
+            f"each is one-sided at {settings['alpha'] / len(REQUIRED):g} (Bonferroni). The answer "
+            f"is given only where every point within them gives it.",
+            ("dunn1961",),
         )
-    for each in asked:
-        if each["property"] in APART:
-            yield Statistic(
-                "Holm's correction",
-                f"The two directions of {each['property']} share an alpha of their own, "
-                f"{settings['alpha']:g}.",
-                ("holm1979",),
-            )
 
 
 def _looks(settings: Mapping[str, Any]) -> Iterator[Statistic]:

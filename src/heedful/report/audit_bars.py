@@ -9,7 +9,7 @@ from typing import Any
 
 from heedful.report.audit_numbers import bounds, finite, shown
 
-RELATIVE = ("agreement", "ranking")
+RELATIVE = ("importance", "agreement", "direction")
 """Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""
 
 REACH = (-0.5, 1.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heedful.report import audit_facts, audit_heads, audit_inside, audit_texts
-from heedful.report.audit_choice import agreement, ranked
+from heedful.report.audit_choice import agreement, ranked, sites
 from heedful.report.audit_dots import dot_rows
 from heedful.report.audit_edits import (
     Drawn,
@@ -47,17 +47,21 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
 
 def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
     verdict = evidence.verdict
-    headline, sentence = str(verdict["headline"]), str(verdict["recommendation"]["sentence"])
+    parts = {name: verdict[name] for name in ("recommendation", "direction", "sites")}
     return {
         "badge": badge(verdict["decision"]),
-        "headline": headline[:1].upper() + headline[1:],
-        "sentence": sentence[:1].upper() + sentence[1:],
-        "recommendation_notes": list(verdict["recommendation"].get("notes") or ()),
+        "headline": _sentence(verdict["headline"]),
+        "sentences": {name: _sentence(part["sentence"]) for name, part in parts.items()},
+        "choice_notes": {name: list(part.get("notes") or ()) for name, part in parts.items()},
         "warnings": list(verdict.get("warnings") or ()),
         "scope": audit_facts.scope(evidence),
         "model": clipped(evidence.facts.get("model", "a model")),
         "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
     }
+
+
+def _sentence(text: Any) -> str:
+    return str(text)[:1].upper() + str(text)[1:]
 
 
 def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
@@ -68,7 +72,8 @@ def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
         for i, (one, dot) in enumerate(dots)
     ]
     return {
-        "ranked": ranked(evidence),
+        "ranked": {name: ranked(evidence, name) for name in ("recommendation", "direction")},
+        "sites": sites(evidence),
         "panels": panels,
         "roles": roles(evidence),
         "numbers": dot_rows(found, order),
@@ -98,10 +103,10 @@ def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
         "null_space": audit_heads.null_space(evidence),
         "sanity": audit_heads.sanity(evidence),
         "infidelity": audit_heads.infidelity(evidence),
-        "importance": audit_heads.importance(evidence),
+        "eraser": audit_heads.eraser(evidence),
     }
-    shown = ("stacks", "alone", "heads", "null_space", "sanity", "infidelity", "importance")
-    there = any(found[name] for name in shown)
+    beside = ("null_space", "sanity", "infidelity", "eraser")
+    there = any(found[name] for name in ("stacks", "alone", "heads", *beside))
     words = {
         "words": audit_inside.stack_words(evidence),
         "ends": list(audit_inside.ENDS.values()),

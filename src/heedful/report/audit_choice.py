@@ -13,13 +13,31 @@ from heedful.report.audit_numbers import bounds, finite, milliseconds, of_texts,
 TAU = "tau:"
 
 
-def ranked(evidence: AuditEvidence) -> list[dict[str, Any]]:
-    """As the verdict ranked them."""
-    lines = list(evidence.verdict.get("recommendation", {}).get("ranked") or ())
+def ranked(evidence: AuditEvidence, question: str) -> list[dict[str, Any]]:
+    """As the verdict ranked them, for `recommendation` (importance) or `direction`."""
+    lines = list(evidence.verdict.get(question, {}).get("ranked") or ())
     values = [finite(each.get(name)) for each in lines for name in ("position", "low", "high")]
     known = [min(max(value, -0.5), 1.5) for value in values if not math.isnan(value)]
     scale = Scale(min([0.0, *known]), max([1.0, *known]), 0.0, 1.0, math.nan)
-    return [_ranked(evidence, each, scale) for each in lines]
+    best = str(evidence.verdict.get(question, {}).get("best") or "")
+    return [_ranked(evidence, each, scale, best) for each in lines]
+
+
+def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
+    """Other layers and heads, rollout and weighted attention, the best first."""
+    lines = list(evidence.verdict.get("sites", {}).get("ranked") or ())
+    bar_of = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
+    return [
+        {
+            "name": plain(str(each["name"])),
+            "role": "on trial" if each["name"] == evidence.on_trial else "",
+            "chosen_on": shown(each.get("chosen_on")),
+            "bar": bar(bar_of, {"estimate": each.get("position"), **each}),
+            "position": shown(each.get("position")),
+            "bounds": bounds(each.get("low"), each.get("high")),
+        }
+        for each in lines
+    ]
 
 
 def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
@@ -37,9 +55,11 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
     return {"columns": [plain(column.removeprefix(TAU)) for column in columns], "lines": lines}
 
 
-def _ranked(evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale) -> dict[str, Any]:
+def _ranked(
+    evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale, best: str
+) -> dict[str, Any]:
     name = str(each["explanation"])
-    roles = {"on trial": evidence.on_trial, "recommended": evidence.best}
+    roles = {"on trial": evidence.on_trial, "recommended": best}
     place = {"estimate": each.get("position"), "low": each.get("low"), "high": each.get("high")}
     return {
         "name": plain(name),
@@ -48,7 +68,7 @@ def _ranked(evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale) -> d
         "position": shown(each.get("position")),
         "bounds": bounds(each.get("low"), each.get("high")),
         "behind": shown(each.get("behind")),
-        "tied": _told(each, name == evidence.best),
+        "tied": _told(each, name == best),
         "milliseconds": milliseconds(each.get("milliseconds")),
         "passes": shown(each.get("passes"), 1),
     }

@@ -52,7 +52,7 @@ def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> P
     axis = alt.Axis(values=[-0.5, 0, 0.5, 1], format=".1f", grid=False)
     base = alt.Chart(table, width=230, height=17 * len(names))
     colour = alt.Color("colour:N", scale=None)
-    x = alt.X("dot:Q", title="0: floor, 1: ceiling", scale=scale, axis=axis)
+    x = alt.X("dot:Q", title="0: random, 1: best found", scale=scale, axis=axis)
     reach = base.mark_rule(strokeWidth=2.5, opacity=0.6).encode(
         y=y, x=alt.X("from_:Q", scale=scale), x2="to:Q", color=colour
     )
@@ -89,4 +89,4 @@ def _says(one: Positions) -> str:
         f"{plain(str(name))} {shown(value)}"
         for name, value in zip(ranked["explanation"], ranked["position"], strict=True)
     ]
-    return f"{one.title}, from floor 0 to ceiling 1: {', '.join(parts)}."
+    return f"{one.title}, from a random order, 0, to the best found, 1: {', '.join(parts)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -44,13 +44,7 @@ class AuditEvidence:
     @cached_property
     def settings(self) -> Settings:
         """What the verdict was asked to decide on."""
-        known = {each.name for each in fields(Settings)}
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in (self.verdict.get("settings") or {}).items()
-            if name in known
-        }
-        return Settings(**given)
+        return Settings.from_dict(self.verdict.get("settings") or {})
 
     @property
     def on_trial(self) -> str:

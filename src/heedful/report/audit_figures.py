@@ -44,7 +44,7 @@ def roles(evidence: AuditEvidence) -> list[Role]:
 
 
 TITLES = {
-    "positions": "How far explanations come from floor (0) to ceiling (1)",
+    "positions": "Explanations from a random order (0) to the best order found (1)",
     "changed": "How far the output moves when attention is changed",
     "same_output": "How far another attention with the same output can be",
     "stacks": "More and more layers shuffled",

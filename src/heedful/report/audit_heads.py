@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from heedful.metrics.f1 import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_numbers import of_texts, percent, plain, shown
-from heedful.verdict.settings import Settings
+from heedful.report.audit_numbers import DASH, of_texts, percent, plain, shown
 
 SPREAD = "entropy"
 STATISTICS = {
@@ -24,6 +23,7 @@ STATISTICS = {
     "next": "weight on the token after",
     "reader_max": "largest weight of the row the prediction is read from",
 }
+_ERASER = ("eraser_comprehensiveness", "eraser_sufficiency", "eraser_auprc", "eraser_token_f1")
 MOST = 1024
 """Of more heads than these only the first statistic is shown."""
 _HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
@@ -75,15 +75,15 @@ def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
 
 def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
     """Each map against random sets of words, by operator, and under noise. A map is not scored
-    by the operator that made it."""
+    by an operator that made it."""
     operators = sorted({operator for _, operator in evidence.named("infidelity")})
     names = sorted({name for name, _ in evidence.named("infidelity")})
-    lines, made = [], Settings()
+    lines = []
     for name in names:
         numbers = [
             f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
             for operator in operators
-            if operator != made.maker(name)
+            if operator not in evidence.settings.made_with(name)
         ]
         moved = evidence.values("max_sensitivity", name)
         steady = shown(moved.mean(), 2) if len(moved) else "not asked"
@@ -92,32 +92,27 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
     return lines
 
 
-def importance(evidence: AuditEvidence) -> list[dict[str, str]]:
-    """How much of the words' importance each explanation finds, by operator and not by the one that
-    made it; best first. Operators differ in how much can be found at all, so explanations are
-    ordered by their mean distance from the others under the same operator."""
-    measure, made = "importance_captured", Settings()
-    values = {
-        (name, operator): evidence.values(measure, name, operator)
-        for name, operator in sorted(evidence.named(measure))
-        if operator != made.maker(name)
-    }
-    means = {key: float(each.mean()) for key, each in values.items()}
-    usual = {
-        operator: _mean(v for (_, o), v in means.items() if o == operator) for _, operator in means
-    }
-    lines = {}
-    for name in {name for name, _ in means}:
-        mine = {operator: mean for (each, operator), mean in means.items() if each == name}
-        ahead = _mean(mean - usual[operator] for operator, mean in mine.items())
-        text = ", ".join(f"{operator} {shown(mean, 2)}" for operator, mean in mine.items())
-        count = max(len(values[name, operator]) for operator in mine)
-        lines[name] = ahead, {"name": plain(name), "captured": text, "n": str(count)}
-    return [line for _, (_, line) in sorted(lines.items(), key=lambda item: (-item[1][0], item[0]))]
-
-
-def _mean(numbers: Iterable[float]) -> float:
-    return float(np.mean(list(numbers)))
+def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each explanation by ERASER's own definitions: by operator and not by one that made it, and
+    against people's rationales where there are some."""
+    names = sorted({name for measure in _ERASER for name, _ in evidence.named(measure)})
+    lines = []
+    for name in names:
+        line, count = {"name": plain(name)}, 0
+        for measure in _ERASER:
+            own = evidence.settings.made_with(name)
+            ways = sorted({o for n, o in evidence.named(measure) if n == name and o not in own})
+            values = {way: evidence.values(measure, name, way) for way in ways}
+            texts = [f"{way} {shown(each.mean(), 2)}".strip() for way, each in values.items()]
+            line[measure] = ", ".join(texts) or DASH
+            count = max([count, *(len(each) for each in values.values())])
+        for measure, parts in F1_OF_MEANS.items():
+            both = pd.concat([evidence.values(part, name) for part in parts], axis=1).to_numpy(
+                float
+            )
+            line[measure] = shown(f1_of_means(both[:, 0], both[:, 1]), 2)
+        lines.append({**line, "n": str(count)})
+    return lines
 
 
 def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:

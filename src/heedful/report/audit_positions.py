@@ -1,16 +1,20 @@
-"""How far each explanation comes from floor to ceiling, measure by measure."""
+"""How far each explanation comes from a random order to the best one, measure by measure."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import clipped, plain
+from heedful.verdict.cell import Cell
+from heedful.verdict.contenders import other_site
 from heedful.verdict.formulas import position
-from heedful.verdict.properties.ranking import ranking_cells
+from heedful.verdict.properties.direction import direction_cells
+from heedful.verdict.properties.importance import MEASURE, importance_cells
 from heedful.verdict.resample import sample
 from heedful.verdict.settings import Settings
 from heedful.verdict.table import Table, tabulate_rows
@@ -34,20 +38,22 @@ class Positions:
 
 
 def positions(evidence: AuditEvidence) -> list[Positions]:
-    """By the verdict's own rules: the better floor, the ceiling found by search, bounds over
-    clusters; no explanation is scored by the operator that made it."""
+    """By the verdict's own rules: a random order, the best order found, bounds over clusters; no
+    explanation is scored by an operator that made it, and only signed ones on direction."""
     chosen = evidence.settings
     metrics = [name for name in MEASURES if name in chosen.metrics] or list(chosen.metrics[:2])
-    rows = evidence.main[evidence.main["measure"].isin(metrics)]
+    rows = evidence.main[evidence.main["measure"].isin([MEASURE, *metrics])]
     if rows.empty:
         return []
     table, chosen = tabulate_rows(rows), replace(chosen, metrics=tuple(metrics))
     reasons = _reasons(evidence)
     found = _lines(evidence, table, chosen)
-    return [
+    grouped = found.groupby(["measure", "operator"], sort=True)
+    panels = [
         Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
-        for (measure, operator), part in found.groupby(["measure", "operator"], sort=True)
+        for (measure, operator), part in grouped
     ]
+    return sorted(panels, key=lambda one: one.measure != MEASURE)  # importance first
 
 
 def _lines(evidence: AuditEvidence, table: Table, chosen: Settings) -> pd.DataFrame:
@@ -55,14 +61,20 @@ def _lines(evidence: AuditEvidence, table: Table, chosen: Settings) -> pd.DataFr
     outside = {*chosen.floors, chosen.ceiling, ""}
     names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
     lines = []
-    for name in sorted(names):
-        for cell in ranking_cells(table, table.main, name, chosen):
+    for name in sorted(name for name in names if not other_site(name, chosen)):
+        for cell in _cells(table, name, chosen):
             value, low, high = closed(sample([[cell]], cluster_of), position, chosen.alpha)
             if not math.isnan(value):
                 numbers = (value, low, high, len(cell.examples), _role(evidence, name))
                 lines.append((cell.measure, cell.operator, name, *numbers))
     columns = ["measure", "operator", "explanation", "position", "low", "high", "n", "role"]
     return pd.DataFrame(lines, columns=columns)
+
+
+def _cells(table: Table, name: str, chosen: Settings) -> Iterator[Cell]:
+    yield from importance_cells(table, table.main, name, chosen)
+    if name in chosen.signed:
+        yield from direction_cells(table, table.main, name, chosen)
 
 
 def _role(evidence: AuditEvidence, name: str) -> str:
@@ -75,7 +87,7 @@ def _reasons(evidence: AuditEvidence) -> dict[tuple[str, str], str]:
     return {
         (str(part["measure"]), str(part.get("operator") or "")): str(part.get("reason") or "")
         for one in evidence.verdict.get("statements", ())
-        if one["property"] == "ranking"
+        if one["property"] in ("importance", "direction")
         for part in one.get("parts") or ()
         if not part.get("usable")
     }

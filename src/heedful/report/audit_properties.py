@@ -11,10 +11,11 @@ from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import DASH, bounds, clipped, finite, percent, plain, shown
 
 QUESTIONS = {
-    "necessity": "Does the model need its attention?",
+    "use": "Does the output move when the weights do?",
+    "importance": "Are the heavy words the ones that matter, for the prediction or against it?",
+    "baseline": "Do they say more than word frequency and position say without the model?",
     "agreement": "Do the weights order words as measures of importance do?",
-    "sensitivity": "Does the output move when the weights do?",
-    "ranking": "Are the heavy words the ones that decide?",
+    "direction": "Do they say which words speak for the prediction?",
     "exclusivity": "Is there another attention with the same output?",
     "stability": "Do other seeds attend to the same words?",
     "plausibility": "Do the weights mark the words that people marked?",
@@ -23,7 +24,7 @@ MARKS = {
     "SUPPORTED": ("yes", "✓"),
     "NOT SUPPORTED": ("no", "✗"),
     "INCONCLUSIVE": ("open", "?"),
-    "NOT NEEDED": ("none", "∅"),
+    "NOT ANSWERED": ("none", "∅"),
     "UNUSABLE": ("none", "!"),
     "NOT MEASURED": ("none", "–"),
     "REPORTED": ("told", "•"),

@@ -59,14 +59,17 @@ def audit_of_folder(folder: Path) -> AuditEvidence:
 def _whole(plain: Mapping[str, Any]) -> bool:
     """What a page cannot do without."""
     verdict = plain["verdict"]
-    said = isinstance(verdict, dict) and isinstance(verdict.get("recommendation"), dict)
     return (
-        said
+        isinstance(verdict, dict)
         and all(isinstance(verdict.get(name), str) for name in ("headline", "decision"))
-        and "sentence" in verdict["recommendation"]
+        and all(_said(verdict.get(name)) for name in ("recommendation", "direction", "sites"))
         and isinstance(plain["facts"], dict)
         and "model" in plain["facts"]
     )
+
+
+def _said(part: Any) -> bool:
+    return isinstance(part, dict) and "sentence" in part
 
 
 def _broken(folder: Path) -> HeedfulError:

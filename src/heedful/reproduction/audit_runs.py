@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.auditing.identity import VERSION
+from heedful.auditing.operators import not_by_own
 from heedful.auditing.result import Audit
 from heedful.auditing.seeds import over_seeds
 from heedful.auditing.spec import ATTENTION
@@ -74,7 +75,7 @@ def _lines(store: Store, runs: Sequence[Run]) -> Iterator[Line]:
         **dict.fromkeys(("explanation", "operator", "decision", "why"), ""),
         "n": int(together.facts["texts"]),
     }
-    found = [*_stated(together.verdict), *_measured(together.rows), *_scores(store, runs)]
+    found = [*_stated(together.verdict), *_measured(together), *_scores(store, runs)]
     return iter([{**place, **line} for line in found])
 
 
@@ -113,9 +114,11 @@ def _stated(verdict: Verdict) -> Iterator[Line]:
         yield {"kind": "verdict", "explanation": ATTENTION, **said, **numbers}
 
 
-def _measured(rows: pd.DataFrame) -> Iterator[Line]:
+def _measured(audit: Audit) -> Iterator[Line]:
     """Over texts; of several trainings their mean on each text."""
+    rows = audit.rows
     kept = rows[(rows["model"] != "randomised") & rows["measure"].isin(MEASURES)]
+    kept = not_by_own(kept, Settings.from_dict(audit.verdict.settings))
     for (measure, operator), part in kept.groupby(["measure", "operator"], sort=True):
         wide = part.pivot_table(index="cluster", columns="explanation", values="value")
         place = {"operator": str(operator), "measure": str(measure)}

@@ -64,6 +64,16 @@ def reader(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
     return trace.readers[site.name].double()
 
 
+def values_of(trace: Trace, site: SiteSpec) -> Float[Tensor, "b h k d"]:
+    """What each head of a site mixes."""
+    if site.name not in trace.values:
+        raise HeedfulError(
+            f"this model does not show the values that {site.name!r} mixes: leave this explanation "
+            "out, or keep them in Trace.values."
+        )
+    return trace.values[site.name]
+
+
 def read(
     weights: Float[Tensor, "b h q k"], readers: Float[Tensor, "b q"]
 ) -> Float[Tensor, "b h k"]:
@@ -96,6 +106,7 @@ PIECE = Piece(
     name="attention",
     description="the attention weights the prediction is read through, mean over heads",
     make=attention,
+    uses=(),
     paper="jain2019",
     formula="(1/H) Σ_h Σ_q r_q α_hqt: r_q is how much of the prediction is read from query q",
     range=SHARE,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
 from heedful.models.output import probability
-from heedful.saliency.attention import on_text, one_map, read, reader, text_site
+from heedful.saliency.attention import on_text, one_map, read, reader, text_site, values_of
 from heedful.types import Batch, Keep, Model, Target
 
 
@@ -32,8 +32,8 @@ def effective_attention(
         trace = model(batch, keep=Keep(readers=True, values=True))
     readers = reader(trace, site)
     seen = seen_keys(trace.masks[site.name], readers)
-    rows = read(trace.weights[site.name], readers)
-    return on_text(one_map(felt(rows, trace.values[site.name], seen), head), batch)
+    rows, values = read(trace.weights[site.name], readers), values_of(trace, site)
+    return on_text(one_map(felt(rows, values, seen), head), batch)
 
 
 def felt(
@@ -69,8 +69,8 @@ PIECE = Piece(
     name="effective_attention",
     description="attention less what its values cancel; unchanged for short texts",
     make=effective_attention,
+    uses=(),
     paper="Brunner et al. 2020",
-    signed=True,
     citation="Brunner et al. 2020, On Identifiability in Transformers, ICLR",
     formula=(
         "(1/H) Σ_h α_h V_h V_h⁺: what of the weights does not vanish in the product with the values"
@@ -80,6 +80,6 @@ PIECE = Piece(
     cost="one forward pass, and a singular value decomposition for each head",
     limits=(
         "The same as attention for texts that have no more tokens than a head has dimensions; "
-        "it may be negative."
+        "it may be negative, and the sign says nothing about a class."
     ),
 )

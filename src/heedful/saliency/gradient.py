@@ -32,6 +32,7 @@ PIECE = Piece(
     name="gradient",
     description="norm of the gradient at each token's embedding; attention is not detached",
     make=gradient,
+    uses=(),
     bounds={"norm": (1, 2)},
     paper="bastings2020",
     formula="‖∂f/∂e_t‖₂",

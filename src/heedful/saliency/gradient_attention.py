@@ -51,6 +51,7 @@ PIECE = Piece(
     name="gradient_attention",
     description="attention times the derivative of the output by it, summed over heads",
     make=gradient_attention,
+    uses=(),
     paper="serrano2019",
     signed=True,
     formula="Σ_h Σ_q α_hqt · ∂f/∂α_hqt over the queries the prediction is read from",

@@ -36,6 +36,7 @@ PIECE = Piece(
     name="gradient_input",
     description="gradient times input; jain2019 detaches attention and takes the magnitude",
     make=gradient_input,
+    uses=(),
     version=2,
     paper="bastings2020",
     signed=True,

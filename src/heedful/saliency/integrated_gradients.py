@@ -156,6 +156,7 @@ PIECE = Piece(
     name="integrated_gradients",
     description="gradients integrated from a baseline without words; adds up to f(x) − f(baseline)",
     make=integrated_gradients,
+    uses=("=baseline",),
     bounds={"tolerance": NOT_NEGATIVE, "steps": (2, 4096), "max_steps": (2, 4096)},
     paper="bastings2020",
     signed=True,

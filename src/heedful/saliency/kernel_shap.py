@@ -75,6 +75,7 @@ PIECE = Piece(
     name="kernel_shap",
     description="Shapley values of words by a weighted regression; exact where all subsets fit",
     make=kernel_shap,
+    uses=("=operator",),
     bounds={"samples": (2, MOST_SAMPLES)},
     signed=True,
     paper="Lundberg & Lee 2017",

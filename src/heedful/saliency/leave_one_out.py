@@ -52,6 +52,7 @@ PIECE = Piece(
     name="leave_one_out",
     description="change of the output (TVD) when a word is deleted; the text gets shorter",
     make=words_left_out,
+    uses=("delete",),
     version=2,
     paper="jain2019",
     level="words",

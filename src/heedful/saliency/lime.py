@@ -101,6 +101,7 @@ PIECE = Piece(
     name="lime",
     description="weights of a linear model of the output over words on and off, near the text",
     make=lime,
+    uses=("=operator",),
     bounds={"samples": (2, MOST_SAMPLES), "penalty": NOT_NEGATIVE},
     signed=True,
     paper="Ribeiro et al. 2016",

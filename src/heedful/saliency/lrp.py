@@ -67,6 +67,7 @@ PIECE = Piece(
     name="lrp",
     description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
     make=lrp,
+    uses=(),
     bounds={"epsilon": NOT_NEGATIVE},
     paper="bastings2020",
     signed=True,

@@ -72,6 +72,7 @@ PIECE = Piece(
     name="occlusion",
     description="f(x) − f(x without the word); a removal operator says how it is taken out",
     make=occlusion,
+    uses=("=operator",),
     paper="bastings2020",
     signed=True,
     level="words",

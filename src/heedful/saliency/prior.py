@@ -115,6 +115,7 @@ PIECE = Piece(
     name="prior",
     description="how rare a word type is, or how early it stands; the model is not looked at",
     make=prior,
+    uses=(),
     level="words",
     formula="ln((1 + N) / (1 + N_w)): N_w of N texts have the word; by position (n − i + 1) / n",
     range=NOT_NEGATIVE,

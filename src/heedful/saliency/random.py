@@ -29,6 +29,7 @@ PIECE = Piece(
     name="random",
     description="uniform noise: what an explanation that knows nothing reaches",
     make=random,
+    uses=(),
     level="words",
     formula="U(0, 1), drawn by example and word",
     range=SHARE,

@@ -51,6 +51,7 @@ PIECE = Piece(
     name="rollout",
     description="attention followed back through all layers, half of each being the residual",
     make=rollout,
+    uses=(),
     paper="Abnar & Zuidema 2020",
     citation="Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, ACL",
     formula="r · Π_l ½ (A_l + I), from the last layer to the first; A_l is the mean over heads",

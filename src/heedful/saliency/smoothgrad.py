@@ -64,6 +64,7 @@ PIECE = Piece(
     name="smoothgrad",
     description="norm of the gradient averaged over noisy embeddings; attention is not detached",
     make=smoothgrad,
+    uses=(),
     bounds={"samples": (1, 10_000), "noise": NOT_NEGATIVE, "norm": (1, 2)},
     paper="smilkov2017",
     formula="‖(1/m) Σ_i ∂f/∂e_t at e + noise_i‖₂, m = 16",

@@ -1,8 +1,7 @@
-"""α·‖v‖: a weight counts for as much as the vector it brings (Kobayashi et al. 2020).
+"""The norm of what attention brings from each token (Kobayashi et al. 2020).
 
-They measure ‖α·v·W_O‖, after the output projection; here the projection is left out, since a
-trace holds what a head mixes and not what becomes of it. Where W_O stretches directions
-unequally the two differ.
+A weight says how much of a vector is mixed in, not how long the vector is. The heads' vectors go
+through the output projection and are summed before the norm is taken: they may cancel.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
+from heedful.errors import HeedfulError
 from heedful.models.output import probability
-from heedful.saliency.attention import on_text, read, reader, text_site
-from heedful.types import Batch, Keep, Model, Target
+from heedful.saliency.attention import on_text, reader, text_site, values_of
+from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 
 
 def value_norm(
@@ -24,30 +24,64 @@ def value_norm(
     target: Target = probability,
     layer: int = -1,
 ) -> Float[Tensor, "b t"]:
-    """α·‖v‖ of each head, then the mean over heads. Neither class nor target matters."""
+    """‖Σ_h α_h f_h(x)‖ at each query the prediction is read from, weighted by how much is read
+    there. f is the value after the output projection; at a site of one head that has none, the
+    value itself, so it is α‖v‖. Neither class nor target matters."""
     site = text_site(model, layer)
     with torch.no_grad():
         trace = model(batch, keep=Keep(readers=True, values=True))
-    rows = read(trace.weights[site.name], reader(trace, site))
-    norms = trace.values[site.name].double().norm(dim=-1)
-    return on_text((rows * norms).mean(1), batch)
+    weights, readers = trace.weights[site.name].double(), reader(trace, site)
+    values, projection = values_of(trace, site).double(), _projection(trace, site)
+    scores = [
+        summed_norm(weights[row][:, read > 0], values[row], projection, read[read > 0])
+        for row, read in enumerate(readers)
+    ]
+    return (
+        on_text(torch.stack(scores), batch) if scores else readers.new_zeros(0, weights.shape[-1])
+    )
+
+
+def summed_norm(
+    weights: Float[Tensor, "h q k"],
+    values: Float[Tensor, "h k d"],
+    projection: Float[Tensor, "h d e"] | None,
+    readers: Float[Tensor, " q"],
+) -> Float[Tensor, " k"]:
+    """Of one text. The squared norm of a sum over heads is the sum over pairs of heads of their
+    products, which need not be made again for each query."""
+    vectors = values if projection is None else values @ projection
+    products = torch.einsum("hke,gke->khg", vectors, vectors)
+    squares = (torch.einsum("hqk,khg->gqk", weights, products) * weights).sum(0)
+    return readers @ squares.clamp_min(0).sqrt()
+
+
+def _projection(trace: Trace, site: SiteSpec) -> Tensor | None:
+    found = trace.projections.get(site.name)
+    if found is None and (site.name in trace.projections or trace.weights[site.name].shape[1] > 1):
+        raise HeedfulError(
+            f"value_norm needs the output projection of {site.name!r}, which this model does not "
+            "show: leave value_norm out."
+        )
+    return None if found is None else found.double()
 
 
 PIECE = Piece(
     name="value_norm",
-    description="attention times the norm of the values, without the output projection",
+    description="norm of what attention brings from a token, heads projected and summed",
     make=value_norm,
+    uses=(),
+    version=2,
     paper="Kobayashi et al. 2020",
     citation=(
         "Kobayashi et al. 2020, Attention is Not Only a Weight: Analyzing Transformers with "
         "Vector Norms, EMNLP"
     ),
-    formula="(1/H) Σ_h α_ht ‖v_ht‖",
+    formula="Σ_q r_q ‖Σ_h α_hqt v_ht W_h‖₂: W_h is the output projection's part for head h",
     range=NOT_NEGATIVE,
-    higher="the weight brings a longer vector",
+    higher="attention brings a longer vector from the token",
     cost="one forward pass",
     limits=(
-        "The output projection is left out, so directions it shrinks count too much; long "
-        "vectors may cancel each other."
+        "A long vector need not matter: what follows may ignore its direction, and the residual "
+        "beside attention is left out."
     ),
 )

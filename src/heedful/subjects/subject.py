@@ -75,6 +75,11 @@ class Subject:
         return self._overview.rationales
 
     @property
+    def marked_share(self) -> float:
+        """The share of a document's words that its rationale marks, on average."""
+        return self._overview.marked_share
+
+    @property
     def labelled(self) -> bool:
         """Whether every document has a label, so that predictions can be right or wrong."""
         return bool((self.labels >= 0).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from heedful.verdict.resample import sample
 from heedful.verdict.sequential import level_at
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN, Part, Statement, not_measured
-from heedful.verdict.strata import strata
+from heedful.verdict.strata import Strata, strata
 from heedful.verdict.table import Table
 from heedful.verdict.usable import everywhere, key_of, part_of, value_of
 from heedful.verdict.weigh import Weighed, weigh
@@ -57,7 +57,7 @@ def _statement(
         drawn,
         question.formula,
         question.threshold,
-        level_at(chosen.look, chosen.looks, chosen.alpha),
+        level_at(chosen.look, chosen.looks, chosen.alpha / question.together),
         chosen.resamples,
         chosen.seed,
     )
@@ -77,7 +77,7 @@ def _statement(
         by_length=groups.by_length,
         by_confidence=groups.by_confidence,
         notes=_notes(weighed),
-        warnings=tuple(f"{question.property}: {text}" for text in groups.warnings),
+        warnings=tuple(_warnings(question, cells, groups)),
         numbers=_sides(question, cells),
     )
 
@@ -121,11 +121,18 @@ def _blocked(question: Question, cells: Sequence[Cells], weighed: Weighed, chose
     if len(sides) < question.least:
         only = ", ".join(sides)
         return f"needs at least {question.least} {question.what}, usable here: {only}."
+    return ""
+
+
+def _warnings(question: Question, cells: Sequence[Cells], groups: Strata) -> Iterator[str]:
+    """Averages that hide different answers."""
+    sides = _sides(question, cells)
     above = [name for name, value in sides.items() if value >= question.threshold]
     below = [name for name in sides if name not in above]
     if above and below:
-        return f"{question.what} disagree: {', '.join(above)} above, {', '.join(below)} below."
-    return ""
+        text = f"{', '.join(above)} above the threshold, {', '.join(below)} below."
+        yield f"{question.property}: {question.what} disagree: {text}"
+    yield from (f"{question.property}: {text}" for text in groups.warnings)
 
 
 def _sides(question: Question, cells: Sequence[Cells]) -> Mapping[str, float]:

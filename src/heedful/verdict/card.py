@@ -12,7 +12,7 @@ from heedful.verdict.recommend import Ranked
 from heedful.verdict.statement import Statement
 from heedful.verdict.verdict import Verdict
 
-TITLE = "Does attention explain the predictions?"
+TITLE = "Should attention be shown as an explanation?"
 CARD = FileKind("a card of `heedful audit`", begins(f"## {TITLE}\n\n**", "Settings `"))
 
 
@@ -26,9 +26,14 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             "",
             *_properties(verdict.statements),
             "",
-            f"**Which explanation to show:** {escape(verdict.recommendation.sentence)}",
+            f"**Which words matter:** {escape(verdict.recommendation.sentence)}",
             "",
             *_ranked(verdict.recommendation.ranked),
+            f"**Which class they speak for:** {escape(verdict.direction.sentence)}",
+            "",
+            *_ranked(verdict.direction.ranked),
+            f"**Other attention:** {escape(verdict.sites.sentence)}",
+            "",
             *_list("Careful", verdict.warnings),
             *_list("What this does not mean", verdict.caveats),
             f"Settings `{verdict.digest}`; {_facts(verdict)}.",
@@ -65,7 +70,7 @@ def _row(each: Statement) -> str:
 def _ranked(ranked: Sequence[Ranked]) -> list[str]:
     if not ranked:
         return []
-    head = ["| explanation | position | as good as the best? | ms per text |", "|---|---|---|---|"]
+    head = ["| explanation | score | as good as the best? | ms per example |", "|---|---|---|---|"]
     rows = [
         f"| {escape(each.explanation)} | {number(each.position)} | "
         f"{'cannot be told apart' if each.tied else 'no'} | {number(each.milliseconds)} |"

@@ -34,7 +34,6 @@ def cautions(
         *_shares(table, facts),
         *_undefined(statements),
         *(text for each in statements for text in each.warnings),
-        *(f"{e.property}: {e.blocked}" for e in statements if "disagree" in e.blocked),
     ]
     names = facts.get("classes") or ()
     return tuple(dict.fromkeys(_by_name(text, names) for text in found))
@@ -106,7 +105,7 @@ def _shares(table: Table, facts: Mapping[str, Any]) -> Iterator[str]:
 def _labels(table: Table) -> Iterator[str]:
     facts = _scores(table)
     if "accuracy" not in facts:
-        yield "no labels: necessity cannot be measured, and nobody knows if the model is right."
+        yield "no labels: accuracy is unknown, with attention and without it."
         return
     accuracy, majority = facts["accuracy"], facts["majority"]
     renamed = _renamed_accuracy(table.examples)

@@ -61,11 +61,11 @@ def cell(
     )
 
 
-def best_floor(wide: pd.DataFrame, floors: Sequence[str], sign: int = 1) -> str:
+def best_floor(wide: pd.DataFrame, floors: Sequence[str]) -> str:
     """The floor that is harder to beat, chosen once; "" where none was measured."""
     means = {
         name: float(np.nanmean(wide[name].to_numpy(dtype=np.float64)))
         for name in floors
         if name in wide.columns and wide[name].notna().any()
     }
-    return max(means, key=lambda name: sign * means[name], default="")
+    return max(means, key=lambda name: means[name], default="")

@@ -71,13 +71,10 @@ def junit(outcomes: Sequence[Outcome], suite: str = SUITE) -> str:
     return _DECLARED + ElementTree.tostring(root, "unicode") + "\n"
 
 
-_BAD = (Decision.NOT_SUPPORTED, Decision.NOT_NEEDED)
-
-
 def _overall(verdict: Verdict, baseline: Verdict | None) -> Outcome:
     """Without a baseline a refuted claim fails; with one, only a claim that got worse."""
-    bad = verdict.decision in _BAD
-    if baseline is not None and baseline.decision in _BAD:
+    bad = verdict.decision is Decision.NOT_SUPPORTED
+    if baseline is not None and baseline.decision is Decision.NOT_SUPPORTED:
         bad = False
     return Outcome("overall", verdict.headline if bad else "")
 
@@ -93,7 +90,7 @@ def _threshold(each: Statement, threshold: float) -> Outcome:
 
 
 def _against(verdict: Verdict, old: Statement, baseline: Verdict | None) -> Outcome:
-    name = f"{old.property} no worse than the baseline"
+    name = f"{old.property} no worse than it was"
     if baseline is not None and verdict.digest != baseline.digest:
         raise HeedfulError(
             "the baseline was made with other settings: make it again with these settings."

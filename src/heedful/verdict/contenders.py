@@ -8,44 +8,61 @@ import numpy as np
 
 from heedful.verdict.cell import Cell
 from heedful.verdict.health import drop_reason, gap_reason
-from heedful.verdict.properties.ranking import ranking_cells
+from heedful.verdict.properties.direction import direction_cells
+from heedful.verdict.properties.importance import MEASURE, importance_cells
 from heedful.verdict.settings import Settings
 from heedful.verdict.table import Table
 
 Contenders = dict[str, tuple[Cell, ...]]
 Keys = frozenset[tuple[str, str]]
 
+IMPORTANCE, DIRECTION = "importance", "direction"
+"""The two questions an explanation can answer: which words matter, and what for."""
 
-def contenders(table: Table, chosen: Settings) -> Contenders:
-    """Usable cells of every explanation that is neither a floor nor the ceiling."""
-    outside = {*chosen.floors, chosen.ceiling, ""}
+
+def contenders(table: Table, question: str, chosen: Settings) -> Contenders:
+    """Usable cells of every explanation that answers the question and is neither a baseline nor
+    the oracle. Other layers and heads are a question of their own (`sites`)."""
+    measures = (MEASURE,) if question == IMPORTANCE else chosen.metrics
     names = {
         str(name)
-        for measure in chosen.metrics
+        for measure in measures
         for operator in table.operators(measure)
         for name in table.get(table.main, measure, operator).columns
     }
-    usable = _usable(table, chosen)
-    found: Contenders = {}
-    for name in sorted(names - outside):
-        cells = tuple(
+    names -= {*chosen.floors, chosen.ceiling, ""}
+    names = {name for name in names if not other_site(name, chosen)}
+    if question == DIRECTION:
+        names &= set(chosen.signed)
+    return cells_of(table, question, names, chosen)
+
+
+def other_site(name: str, chosen: Settings) -> bool:
+    """Whether this is the explanation on trial read elsewhere: `attention:layer=0,head=3`."""
+    return name != chosen.on_trial and name.partition(":")[0] == chosen.on_trial
+
+
+def cells_of(table: Table, question: str, names: set[str], chosen: Settings) -> Contenders:
+    """The usable cells of these explanations, those that have any."""
+    make = importance_cells if question == IMPORTANCE else direction_cells
+    usable = _usable(table, question, chosen)
+    found = {
+        name: tuple(
             each
-            for each in ranking_cells(table, table.main, name, chosen)
+            for each in make(table, table.main, name, chosen)
             if (each.measure, each.operator) in usable and each.examples
         )
-        if cells:
-            found[name] = cells
-    return found
+        for name in sorted(names)
+    }
+    return {name: cells for name, cells in found.items() if cells}
 
 
-def _usable(table: Table, chosen: Settings) -> Keys:
-    """Health is a matter of floor and ceiling, whichever explanation is scored."""
+def _usable(table: Table, question: str, chosen: Settings) -> Keys:
+    """A matter of baseline and oracle, whichever explanation is scored."""
+    make = importance_cells if question == IMPORTANCE else direction_cells
     cluster_of, alpha = table.cluster_of, chosen.alpha
     base, random = (
-        {
-            (each.measure, each.operator): each
-            for each in ranking_cells(table, model, chosen.ceiling, chosen)
-        }
+        {(each.measure, each.operator): each for each in make(table, model, chosen.ceiling, chosen)}
         for model in (table.main, "randomised")
     )
     return frozenset(

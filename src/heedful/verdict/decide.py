@@ -1,9 +1,9 @@
-"""From p-values to decisions: Holm, and how many examples would decide."""
+"""What can be said of a statement, and how many examples would decide it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from scipy import stats
@@ -13,36 +13,24 @@ from heedful.verdict.weigh import Weighed
 
 class Decision(StrEnum):
     """What is said of a statement. REPORTED ones are never decided on; UNUSABLE and NOT MEASURED
-    say why there is no decision, INCONCLUSIVE that more texts may bring one."""
+    say why there is no decision, NOT ANSWERED that this kind of explanation does not speak to
+    the question, INCONCLUSIVE that more examples may bring a decision."""
 
     SUPPORTED = "SUPPORTED"
     NOT_SUPPORTED = "NOT SUPPORTED"
     INCONCLUSIVE = "INCONCLUSIVE"
-    NOT_NEEDED = "NOT NEEDED"
     UNUSABLE = "UNUSABLE"
     NOT_MEASURED = "NOT MEASURED"
+    NOT_ANSWERED = "NOT ANSWERED"
     REPORTED = "REPORTED"
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values (1979), in the order given."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    adjusted, largest = [1.0] * len(p_values), 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        adjusted[i] = largest
-    return adjusted
-
-
-def rejected(
-    p_values: Sequence[float], alpha: float, level: Callable[[float], float] = lambda share: share
-) -> list[bool]:
-    """Holm's step-down: which hypotheses fall. `level` turns a share of alpha into the level
-    of this look, where the evidence is looked at more than once."""
+def rejected(p_values: Sequence[float], alpha: float) -> list[bool]:
+    """Holm's step-down (1979): which hypotheses fall."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     fallen = [False] * len(p_values)
     for rank, i in enumerate(order):
-        if not p_values[i] <= level(alpha / (len(p_values) - rank)):
+        if not p_values[i] <= alpha / (len(p_values) - rank):
             break
         fallen[i] = True
     return fallen

@@ -11,9 +11,10 @@ import numpy as np
 
 from heedful.verdict.decide import Decision
 from heedful.verdict.recommend import Ranked, Recommendation
+from heedful.verdict.sites import Site, Sites
 from heedful.verdict.statement import Part, Statement, Stratum
 
-T = TypeVar("T", Part, Stratum, Ranked)
+T = TypeVar("T", Part, Stratum, Ranked, Site)
 
 
 def plain(value: Any) -> Any:
@@ -51,7 +52,14 @@ def statement(data: Mapping[str, Any]) -> Statement:
 
 def recommendation(data: Mapping[str, Any]) -> Recommendation:
     ranked = tuple(_filled(Ranked, each) for each in data["ranked"])
-    return Recommendation(data["best"], data["sentence"], ranked, tuple(data["notes"]))
+    return Recommendation(
+        data["best"], data["sentence"], ranked, tuple(data["notes"]), bool(data["clears"])
+    )
+
+
+def sites(data: Mapping[str, Any]) -> Sites:
+    ranked = tuple(_filled(Site, each) for each in data["ranked"])
+    return Sites(data["sentence"], int(data["tried"]), data["explains"], ranked)
 
 
 def _filled(kind: type[T], data: Mapping[str, Any]) -> T:
@@ -60,13 +68,14 @@ def _filled(kind: type[T], data: Mapping[str, Any]) -> T:
 
 def _known(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """Fields this version knows, null as NaN where a number belongs."""
-    numbers = {each.name for each in fields(kind) if each.type == "float"}
-    names = {each.name for each in fields(kind)}
-    return {
-        name: _number(value) if name in numbers else value
-        for name, value in data.items()
-        if name in names
-    }
+    types = {each.name: each.type for each in fields(kind)}
+    return {name: _value(str(types[name]), value) for name, value in data.items() if name in types}
+
+
+def _value(kind: str, value: Any) -> Any:
+    if kind == "str" and not isinstance(value, str):
+        raise TypeError(f"a text was expected, not {value!r}")
+    return _number(value) if kind == "float" else value
 
 
 def _number(value: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,15 @@ def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float
         return ""
     by = f" by more than {least:g}" if least else ""
     return f"floor and ceiling cannot be told apart{by}"
+
+
+def gap_bounds(
+    checkpoints: Sequence[Sequence[Cell]], cluster_of: Clusters, alpha: float
+) -> tuple[float, float]:
+    """One-sided bounds of how far the ceiling is above the floor, averaged over cells."""
+    gaps = [[_above(each, (2, 1)) for each in cells] for cells in checkpoints]
+    _, low, high = closed(sample(gaps, cluster_of), first, alpha)
+    return low, high
 
 
 def drop_reason(

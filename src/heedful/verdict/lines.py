@@ -7,22 +7,26 @@ from collections.abc import Sequence
 
 from heedful.verdict.decide import Decision
 from heedful.verdict.recommend import Recommendation
+from heedful.verdict.sites import Sites
 from heedful.verdict.statement import Statement
 
 
 def lines(
-    decision: Decision,
     headline: str,
     statements: Sequence[Statement],
-    recommendation: Recommendation,
+    said: tuple[Recommendation, Recommendation, Sites],
     warnings: Sequence[str],
 ) -> list[str]:
+    """The answer, the evidence, what to show for each question, and what to be careful about."""
+    importance, direction, sites = said
     return [
-        f"{decision}: {headline}",
+        headline,
         "",
         *(statement_line(each) for each in statements),
         "",
-        f"Recommendation: {recommendation.sentence}",
+        f"Which words matter: {importance.sentence}",
+        f"Which class they speak for: {direction.sentence}",
+        f"Other attention: {sites.sentence}",
         *(f"Careful: {text}" for text in warnings),
     ]
 
@@ -42,6 +46,8 @@ def number(value: float) -> str:
     """Two digits after the point, three for small numbers."""
     if not math.isfinite(value):
         return "?"
+    if value == 0:
+        return "0"
     return f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}"
 
 

@@ -1,67 +1,118 @@
-"""One line for "attention explains these predictions"."""
+"""Should this attention be shown as an explanation? Yes, no, or not known yet."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from heedful.verdict.decide import Decision
+from heedful.verdict.lines import number
+from heedful.verdict.settings import REQUIRED
+from heedful.verdict.settle import rounded
 from heedful.verdict.statement import Statement
 
+NOT_USED, NOT_FAITHFUL, EITHER = "not used", "not faithful", "either"
+FAITHFUL = tuple(name for name in REQUIRED if name != "use")
+ANSWERS: Mapping[Decision, str] = {
+    Decision.SUPPORTED: "yes",
+    Decision.NOT_SUPPORTED: "no",
+    Decision.INCONCLUSIVE: "cannot tell yet",
+}
 
-def overall(statements: Sequence[Statement]) -> Decision:
-    """The rule, first match wins:
 
-    1. NOT NEEDED, if necessity is NOT SUPPORTED: attention is not needed here, so these data
-       cannot say whether it explains anything.
-    2. NOT SUPPORTED, if agreement or ranking is NOT SUPPORTED: the claim needs both.
-    3. SUPPORTED, if agreement and ranking are both SUPPORTED, sensitivity is not
-       NOT SUPPORTED, and the model was shown to use its attention at all: necessity or
-       sensitivity is SUPPORTED. Weights that mark the right words while nothing reads them
-       explain nothing.
-    4. INCONCLUSIVE otherwise; in particular where agreement or ranking was not measured or
-       is unusable, or where sensitivity contradicts the two.
+@dataclass(frozen=True)
+class Overall:
+    """`reason` is why the answer is no, "" for the others; `needed` is about how many examples
+    would decide, None where it is decided or no number would."""
 
-    Exclusivity and stability are reported and never decide; plausibility is another question.
+    decision: Decision
+    reason: str = ""
+    needed: int | None = None
+
+
+def overall(statements: Sequence[Statement]) -> Overall:
+    """The rule for a population: not used, if the output does not move with the weights; else
+    not faithful, if the weights fail on importance, on agreement or against the model-free
+    baseline; else yes. Where importance measures do not agree with each other, agreement is
+    not asked.
+
+    The answer is given only where all points within the bounds give it. If use is open and the
+    weights are not faithful, both reasons are possible and the answer is no all the same.
     """
-    decision = {each.property: each.decision for each in statements}
-    pair = [decision.get(name) for name in ("agreement", "ranking")]
-    if decision.get("necessity") is Decision.NOT_SUPPORTED:
-        return Decision.NOT_NEEDED
-    if Decision.NOT_SUPPORTED in pair:
-        return Decision.NOT_SUPPORTED
-    both = all(each is Decision.SUPPORTED for each in pair)
-    used = [decision.get(name) for name in ("necessity", "sensitivity")]
-    if both and used[1] is not Decision.NOT_SUPPORTED and Decision.SUPPORTED in used:
-        return Decision.SUPPORTED
-    return Decision.INCONCLUSIVE
-
-
-def headline(decision: Decision, statements: Sequence[Statement], name: str) -> str:
-    """The verdict as a sentence that says no more than the decision does."""
     by_name = {each.property: each for each in statements}
-    if decision is Decision.NOT_NEEDED:
-        return f"{name} is not needed here: these data cannot say whether it explains."
-    if decision is Decision.SUPPORTED:
-        return f"{name} explains these predictions, as far as was measured.{_unproven(by_name)}"
-    if decision is Decision.NOT_SUPPORTED:
-        against = [n for n in ("agreement", "ranking") if _is(by_name, n, Decision.NOT_SUPPORTED)]
-        return f"{name} does not explain these predictions ({' and '.join(against)})."
-    return f"undecided whether {name} explains these predictions: {_open(by_name)}."
+    failed = [name for name in FAITHFUL if _is(by_name, name, Decision.NOT_SUPPORTED)]
+    if _is(by_name, "use", Decision.NOT_SUPPORTED):
+        return Overall(Decision.NOT_SUPPORTED, NOT_USED)
+    if failed:
+        used = _is(by_name, "use", Decision.SUPPORTED)
+        return Overall(Decision.NOT_SUPPORTED, NOT_FAITHFUL if used else EITHER)
+    if all(passed(by_name, name) for name in REQUIRED):
+        return Overall(Decision.SUPPORTED)
+    return Overall(Decision.INCONCLUSIVE, needed=_needed(by_name))
 
 
-def _unproven(by_name: Mapping[str, Statement]) -> str:
-    if _is(by_name, "necessity", Decision.SUPPORTED):
-        return ""
-    return " Whether the model needs it was not shown."
+def passed(by_name: Mapping[str, Statement], name: str) -> bool:
+    """Supported; or agreement where nothing could agree."""
+    silent = name == "agreement" and _is(by_name, name, Decision.UNUSABLE)
+    return silent or _is(by_name, name, Decision.SUPPORTED)
 
 
-def _open(by_name: Mapping[str, Statement]) -> str:
-    names = ("agreement", "ranking")
-    missing = [n for n in names if not _is(by_name, n, Decision.SUPPORTED)]
-    if not missing:
-        return "it orders words well, but that the model uses it was not shown"
-    said = {n: by_name[n].decision.lower() if n in by_name else "not measured" for n in missing}
-    return ", ".join(f"{n} {text}" for n, text in said.items())
+def headline(found: Overall, statements: Sequence[Statement], site: str) -> str:
+    """The answer as a sentence that says no more than the decision does."""
+    by_name = {each.property: each for each in statements}
+    if found.decision is Decision.SUPPORTED:
+        return f"yes, show {site}: it marks the words that matter to these predictions."
+    if found.decision is Decision.INCONCLUSIVE:
+        return (
+            f"cannot tell yet whether {site} explains these predictions: {_open(by_name, found)}."
+        )
+    if found.reason == NOT_USED:
+        moved = f"without it the output moves by {number(by_name['use'].estimate)}"
+        return f"no, do not show {site}: the model hardly uses it ({moved})."
+    failed = [name for name in FAITHFUL if _is(by_name, name, Decision.NOT_SUPPORTED)]
+    text = f"no, do not show {site}: it {', and '.join(_failure(by_name[n]) for n in failed)}"
+    if found.reason == EITHER:
+        text += "; whether the model uses it is open"
+    return f"{text}."
+
+
+def _failure(each: Statement) -> str:
+    """What attention does not do, with the number that shows it."""
+    if each.property == "baseline":
+        return f"tells no more than word frequency or position ({_against(each)})"
+    if each.property == "agreement":
+        return f"does not rank words as measures of importance do ({_against(each)})"
+    return f"does not mark the words that matter ({_against(each)})"
+
+
+def _against(each: Statement) -> str:
+    return f"{each.property} {number(each.estimate)}, asked {number(each.threshold)}"
+
+
+def _open(by_name: Mapping[str, Statement], found: Overall) -> str:
+    if found.needed is not None:
+        return f"about {rounded(found.needed)} examples would decide"
+    said = {
+        name: by_name[name].decision.lower() if name in by_name else "not measured"
+        for name in REQUIRED
+        if not passed(by_name, name)
+    }
+    return ", ".join(f"{name} {text}" for name, text in said.items())
+
+
+def _needed(by_name: Mapping[str, Statement]) -> int | None:
+    """Where some estimate is below its threshold, one such statement is enough for a no; else
+    all that are open must be decided. None where one of those never will be."""
+    missing = [name for name in REQUIRED if name not in by_name or not passed(by_name, name)]
+    known = [by_name[name] for name in missing if name in by_name]
+    below = [each.needed for each in known if each.estimate < each.threshold]
+    enough = [count for count in below if count is not None]
+    if below:
+        return min(enough, default=None)
+    counts = [each.needed for each in known]
+    if len(known) < len(missing) or None in counts:
+        return None
+    return max((count for count in counts if count is not None), default=None)
 
 
 def _is(by_name: Mapping[str, Statement], name: str, decision: Decision) -> bool:

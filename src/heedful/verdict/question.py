@@ -13,11 +13,11 @@ Cells = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the cells. `sides` names what must agree before there is a decision
-    (an operator, a measure), `least` how many of those there must be. `drops` are the two
-    columns whose distance must shrink when weights are randomised; with `drops_if_high` only
-    a value that reaches the threshold has to show that it does. `gap` is how far apart floor
-    and ceiling must clearly be. Where nothing was measured, `missing` says what it takes."""
+    """What is asked of the cells. `sides` names what is averaged over (an operator, a measure),
+    `least` how many of those there must be. `gap` is how far apart floor and ceiling must clearly
+    be in every cell, `drops` the two columns whose distance must shrink when weights are
+    randomised; None leaves either check out. `together` statements share one alpha. Where nothing
+    was measured, `missing` says what it takes."""
 
     property: str
     unit: str
@@ -26,7 +26,7 @@ class Question:
     sides: Callable[[Cell], str]
     what: str
     least: int = 1
-    drops: tuple[int, int] = (0, 1)
-    drops_if_high: bool = True
-    gap: float = 0.0
+    drops: tuple[int, int] | None = None
+    gap: float | None = None
+    together: int = 1
     missing: str = "not asked for, or not possible here."

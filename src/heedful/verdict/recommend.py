@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from heedful.verdict.cell import Cell
-from heedful.verdict.contenders import Contenders, contenders, half
+from heedful.verdict.contenders import IMPORTANCE, Contenders, contenders, half
 from heedful.verdict.decide import rejected
 from heedful.verdict.formulas import position
 from heedful.verdict.leads import choose, lead, others_part, shared
@@ -48,12 +48,14 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to show instead, or beside attention: `best` is "" where nothing could be ranked."""
+    """What to show: `best` is "" where nothing could be ranked. `clears` says that it is clearly
+    above the bar of its question."""
 
     best: str
     sentence: str
     ranked: tuple[Ranked, ...] = ()
     notes: tuple[str, ...] = ()
+    clears: bool = False
 
     @property
     def tied(self) -> tuple[str, ...]:
@@ -61,13 +63,14 @@ class Recommendation:
         return tuple(each.explanation for each in self.ranked if each.tied)
 
 
-def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommendation:
-    """By paired leads in units of the way from floor to ceiling, averaged over the usable
-    metrics and operators that scored both, each explanation without the operator that made
-    it."""
-    cells = contenders(table, chosen)
+def recommend(
+    table: Table, costs: pd.DataFrame, chosen: Settings, question: str = IMPORTANCE
+) -> Recommendation:
+    """By paired leads in units of the way from a random order to the best, averaged over the
+    usable metrics and operators that scored both, each explanation without those that made it."""
+    cells = contenders(table, question, chosen)
     if not cells:
-        why = "erasure was not measured, or no measure of it can be used on these or so few texts"
+        why = f"{question} was not measured, or cannot be on these or so few examples"
         return Recommendation("", f"no explanation could be ranked: {why}.")
     halves = [half(cells, table, side) for side in (0, 1)]
     cluster_of = table.cluster_of
@@ -83,12 +86,12 @@ def recommend(table: Table, costs: pd.DataFrame, chosen: Settings) -> Recommenda
     found = ranked(first)
     best = _preferred(found)
     if best == first:
-        return _recommendation(best, found, chosen)
+        return _recommendation(best, found, question, chosen)
     text = (
         f"{_plain(first)} was ahead on the first half; on the second {_plain(best)} is better, or "
         f"as good and cheaper, so its number may be a little too good."
     )
-    said = _recommendation(best, ranked(best), chosen)
+    said = _recommendation(best, ranked(best), question, chosen)
     return replace(said, notes=(*said.notes, text))
 
 
@@ -167,32 +170,38 @@ def _costs(costs: pd.DataFrame) -> Callable[[str, str], float]:
     return cost
 
 
-def _recommendation(best: str, ranked: tuple[Ranked, ...], chosen: Settings) -> Recommendation:
+def _recommendation(
+    best: str, ranked: tuple[Ranked, ...], question: str, chosen: Settings
+) -> Recommendation:
     by_name = {each.explanation: each for each in ranked}
     first, trial = by_name[best], by_name.get(chosen.on_trial)
     notes = ["chosen on one half of the examples, reported on the other."]
     if not first.low > 0:
-        text = "no explanation is clearly better here than a random or prior order."
+        text = "nothing we tried explains this model: no order of words is clearly above random."
         return Recommendation("", text, ranked, tuple(notes))
-    sentence = f"show {_plain(best)}: {first.position:.2f} of the way from random to the best found"
+    bar = chosen.effect(question)
+    sentence = f"{_plain(best)}: {first.position:.2f}"
     if trial is not None and best != chosen.on_trial:
         sentence += _against(first, trial)
-        if trial.tied:
-            notes.append(f"{_plain(chosen.on_trial)} cannot be told apart from the best.")
+    sentence += " (0 = random order, 1 = best order found)"
     if math.isfinite(first.milliseconds):
-        sentence += f"; {_milliseconds(first.milliseconds)} per text"
+        sentence += f"; {_milliseconds(first.milliseconds)} per example"
+    if first.high < bar:
+        sentence = f"nothing we tried explains this model well; the best is {sentence}"
+    else:
+        sentence = f"show {sentence}"
     notes += [*_cheaper(first, ranked), *_fewer(first, ranked)]
-    return Recommendation(best, sentence + ".", ranked, tuple(notes))
+    return Recommendation(best, sentence + ".", ranked, tuple(notes), first.low > bar)
 
 
 def _against(best: Ranked, trial: Ranked) -> str:
     """Two positions side by side only where the same measures gave them."""
     if trial.measures == best.measures:
-        return f", against {trial.position:.2f} for {_plain(trial.explanation)}"
+        equal = ", which cannot be told apart from it" if trial.tied else ""
+        return f", {_plain(trial.explanation)} {trial.position:.2f}{equal}"
     if not trial.measures:
         return ""
-    ahead = f"{trial.behind:.2f} ahead of {_plain(trial.explanation)}"
-    return f", {ahead} on what scored both"
+    return f", {trial.behind:.2f} ahead of {_plain(trial.explanation)} on what scored both"
 
 
 def _fewer(best: Ranked, ranked: Sequence[Ranked]) -> list[str]:

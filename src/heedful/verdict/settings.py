@@ -6,40 +6,36 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
 
 EFFECTS: Mapping[str, float] = {
-    "necessity": 0.02,
+    "use": 0.02,
     "agreement": 0.5,
-    "sensitivity": 0.02,
-    "ranking": 0.5,
+    "importance": 0.67,
+    "baseline": 0.0,
+    "direction": 0.5,
     "plausibility": 0.05,
 }
 """The smallest effects of interest, and why these.
 
-necessity: two texts in a hundred answered worse. Less than that is within what another seed or
-    another sample of test texts does to an accuracy.
-agreement: half of the way from what a word-type prior or chance reaches to what the importance
-    measures reach among themselves. Nearer to the prior than to another measure of importance
-    is no explanation of this text.
-sensitivity: two points of probability more than erasing at random does. A reader cannot see a
-    smaller change of a probability.
-ranking: half of the way from the better floor to the best explanation found by search. Below
-    that, the order is nearer to guessing than to the truth.
-plausibility: 0.05 of AUPRC above the better floor, about what separates neighbouring methods in
-    published tables of rationales.
+use: two points of probability. A reader cannot see a smaller change of a probability.
+agreement: half of the way from chance to what the importance measures reach among themselves.
+    Nearer to chance than to another measure of importance is no explanation.
+importance: two thirds of the way from a random order to the best one. Weights that put a wrong word
+    first in two examples of three and the word that decides second stay below that; chosen on
+    the development models of the benchmark.
+baseline: any clear lead over what can be said of the words without the model.
+direction: as importance, for explanations that say which class a word speaks for.
+plausibility: 0.05 of AUPRC above the better baseline, about what separates neighbouring methods
+    in published tables of rationales.
 """
 
-MADE_BY: Mapping[str, str] = {
-    "leave_one_out": "delete",
-    "occlusion": "delete",
-    "lime": "mask",
-    "kernel_shap": "mask",
-}
-"""Explanations made by taking words away, and how where `:operator=…` does not say it."""
+REQUIRED = ("use", "importance", "baseline", "agreement")
+"""What attention must pass to be shown as an explanation. These share one alpha, however many
+of them were measured: the data must not choose how many there are."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,14 @@ class Settings:
     `looks` is how often the evidence will be looked at and `look` which time this is; one look
     of one spends all of `alpha`. `operators` and `importance` left empty mean all there are.
 
-    `smallest_gap` is how far the best order found by search must clearly be from the floor
-    before erasure says anything here, in the measure's own unit (points of probability, a
-    share of words): as with sensitivity, nobody sees less than two points. The search keeps
-    the best of many orders, so some gap there always is.
+    `uses` are the perturbations that made each explanation, none of which scores it; `signed` are
+    the explanations that say which class a word speaks for. An audit fills them in.
+
+    `smallest_gap` is how far the best order must clearly be from a random one before a measure
+    of it says anything here, in the measure's own unit (points of probability, a share of words
+    or of importance). The search keeps the best of many orders, so some gap there always is.
+    `smallest_tau` is the same for agreement: importance measures that do not agree with each
+    other cannot say whether attention agrees with them.
     """
 
     alpha: float = 0.05
@@ -60,7 +60,7 @@ class Settings:
     on_trial: str = "attention"
     operators: tuple[str, ...] = ()
     importance: tuple[str, ...] = ()
-    floors: tuple[str, ...] = ("random", "prior")
+    floors: tuple[str, ...] = ("random", "prior", "position")
     ceiling: str = "search"
     metrics: tuple[str, ...] = (
         "comprehensiveness",
@@ -69,8 +69,10 @@ class Settings:
         "insertion_auc",
         "flip_share",
     )
-    made_by: Mapping[str, str] = field(default_factory=lambda: dict(MADE_BY))
+    uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    signed: tuple[str, ...] = ()
     smallest_gap: float = 0.02
+    smallest_tau: float = 0.1
     fewest: int = 10
     resamples: int = 2000
     seed: int = 0
@@ -85,8 +87,9 @@ class Settings:
             raise HeedfulError(f"alpha is {self.alpha}: give a number above 0 and below 0.5.")
         if not 1 <= self.look <= self.looks:
             raise HeedfulError(f"look {self.look} of {self.looks}: count looks from 1.")
-        if not 0 <= self.smallest_gap < math.inf:
-            raise HeedfulError(f"smallest_gap is {self.smallest_gap}: give 0 or more.")
+        for name in ("smallest_gap", "smallest_tau"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise HeedfulError(f"{name} is {getattr(self, name)}: give 0 or more.")
         if self.fewest < 2 or self.resamples < 100:
             raise HeedfulError("give fewest of at least 2 and resamples of at least 100.")
 
@@ -94,13 +97,25 @@ class Settings:
         """The smallest effect of interest of a property."""
         return {**EFFECTS, **self.effects}[name]
 
-    def maker(self, explanation: str) -> str:
-        """The operator that made an explanation, which must not be the one that scores it."""
-        name, _, given = explanation.partition(":")
-        if name not in self.made_by:
-            return ""
-        told = [part.partition("=")[2] for part in given.split(",") if part[:9] == "operator="]
-        return told[-1] if told else self.made_by[name]
+    def made_with(self, explanation: str) -> tuple[str, ...]:
+        """The perturbations an explanation was made by, which must not be those that score it."""
+        return tuple(self.uses.get(explanation, ()))
+
+    @property
+    def model_free(self) -> tuple[str, ...]:
+        """What can be said of words without the model, beside a random order."""
+        return tuple(name for name in self.floors if name != "random")
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Settings:
+        """Of the plain values that `to_dict` gave, those that are known here."""
+        known = {each.name for each in fields(cls)}
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+            if name in known
+        }
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with every smallest effect spelled out."""
@@ -110,6 +125,8 @@ class Settings:
         """16 hexadecimal digits: the same for the same settings, however they were spelled and
         whenever it was looked."""
         kept = {name: value for name, value in self.to_dict().items() if name[:4] != "look"}
+        for name in ("uses", "signed"):  # facts about explanations, declared with them
+            del kept[name]
         kept["importance"] = sorted(kept["importance"])
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -43,8 +43,9 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Statement:
-    """`decision` is after Holm; `low` and `high` are one-sided bounds before it, at
-    alpha (at this look's share of it, where there are several).
+    """`low` and `high` are one-sided bounds that hold together with those of the other statements
+    that decide (each at its share of alpha, and of this look where there are several): a
+    statement is decided where both are on one side of the threshold.
     `blocked` says why there can be no decision whatever the numbers; `needed` is about how
     many clusters of examples would decide."""
 
@@ -59,8 +60,6 @@ class Statement:
     threshold: float = NAN
     p_above: float = 1.0
     p_below: float = 1.0
-    adjusted_above: float = 1.0
-    adjusted_below: float = 1.0
     error: float = NAN
     seed_error: float = 0.0
     n: int = 0
@@ -94,6 +93,11 @@ class Statement:
     @builtins.property
     def decided(self) -> bool:
         return self.decision in (Decision.SUPPORTED, Decision.NOT_SUPPORTED)
+
+
+def not_answered(name: str, unit: str, reason: str) -> Statement:
+    """For a question that this kind of explanation does not answer."""
+    return Statement(name, Decision.NOT_ANSWERED, unit, blocked=reason, notes=(reason,))
 
 
 def not_measured(name: str, unit: str, reason: str) -> Statement:

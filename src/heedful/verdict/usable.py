@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from heedful.verdict.cell import Cell
-from heedful.verdict.formulas import Formula, position
+from heedful.verdict.formulas import Formula
 from heedful.verdict.health import drop_reason, gap_reason
 from heedful.verdict.question import Cells, Question
 from heedful.verdict.resample import Clusters
@@ -50,7 +50,7 @@ def everywhere(
     chosen: Settings,
 ) -> Part:
     """A ratio is usable only where the gap it divides by is there at every checkpoint."""
-    if not part.usable or question.formula is not position:
+    if not part.usable or question.gap is None:
         return part
     same = [
         cell
@@ -78,12 +78,12 @@ def _reason(
         return "no example has it defined"
     if len({cluster_of[name] for name in cell.examples}) < chosen.fewest:
         return ""
-    ratio = question.formula is position
-    if ratio and (close := gap_reason(cell, question.gap, cluster_of, chosen.alpha)):
+    alpha = chosen.alpha
+    if question.gap is not None and (close := gap_reason(cell, question.gap, cluster_of, alpha)):
         return close
-    if question.drops_if_high and not value_of(cell, question.formula) >= question.threshold:
+    if question.drops is None:
         return ""
-    return drop_reason(cell, random, question.drops, cluster_of, chosen.alpha)
+    return drop_reason(cell, random, question.drops, cluster_of, alpha)
 
 
 def value_of(cell: Cell, formula: Formula) -> float:

@@ -15,45 +15,61 @@ from heedful.errors import HeedfulError
 from heedful.schemas.versions import check_version
 from heedful.verdict import encode
 from heedful.verdict.cautions import cautions, known_facts
+from heedful.verdict.contenders import DIRECTION, IMPORTANCE
 from heedful.verdict.decide import Decision
 from heedful.verdict.lines import lines
-from heedful.verdict.overall import headline, overall
+from heedful.verdict.overall import ANSWERS, headline, overall
 from heedful.verdict.properties import PROPERTIES
 from heedful.verdict.recommend import Recommendation, recommend
 from heedful.verdict.settings import Settings
 from heedful.verdict.settle import settle
+from heedful.verdict.sites import Sites, sites
 from heedful.verdict.statement import Statement
 from heedful.verdict.table import tabulate_blocks
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 CAVEATS = (
     "Interventions on attention hold the states fixed and are not surgical: what comes later "
     "sees inputs it was not trained on.",
     "Erasing words leaves the training distribution; operators differ, so at least two are used.",
     "A score per word explains only in a narrow sense: interactions between words are not shown.",
-    "Supported means that attention passed these tests on this model and these texts; it does "
-    "not mean that it is the only explanation, nor that a reader should trust the model.",
-    "Not supported means that another order of words is clearly nearer to what the model does; "
-    "it does not mean that attention is useless inside the model.",
+    "Yes means that attention marks the words that matter, in either direction, to this model on "
+    "these examples. It does not say which class they speak for, that it is the only explanation, "
+    "or that a reader should trust the model.",
+    "No means that attention should not be shown as an explanation; it does not mean that "
+    "attention is useless inside the model.",
 )
 """Stated wherever a verdict is shown."""
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """`decision` and `headline` are on "attention explains these predictions" (the rule is in
-    `overall`); plausibility is a statement of its own and no part of it."""
+    """`decision` answers "should this attention be shown as an explanation?" (the rule is in
+    `overall`): SUPPORTED is yes, NOT SUPPORTED no, for a `reason` ("not used", "not faithful" or
+    "either"), and INCONCLUSIVE that it cannot be told yet, where about `needed` examples would
+    decide. `recommendation` is the best explanation of which words matter, `direction` the best of
+    those that say which class they speak for; `sites` are other layers and heads. Plausibility is
+    a statement of its own and no part of the decision."""
 
     decision: Decision
+    reason: str
+    needed: int | None
     headline: str
     statements: tuple[Statement, ...]
     recommendation: Recommendation
+    direction: Recommendation
+    sites: Sites
     warnings: tuple[str, ...]
     facts: Mapping[str, Any]
     settings: Mapping[str, Any]
     digest: str
     versions: Mapping[str, str] = field(default_factory=dict)
     caveats: tuple[str, ...] = CAVEATS
+
+    @property
+    def answer(self) -> str:
+        """yes, no, or cannot tell yet."""
+        return ANSWERS[self.decision]
 
     def __getitem__(self, name: str) -> Statement:
         """The statement on a property."""
@@ -70,9 +86,8 @@ class Verdict:
 
     def lines(self) -> list[str]:
         """For a terminal: short and plain."""
-        return lines(
-            self.decision, self.headline, self.statements, self.recommendation, self.warnings
-        )
+        said = (self.recommendation, self.direction, self.sites)
+        return lines(f"{self.decision}: {self.headline}", self.statements, said, self.warnings)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -103,12 +118,17 @@ def judge(
     if not table.checkpoints:
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
     statements = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
-    decision = overall(statements)
+    found = overall(statements)
+    costs = costs if costs is not None else pd.DataFrame()
     return Verdict(
-        decision,
-        headline(decision, statements, chosen.on_trial),
+        found.decision,
+        found.reason,
+        found.needed,
+        headline(found, statements, str(given.get("site") or chosen.on_trial)),
         statements,
-        recommend(table, costs if costs is not None else pd.DataFrame(), chosen),
+        recommend(table, costs, chosen, IMPORTANCE),
+        recommend(table, costs, chosen, DIRECTION),
+        sites(table, chosen),
         cautions(table, given, statements, chosen),
         encode.plain(known_facts(table, given)),
         chosen.to_dict(),
@@ -156,9 +176,13 @@ def check_schema(data: Any, what: str, again: str = _AGAIN) -> None:
 def _verdict(data: Mapping[str, Any]) -> Verdict:
     return Verdict(
         Decision(data["decision"]),
+        data["reason"],
+        data["needed"],
         data["headline"],
         tuple(encode.statement(each) for each in data["statements"]),
         encode.recommendation(data["recommendation"]),
+        encode.recommendation(data["direction"]),
+        encode.sites(data["sites"]),
         tuple(data["warnings"]),
         data["facts"],
         data["settings"],

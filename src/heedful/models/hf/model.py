@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -94,7 +94,8 @@ class HuggingFace(nn.Module):
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
         recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
         with torch.set_grad_enabled(graph), layered(self._layers, recorder, notes, first):
-            logits = self._logits(inputs, recorder, embeddings)
+            with recorder.projecting(self.module) if keep.values else nullcontext():
+                logits = self._logits(inputs, recorder, embeddings)
             read = self._readers(logits, recorder)
         return Trace(
             logits=logits if graph else logits.detach(),
@@ -103,6 +104,7 @@ class HuggingFace(nn.Module):
             embeddings=dict(embeddings) if keep.embeddings and embeddings else {},
             encoding=notes,
             values=recorder.values,
+            projections=recorder.projections,
             readers=read,
         )
 

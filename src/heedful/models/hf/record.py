@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -45,10 +48,12 @@ class Recorder:
         self.weights: dict[str, Tensor] = {}
         self.masks: dict[str, Tensor] = {}
         self.values: dict[str, Tensor] = {}
+        self.projections: dict[str, Tensor | None] = {}
         self.output: Tensor | None = None
         self._modules = {module for module, _ in sites}
         self._called: Counter[nn.Module] = Counter()
         self._allowed: dict[tuple[str, str, int], tuple[Tensor | None, Allowed]] = {}
+        self._mixed: tuple[str, Tensor] | None = None
 
     def __call__(self, call: Call) -> Output:
         if call.module not in self._modules:
@@ -64,7 +69,35 @@ class Recorder:
             self._keep_values(call, site)
         if self.keep and self.keep.readers and self.passed == len(self.sites):
             output = self._mark(output)
+        if self.keep and self.keep.values:
+            self._mixed = site.spec.name, output
         return output, weights
+
+    @contextmanager
+    def projecting(self, module: nn.Module) -> Iterator[None]:
+        """Inside, the first linear map that is called after a site is its output projection, if it
+        is given what the site's heads mixed and nothing else."""
+        from transformers.pytorch_utils import Conv1D
+
+        hooks = [
+            each.register_forward_pre_hook(partial(self._project, turned=isinstance(each, Conv1D)))
+            for each in module.modules()
+            if isinstance(each, nn.Linear | Conv1D)
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _project(self, module: Any, given: tuple[Tensor, ...], turned: bool) -> None:
+        if self._mixed is None:
+            return
+        (name, mixed), self._mixed = self._mixed, None
+        if torch.equal(mixed.flatten(-2), given[0]):
+            weight: Tensor = module.weight.detach()
+            rows = weight if turned else weight.T
+            self.projections[name] = rows.reshape(*mixed.shape[-2:], -1)
 
     @property
     def passed(self) -> int:
@@ -125,6 +158,7 @@ class Recorder:
         return self._allowed[key][1]
 
     def _keep_values(self, call: Call, site: Site) -> None:
+        self.projections[site.spec.name] = None
         values = self.sides[site.spec.keys].turn_back(call.value, 2)
         groups = call.query.shape[1] // values.shape[1]
         self.values[site.spec.name] = values.repeat_interleave(groups, 1) if groups > 1 else values

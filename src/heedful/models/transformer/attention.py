@@ -53,5 +53,11 @@ class MultiHead(nn.Module):
         out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
         return out
 
+    @property
+    def projection(self) -> Float[Tensor, "h d e"]:
+        """The part of the output projection that each head's values go through."""
+        weight = self.out.weight.detach()
+        return weight.T.reshape(self.heads, -1, len(weight))
+
     def _split(self, states: Tensor) -> Tensor:
         return states.reshape(*states.shape[:-1], self.heads, -1).transpose(1, 2)

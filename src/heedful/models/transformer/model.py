@@ -18,7 +18,7 @@ from heedful.models.generation.target import TargetWords
 from heedful.models.generation.writer import Writer
 from heedful.models.one_sequence import visible
 from heedful.models.rerun_without import without_each
-from heedful.models.transformer.attention import Read
+from heedful.models.transformer.attention import MultiHead, Read
 from heedful.models.transformer.layers import Shape
 from heedful.models.transformer.positions import sinusoids
 from heedful.models.transformer.record import Record
@@ -123,6 +123,11 @@ class Transformer(Writer):
         out: Tensor = self.dropout(states + sinusoids(first, states.shape[1], states))
         return out
 
+    def _projections(self) -> dict[str, Tensor]:
+        """The output projection of every site, by head: attentions come in the order of sites."""
+        joined = [each.projection for each in self.modules() if isinstance(each, MultiHead)]
+        return {site.name: each for site, each in zip(self.sites, joined, strict=True)}
+
     def _first(self, edits: Edits) -> tuple[str, int]:
         """The stack and the layer of the first edited site; the last layer without any."""
         names = [site.name for site in self.sites if site.name in edits]
@@ -142,6 +147,7 @@ class Transformer(Writer):
             masks=record.masks,
             states=states if keep.states else {},
             values=record.values if keep.values else {},
+            projections=self._projections() if keep.values else {},
             readers={last: last_given(text, logits.dtype)} if keep.readers else {},
         )
 

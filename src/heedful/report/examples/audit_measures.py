@@ -52,7 +52,9 @@ def _disagreements(evidence: AuditEvidence) -> Iterator[tuple[Sorting, pd.Series
 def _erased(evidence: AuditEvidence, name: str) -> Iterator[tuple[Sorting, pd.Series]]:
     """What is lost with the top words of a map, and what is kept by them alone."""
     for measure, up in (("comprehensiveness", False), ("sufficiency", True)):
-        places = [operator for each, operator in evidence.named(measure) if each == name]
+        own = evidence.settings.made_with(name)
+        named = evidence.named(measure)
+        places = [operator for each, operator in named if each == name and operator not in own]
         for operator in places[:1]:
             title = f"{measure} of {title_of(name)} ({operator})"
             yield Sorting(f"{measure}_{name}", title, up), evidence.values(measure, name, operator)

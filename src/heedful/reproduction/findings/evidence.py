@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from heedful.report.estimate import Estimate
 from heedful.reproduction.absent import PARTLY
-from heedful.reproduction.findings.estimate import Estimate
 from heedful.studies.published import dataset_name
 
 PLACE = ["corpus", "model", "size"]

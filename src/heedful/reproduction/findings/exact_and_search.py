@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from heedful.reproduction.findings.estimate import difference, estimate
+from heedful.report.estimate import difference, estimate
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, Place, measured
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import basis, counted, listed, said, sentence, tallied
 
 PAPER, PROBE, EXACT = "jain2019", "adversarial", "jsd_exact"

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.reproduction.findings.estimate import Estimate, between, estimate
+from heedful.report.estimate import Estimate, between, estimate
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, of_line
 from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import listed, points, said, sentence, tallied
 from heedful.studies.published import dataset_name
 
-SCORE, RANKING, SUPPORTED = "accuracy", "ranking", "SUPPORTED"
+SCORE, IMPORTANCE, SUPPORTED = "accuracy", "importance", "SUPPORTED"
 METHODS = {
     "+tying": ("tying", "states stay near their words; Tutek and Šnajder"),
     "+mlm": ("masked words", "states tell masked words; Tutek and Šnajder"),
@@ -30,11 +30,11 @@ BASE, BASE_NAME = "bilstm-additive", "no method"
 
 @dataclass(frozen=True)
 class Entrant:
-    """A method's score on all texts, and how well its attention ranks words."""
+    """A method's score on all texts, and how well its attention marks the words that matter."""
 
     name: str
     score: Estimate
-    ranking: Estimate
+    importance: Estimate
     decision: str
 
 
@@ -48,7 +48,7 @@ def tell(evidence: Evidence) -> Told | None:
     data = str(_verdicts(evidence)["data"].iloc[0])
     sentences = (_base(base, data), _better(base, found), _price(base, found), _enough(found))
     backing = (
-        backed(AUDITS, kind="verdict", measure=RANKING),
+        backed(AUDITS, kind="verdict", measure=IMPORTANCE),
         backed(AUDITS, kind="score", measure=SCORE),
     )
     return Told(sentences, _picture([base, *found]), backing)
@@ -56,7 +56,7 @@ def tell(evidence: Evidence) -> Told | None:
 
 def _verdicts(evidence: Evidence) -> pd.DataFrame:
     """Of the corpus on which the base and most methods were audited, all on as many texts."""
-    table = evidence.of_audits("verdict", RANKING)
+    table = evidence.of_audits("verdict", IMPORTANCE)
     table = table[table["mean"].notna() & table["model"].map(lambda name: _method(name) != "")]
     groups = [part for _, part in table.groupby(["data", "texts", "seeds"], sort=True)]
     return max(groups, key=lambda part: part["model"].nunique(), default=table)
@@ -82,17 +82,17 @@ def _base(base: Entrant, data: str) -> str:
     corpus, _, rest = data.partition(",")
     return sentence(
         f"on {dataset_name(corpus)}{',' * bool(rest)}{rest}, without any method, the order of "
-        f"words by attention is {said(base.ranking)} of the way from a blind order (random, or "
-        f"rarest words first: the better of the two) to the best that a search found "
-        f"({base.ranking.texts} texts, {base.ranking.seeds} trainings), at an accuracy of "
+        f"words by attention is {said(base.importance)} of the way from a random order to the "
+        f"order by how much words matter "
+        f"({base.importance.texts} texts, {base.importance.seeds} trainings), at an accuracy of "
         f"{points(base.score)} per cent ({base.score.texts} texts)"
     )
 
 
 def _better(base: Entrant, found: list[Entrant]) -> str:
-    signs = {each.name: between(each.ranking, base.ranking).sign for each in found}
+    signs = {each.name: between(each.importance, base.importance).sign for each in found}
     does = dict(METHODS.values())
-    told = [f"{said(each.ranking)} for {each.name} ({does[each.name]})" for each in found]
+    told = [f"{said(each.importance)} for {each.name} ({does[each.name]})" for each in found]
     words = (
         "it is better, with bounds that do not meet,",
         "it is worse, with bounds that do not meet,",
@@ -110,15 +110,15 @@ def _price(base: Entrant, found: list[Entrant]) -> str:
 
 def _enough(found: list[Entrant]) -> str:
     good = [each.name for each in found if each.decision == SUPPORTED]
-    asked = "half of the way, which `heedful audit` asks for, is"
+    asked = "two thirds of the way, which `heedful audit` asks for, is"
     return sentence(f"{asked} clearly reached by {listed(good) if good else 'none of them'}")
 
 
 def _picture(found: list[Entrant]) -> Picture:
-    ranking = tuple(Row(each.name, (("", each.ranking),)) for each in found)
+    importance = tuple(Row(each.name, (("", each.importance),)) for each in found)
     score = tuple(Row(each.name, (("", each.score),)) for each in found)
     panels = (
-        Panel("Faithfulness", "way from blind to best order of words", ranking),
+        Panel("Faithfulness", "way from a random order to that by importance", importance),
         Panel("Score", "accuracy, per cent", score, zero=False, scale=100.0),
     )
     return Picture("Faithfulness of attention and accuracy, by method", ("",), panels)
@@ -129,16 +129,14 @@ FINDING = Finding(
     title="Do methods for readable attention work, and what do they cost?",
     question=(
         "Several papers change how a model is built or trained so that its attention may be read "
-        "as an explanation. Measured in one way on one corpus: when words are taken away in the "
-        "order of attention, does the answer change as fast as it could (is attention "
-        "faithful), and is the model still as good?"
+        "as an explanation. Measured in one way on one corpus: does attention mark the words that "
+        "matter to the answer (is it faithful), and is the model still as good?"
     ),
     limits=(
-        "The bounds of the ranking are one-sided, each wrong once in twenty times, and those of "
+        "The bounds of importance hold together with those of three other questions, and those of "
         "two methods are compared without what they have in common: more may differ than can be "
         "told here. One small model on one corpus; each method has one weight, that of tying "
-        "chosen by hand on other runs and lighter than beside the published numbers. What the "
-        "search found is itself a lower bound of what the best order does."
+        "chosen by hand on other runs and lighter than beside the published numbers."
     ),
     commands=(
         "heedful repair --corpus sst --methods tying,mlm,diversity,orthogonal,sparsemax --seeds 3 "

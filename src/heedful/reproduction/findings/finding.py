@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from heedful.report.figures.dots import Picture
 from heedful.reproduction.findings.evidence import Evidence
-from heedful.reproduction.findings.picture import Picture
 
 ROWS, AUDITS = "rows.csv", "audits.csv"
 

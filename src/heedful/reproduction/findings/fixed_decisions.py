@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from heedful.reproduction.findings.estimate import Estimate, estimate
+from heedful.report.estimate import Estimate, estimate
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, measured
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import basis, listed, sentence, share
 
 PAPER, PROBE, MEASURE = "jain2019", "reachability", "fixed"

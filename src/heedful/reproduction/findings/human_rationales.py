@@ -8,15 +8,20 @@ from dataclasses import dataclass
 import pandas as pd
 
 from heedful.report.audit_numbers import plain
-from heedful.reproduction.findings.estimate import Estimate, estimate
+from heedful.report.estimate import Estimate, estimate
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, measured, of_line
 from heedful.reproduction.findings.finding import AUDITS, ROWS, Finding, Told, backed
 from heedful.reproduction.findings.names import MINILM, audited
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import basis, directed, listed, said, sentence, share
 
-MEASURE, ATTENTION, FLOORS = "auprc", "attention", ("random", "prior")
-BLIND = {"random": "random order", "prior": "rarest words first"}
+MEASURE, ATTENTION = "auprc", "attention"
+FLOORS = ("random", "prior", "position")
+BLIND = {
+    "random": "random order",
+    "prior": "rarest words first",
+    "position": "first words first",
+}
 PAPER, PROBE = "jain2019", "rationale"
 INSIDE, EVEN = "mass_inside", "share_inside"
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import pandas as pd
 
 from heedful.report.display import number
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, of_line
 from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
 from heedful.reproduction.findings.names import CHECKPOINTS, MINILM, audited
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import listed, said, sentence
 from heedful.verdict.settings import EFFECTS
 
 PROPERTIES = {
-    "necessity": "what accuracy loses when attention is made even or shuffled",
-    "sensitivity": "how much the answer moves with shuffled weights, or without the heaviest",
+    "use": "how far the answer moves with uniform or permuted weights",
+    "importance": "how near its order of words is to that by how much they matter",
+    "baseline": "how much more it finds than word frequency or position do",
     "agreement": "how near its order of words is to that of two measures of importance",
-    "ranking": "how near its order of words is to the best order found by search",
     "exclusivity": "how far off attention with the same answer is at least, one being furthest",
 }
 """The order in which they are told."""
@@ -26,12 +26,11 @@ DECISIONS = {
     "SUPPORTED": "yes",
     "NOT SUPPORTED": "no",
     "INCONCLUSIVE": "cannot be told",
-    "NOT NEEDED": "attention is not needed",
     "UNUSABLE": "cannot be measured here",
     "NOT MEASURED": "was not measured",
     "REPORTED": "not judged",
 }
-SPELLED = {0.5: "a half", 0.02: "two hundredths"}
+SPELLED = {0.67: "two thirds", 0.5: "a half", 0.02: "two hundredths", 0.0: "zero"}
 OVERALL, UNUSABLE = "overall", "UNUSABLE"
 FACTS = ("accuracy", "majority")
 
@@ -67,12 +66,10 @@ def _largest(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 def _asked() -> str:
     parts = [f"{name} ({words})" for name, words in PROPERTIES.items()]
     return sentence(
-        f"the audit asks for {', '.join(parts)}; agreement and ranking go from zero (a blind "
-        "order, the floor) to one (as near as can be expected, the ceiling). [Its rule](audit.md) "
-        f"holds {_held()}, and leaves exclusivity open; since several are judged at once, a "
-        "number must be further from these than its brackets alone would ask. A measure counts "
-        "only where floor and ceiling are clearly apart, and less so once the model's weights are "
-        "shuffled; ranking is decided only by two ways (operators) of taking words away"
+        f"the audit asks for {', '.join(parts)}; importance and agreement go from zero (a random "
+        "order) to one (the best that can be expected). [Its rule](audit.md) holds "
+        f"{_held()}, and leaves exclusivity open. Brackets of what decides hold together. "
+        "Importance is decided only by two ways (operators) of taking words away"
     )
 
 
@@ -94,8 +91,8 @@ def _said(lines: pd.DataFrame) -> str:
     first = lines.iloc[0]
     overall = lines[lines["measure"] == OVERALL].iloc[0]
     return (
-        f"{audited(first)} ({first['texts']} texts): {'; '.join(parts)}. Does attention explain "
-        f"its predictions? By the audit's rule: {_decided(overall)}"
+        f"{audited(first)} ({first['texts']} texts): {'; '.join(parts)}. Should attention "
+        f"be shown as an explanation? By the audit's rule: {_decided(overall)}"
     )
 
 
@@ -150,8 +147,8 @@ FINDING = Finding(
     question=(
         "MiniLM is a small reader of the BERT kind, fine-tuned on film reviews; SmolLM2 is a small "
         "language model that is asked for the next word after the review, untrained for the task. "
-        "Both are put to the same audit: does the attention of their last layer explain what "
-        "they answer?"
+        "Both are put to the same audit: should the attention of their last layer be shown as an "
+        "explanation of what they answer?"
     ),
     limits=(
         "Bounds are one-sided, each wrong once in twenty times, and over texts alone: there is "

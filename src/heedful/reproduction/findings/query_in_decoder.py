@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.reproduction.findings.estimate import Estimate, difference, estimate
+from heedful.report.estimate import Estimate, difference, estimate
+from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.reproduction.findings.evidence import Evidence, measured, titled
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.picture import Panel, Picture, Row
 from heedful.reproduction.findings.words import basis, listed, points, sentence, tallied
 
 PAPER, PROBE = "vashishth2019", "substitution"

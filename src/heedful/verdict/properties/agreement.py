@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from heedful.verdict.assess import assess
-from heedful.verdict.cell import Cell, best_floor, cell
+from heedful.verdict.cell import Cell, cell
+from heedful.verdict.decide import Decision
 from heedful.verdict.formulas import position
+from heedful.verdict.health import gap_bounds
 from heedful.verdict.question import Question
-from heedful.verdict.settings import Settings
+from heedful.verdict.sequential import level_at
+from heedful.verdict.settings import REQUIRED, Settings
 from heedful.verdict.statement import Statement, not_measured
 from heedful.verdict.table import Table
 
-UNIT = "tau-b of the way from a prior or chance to the agreement between importance measures"
+UNIT = "tau-b of the way from chance to the agreement between importance measures"
+SILENT = "the importance measures do not agree with each other here, so nothing can agree with them"
+UNCLEAR = "it is not clear yet whether the importance measures agree with each other"
 
 
 def agreement(table: Table, chosen: Settings) -> Statement:
     """The ceiling of tau with a measure is how well the other importance measures agree with
-    it: attention is not asked to do better than they do among themselves."""
+    it: attention is not asked to do better than they do among themselves. Where they clearly do
+    not agree by more than `smallest_tau`, the question cannot be asked; where that is open, so
+    is the answer."""
     question = Question(
         property="agreement",
         unit=UNIT,
@@ -28,11 +36,26 @@ def agreement(table: Table, chosen: Settings) -> Statement:
         sides=lambda cell: cell.measure,
         what="importance measures",
         least=2,
+        together=len(REQUIRED),
     )
-    found = assess(question, table, lambda model: tuple(_cells(table, model, chosen)), chosen)
+
+    def cells_of(model: str) -> tuple[Cell, ...]:
+        return () if model == "randomised" else tuple(_cells(table, model, chosen))
+
+    found = assess(question, table, cells_of, chosen)
     if not found.parts and any(table.measures("tau:")):
         return not_measured("agreement", UNIT, "needs tau with at least two importance measures.")
-    return found
+    if found.decision is Decision.UNUSABLE:  # tau is undefined: that is not the measures' silence
+        return replace(found, decision=Decision.NOT_MEASURED)
+    if found.decision is not Decision.INCONCLUSIVE or found.blocked:
+        return found
+    level = level_at(chosen.look, chosen.looks, chosen.alpha / len(REQUIRED))
+    cells = [part for model in table.checkpoints if (part := cells_of(model))]
+    low, high = gap_bounds(cells, table.cluster_of, level)
+    least = chosen.smallest_tau
+    if high < least:
+        return replace(found, decision=Decision.UNUSABLE, blocked=f"{SILENT} (by {least:g} tau).")
+    return found if low > least else replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).")
 
 
 def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
@@ -49,12 +72,10 @@ def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
 def _cell(
     measure: str, operator: str, wide: pd.DataFrame, others: Sequence[str], chosen: Settings
 ) -> Cell:
-    """Without a measured floor it is chance, whose tau-b is 0."""
-    floor = best_floor(wide, chosen.floors)
-    zero = pd.Series(0.0, index=wide.index)
+    """Chance has a tau-b of 0 on average: it need not be drawn."""
     columns = [
         (chosen.on_trial, wide[chosen.on_trial]),
-        (floor or "chance", wide[floor] if floor else zero),
+        ("random", pd.Series(0.0, index=wide.index)),
         ("other importance measures", wide[list(others)].mean(axis=1)),
     ]
     return cell(measure, operator, columns)

@@ -1,0 +1,1 @@
+"""Models whose truth is known because it was written into their weights."""

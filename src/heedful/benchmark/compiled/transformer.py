@@ -1,0 +1,148 @@
+"""A plan as a BERT of one or two layers, its weights compiled by hand.
+
+Every feature stands in two places, as f and −f, so that means are zero; a ballast feature
+makes all embeddings equally long. Layer normalisation then changes nothing, or nearly so.
+Feed-forward layers are silent. What the start token reads through attention goes to a feature
+of its own, and the classifier reads that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from heedful.benchmark.compiled.plan import Numbers, Plan
+from heedful.benchmark.compiled.subject import Planted, subject
+from heedful.benchmark.compiled.texts import LABELS, Heap
+from heedful.errors import HeedfulError
+from heedful.models.hf.attach import attach
+from heedful.randomness import stable_hash
+from heedful.subjects.digest import weights_digest
+from heedful.subjects.row import Row
+from heedful.subjects.subject import Subject
+
+PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
+FEATURES, HEADS = 16, 2
+HIDDEN = 2 * FEATURES
+HEAD = HIDDEN // HEADS
+LENGTH = FEATURES**0.5
+"""Of an embedding in features: the one that layer normalisation leaves alone."""
+SCORE, LOGIT, READ, IS_START, BALLAST = range(5)
+NOISE = 0.1
+SLOPE = 0.1
+CONSTANT = 0.1
+"""What an ignored attention reads everywhere."""
+
+
+@contextmanager
+def transformer(plan: Plan, name: str) -> Iterator[Subject]:
+    module = _compiled(plan)
+    weights, rows = weights_digest(module), tuple(_row(heap) for heap in plan.heaps)
+    with attach(module, {"unk": UNKNOWN, "mask": MASK}) as model:
+        yield subject(plan, name, Planted(model, weights, rows, "bert"))
+
+
+def _row(heap: Heap) -> Row:
+    """Between a start and an end token."""
+    tokens = np.array([START, *(FIRST + place for place in heap.entries), END], dtype=np.int64)
+    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
+    words[-1] = -1
+    return Row(tokens, words >= 0, words)
+
+
+def _compiled(plan: Plan) -> Any:
+    """Where attention is ignored the first layer gathers what the words say, evenly, and the
+    last reads a constant. Else the last layer reads, and a first one may be idle."""
+    layers = 2 if plan.ignored else 1 + plan.seed % 2
+    module = _blank(len(plan.entries), layers)
+    scores = np.array([*[plan.nothing] * FIRST, *plan.scores])
+    logits = np.array([*[0.0] * FIRST, *plan.logits])
+    sharp, loud = float(np.abs(scores).max()), float(np.abs(logits).max())
+    first, last = module.bert.encoder.layer[0], module.bert.encoder.layer[-1]
+    with torch.no_grad():
+        embeddings = _embedded(scores / sharp, logits / loud, plan.seed)
+        _both(module.bert.embeddings.word_embeddings.weight, embeddings)
+        if plan.ignored:
+            _read(first, 0.0, LOGIT)
+            _read(last, sharp, None)
+            _decide(module, loud * _tokens(plan), CONSTANT)
+        else:
+            _read(last, sharp, LOGIT)
+            _decide(module, loud)
+    return module.eval()
+
+
+def _tokens(plan: Plan) -> float:
+    """Of a typical text: a mean over so many tokens is that much smaller than a sum."""
+    return float(np.mean([len(heap.entries) + 2 for heap in plan.heaps]))
+
+
+def _blank(words: int, layers: int) -> Any:
+    """All weights zero but those of layer normalisation."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise HeedfulError(
+            "the benchmark's transformers need transformers: pip install 'heedful[hf]'."
+        ) from error
+    options: dict[str, Any] = {
+        "vocab_size": FIRST + words,
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": layers,
+        "num_attention_heads": HEADS,
+        "intermediate_size": HIDDEN,
+        "max_position_embeddings": 32,
+        "pad_token_id": PAD,
+        "num_labels": len(LABELS),
+    }
+    kind: Any = transformers.BertForSequenceClassification
+    module = kind(transformers.BertConfig(**options))
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if "LayerNorm" not in name:
+                parameter.zero_()
+    return module
+
+
+def _embedded(scores: Numbers, logits: Numbers, seed: int) -> Numbers:
+    generator = np.random.default_rng(stable_hash(seed, "noise"))
+    features = generator.uniform(-NOISE, NOISE, (len(scores), FEATURES))
+    features[:FIRST] = 0.0
+    features[:, SCORE], features[:, LOGIT] = scores, logits
+    features[:, [READ, IS_START, BALLAST]] = 0.0
+    features[START, IS_START] = 1.0
+    features[:, BALLAST] = np.sqrt(LENGTH**2 - (features**2).sum(1))
+    return features
+
+
+def _both(weight: torch.Tensor, features: Numbers) -> None:
+    """f in the first half of an embedding, −f in the second."""
+    known = torch.tensor(features, dtype=weight.dtype)
+    weight.copy_(torch.cat([known, -known], 1))
+
+
+def _read(layer: Any, sharp: float, what: int | None) -> None:
+    """The start token asks for scores, `sharp` of them; what it reads is a feature of the
+    words, or the same number everywhere."""
+    own, out = layer.attention.self, layer.attention.output.dense
+    for head in range(HEADS):
+        first = head * HEAD
+        own.query.weight[first, IS_START] = sharp * HEAD**0.5
+        own.key.weight[first, SCORE] = 1.0
+        if what is None:
+            own.value.bias[first] = CONSTANT
+        else:
+            own.value.weight[first, what] = 1.0
+        out.weight[READ, first], out.weight[READ + FEATURES, first] = 1 / HEADS, -1 / HEADS
+
+
+def _decide(module: Any, size: float, offset: float = 0.0) -> None:
+    """Through the pooler's tanh, where it is straight."""
+    module.bert.pooler.dense.weight[0, READ] = SLOPE
+    module.bert.pooler.dense.bias[0] = -SLOPE * offset
+    half = size / SLOPE / 2
+    module.classifier.weight[:, 0] = torch.tensor([-half, half])

@@ -1,0 +1,188 @@
+"""What is measured on one model of the benchmark, and summed up in a few rows."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from heedful.auditing.audit import audit_subject
+from heedful.auditing.measure import Measurer
+from heedful.auditing.operators import distinct_operators
+from heedful.auditing.plan import Plan
+from heedful.auditing.result import Audit
+from heedful.auditing.spec import EXTRA, AuditSpec
+from heedful.auditing.waves import batches
+from heedful.benchmark.cases import Case, Opened
+from heedful.benchmark.maps import SHUFFLED, TRUTH, constructed, precision_and_rank
+from heedful.benchmark.rows import row, table
+from heedful.benchmark.separation import area_under_curve, orientation
+from heedful.progress import Progress, silent
+from heedful.randomness import stable_hash
+from heedful.saliency.prior import fit_prior
+from heedful.verdict.decide import Decision
+from heedful.verdict.settings import Settings
+from heedful.verdict.verdict import Verdict, judge
+
+VERSION = 1
+"""Goes up whenever the same models would get other rows."""
+SIZES = (50, 100, 200, 500)
+LARGE = 2000
+SUBSAMPLES = 40
+SCORED = 200
+"""Texts on which explanations and measures are scored."""
+DECIDING = AuditSpec(
+    explanations=("attention", "integrated_gradients", "occlusion"),
+    permutations=4,
+    ceiling=0,
+    only=("interventions", "agreement", "importance"),
+)
+"""All that decides on attention, and no more: populations are large."""
+SCORING = AuditSpec(
+    explanations=(
+        "attention",
+        "value_norm",
+        "gradient",
+        "gradient_input",
+        "integrated_gradients",
+        "lrp",
+        "occlusion",
+        "occlusion:operator=mask",
+    ),
+    permutations=1,
+    ceiling=20,
+    only=("agreement", "erasure", "importance", *(name for name in EXTRA if name == "candidates")),
+)
+"""Every measure that scores explanations."""
+SIDES = {
+    Decision.SUPPORTED: "yes",
+    Decision.NOT_SUPPORTED: "no",
+}
+"""What a decision says to "should this attention be shown?"; any other is an abstention."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is drawn of each population."""
+
+    subsamples: int = SUBSAMPLES
+    scored: int = SCORED
+
+
+def measured(case: Case, effort: Effort = Effort(), progress: Progress = silent) -> pd.DataFrame:
+    """All rows of one model."""
+    start = time.perf_counter()
+    with case.open() as opened:
+        answer = str(opened.truth["truth"])
+        facts = [
+            row("truth", name, "", case.texts, value, case.texts)
+            for name, value in opened.truth.items()
+            if not isinstance(value, str)
+        ]
+        audit = audit_subject(opened.subject, DECIDING, Settings(), Plan(progress=progress))
+        said = list(verdicts(audit, case.seed, effort))
+        count = min(effort.scored, case.texts)
+        scored = list(scores(opened, count, case.seed)) if count else []
+    seconds = time.perf_counter() - start
+    took = row("seconds", "all", version(effort), case.texts, seconds, 1)
+    return table(case, answer, [*facts, *said, *scored, took])
+
+
+def version(effort: Effort) -> str:
+    """Changes with whatever decides and with what is measured: rows of two are not mixed."""
+    text = f"{Settings().digest()} {DECIDING} {SCORING} {effort} {VERSION}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def side(verdict: Verdict) -> str:
+    return SIDES.get(verdict.decision, "open")
+
+
+def verdicts(audit: Audit, seed: int, effort: Effort) -> Iterator[dict[str, object]]:
+    """The whole population, and random subsamples of it: judged anew, nothing measured anew."""
+    rows, ids = audit.rows, audit.rows["example"].unique()
+    settings = Settings.from_dict(audit.verdict.settings)
+    yield row("verdict", side(audit.verdict), "population", len(ids), 1, 1)
+    for statement in audit.verdict.statements:
+        if statement.estimate is not None and np.isfinite(statement.estimate):
+            detail = f"{statement.property} {statement.decision}"
+            yield row("statement", statement.property, detail, len(ids), statement.estimate, 1)
+    place = pd.Categorical(rows["example"], categories=ids).codes
+    for n in (*SIZES, LARGE):
+        if n > len(ids):
+            continue
+        repeats = effort.subsamples if n < LARGE else max(1, effort.subsamples // 8)
+        repeats = 1 if n == len(ids) else repeats
+        counts: dict[str, int] = {}
+        for number in range(repeats):
+            draw = np.random.default_rng(stable_hash(seed, "subsample", n, number))
+            chosen = np.zeros(len(ids), dtype=bool)
+            chosen[draw.choice(len(ids), n, replace=False)] = True
+            verdict = judge(rows[chosen[place]], audit.costs, audit.facts, settings)
+            counts[side(verdict)] = counts.get(side(verdict), 0) + 1
+        for name in ("yes", "no", "open"):
+            yield row("verdict", name, "subsample", n, counts.get(name, 0), repeats)
+
+
+def scores(opened: Opened, count: int, seed: int) -> Iterator[dict[str, object]]:
+    """Every explanation against the words known to decide, every measure against maps known to
+    be right or wrong."""
+    places = list(range(count))
+    known = dict(zip(opened.subject.ids[:count], opened.effects(places), strict=True))
+    rows, maps = _all_maps(opened, places, known, seed)
+    yield from explanations(maps, known)
+    yield from metrics(rows)
+
+
+def _all_maps(
+    opened: Opened, places: list[int], known: dict[str, np.ndarray], seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    subject, model = opened.subject, opened.subject.model
+    operators = distinct_operators(model, SCORING.operators)
+    prior = fit_prior(batch for _, batch in subject.batches())
+    spec = AuditSpec(
+        SCORING.explanations, operators=operators, permutations=1, ceiling=SCORING.ceiling,
+        only=SCORING.only,
+    )  # fmt: skip
+    measure = Measurer(model, spec, prior, frozenset())
+    measure.wanted += constructed(known, seed)
+    parts = []
+    for indices in batches(subject, np.array(places)):
+        batch = subject.encode(indices)
+        parts.append(measure(batch, batch.ids))
+    return pd.concat([part.rows for part in parts]), pd.concat([part.maps for part in parts])
+
+
+def explanations(maps: pd.DataFrame, known: dict[str, np.ndarray]) -> Iterator[dict[str, object]]:
+    for name, part in maps.groupby("explanation", sort=True):
+        found = [
+            pair
+            for example, scored in zip(part["example"], part["scores"], strict=True)
+            if (pair := precision_and_rank(scored[: len(known[example])], known[example]))
+        ]
+        if found and not str(name).startswith(TRUTH):
+            precision, rank = np.mean(found, axis=0)
+            yield row("explanation", str(name), "precision@k", 0, precision, len(found))
+            yield row("explanation", str(name), "rank", 0, rank, len(found))
+
+
+def metrics(rows: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """Of each measure and operator the mean for every map, higher for better; and how well single
+    texts' values tell the truth from the same numbers on other words."""
+    scored = rows[(rows["model"] == "base") & rows["explanation"].ne("")]
+    for (measure, operator), part in scored.groupby(["measure", "operator"], sort=True):
+        better = orientation(str(measure))
+        wide = part.pivot_table(index="example", columns="explanation", values="value") * better
+        if not better or TRUTH not in wide or SHUFFLED not in wide:
+            continue
+        label = f"{measure} {operator}".strip()
+        for name in [name for name in wide.columns if name == "attention" or TRUTH in name]:
+            values = wide[name].dropna()
+            yield row("metric", label, str(name), 0, values.mean(), len(values))
+        right, wrong = wide[TRUTH].dropna(), wide[SHUFFLED].dropna()
+        area = area_under_curve(right.to_numpy(), wrong.to_numpy())
+        yield row("separation", label, "truth and truth_shuffled", 0, area, len(right))

@@ -1,0 +1,267 @@
+"""The page *Which faithfulness metric can you trust?*, made of kept rows and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from heedful.benchmark import tables
+from heedful.benchmark.cases import DEVELOPMENT, HELD_OUT
+from heedful.benchmark.rows import read
+from heedful.benchmark.shortcuts import show as shortcuts
+from heedful.benchmark.text_tables import aligned, markdown
+from heedful.benchmark.trained.kinds import KINDS
+from heedful.errors import HeedfulError
+from heedful.report.estimate import Estimate
+from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.store.files import write_text
+from heedful.verdict.settings import EFFECTS
+
+ROWS = Path("reproduction/benchmark.csv")
+SHORTCUTS = Path("reproduction/shortcuts.csv")
+PAGE = Path("docs/which-metric.md")
+PICTURES = Path("docs/figures/which-metric")
+MOST_WRONG = 0.05
+
+_HEAD = """<!-- made by: heedful benchmark --report -->
+# Which faithfulness metric can you trust?
+
+Metrics of faithfulness are used to judge explanations. Who judges the metrics? Here they are tried
+on models whose truth is known: small models that were trained, and whose truth was then verified
+by intervention, and models whose weights were written by hand.
+
+Every number is computed from the rows in `reproduction/benchmark.csv`. To measure them again:
+
+```text
+heedful benchmark -o reproduction/benchmark.csv             # development
+heedful benchmark --held-out -o reproduction/benchmark.csv  # once, when all rules are fixed
+heedful benchmark --report                                  # this page
+```
+"""
+_METRICS = """
+## Each measure as the only judge
+
+- **texts**: area under the ROC curve (AUROC) for telling, from a single text, the true map from
+  a map with the same numbers on other words. 0.5 is guessing. The mean over models, and the
+  lowest.
+- **attention**: AUROC for telling models whose attention is faithful from models whose
+  attention is not, by the mean score of attention.
+- **noise**: Kendall τ between the score and how right the map is, in five steps from the truth
+  to a shuffled map.
+- **leak**: Kendall τ between attention's score and the share of the decision that goes through
+  attention, in six steps.
+
+The true map has no signs: it says how much a word matters, not for which class. Measures that
+reward signs score it lower, and that is what this table shows.
+
+**The choice.** The verdict asks `importance_captured`. On the development models it tells true from
+shuffled maps and faithful from unfaithful attention at least as well as any other candidate.
+`importance_evenly` differs from it in one point only: it counts all places in an order alike. It
+calls the attention of `one-head` faithful, where a wrong word comes first and the word that
+decides second. `importance_gain` lies between the two. Candidates whose name begins with
+`removed`, `magnitude`, `subset` or `shapley` let words of opposite direction cancel, and are out
+for that ([audit](audit.md#candidates-for-an-unsigned-measure)).
+"""
+_EXPLANATIONS = """
+## Explanations against the words known to decide
+
+k is the number of words known to decide. Precision@k is the share of them among the k words of
+the largest magnitude; rank 1 is the top.
+"""
+_SHORTCUTS = """
+## Lexical shortcuts in real texts
+
+Words that no text has are put at random places of some texts, and a rule on them sets the label
+(Bastings et al. 2022). *Single token*: one of two words names the class. *Token in context*: the
+same, if a third word is there too. *Ordered pair*: the word that comes first names the class.
+*XOR*: two equal words are one class, two different words the other. One synthetic text comes with
+five original ones. Where the rule needs two words, a quarter of the original texts have one of
+them that decides nothing.
+
+The BiLSTM is trained on 5,000 original texts, MiniLM is fine-tuned on 3,000. Classes are balanced,
+punctuation is left out, and texts are cut after 40 words, so that one core is enough. The planted
+words (`gmina`, `kinase`, `ligue`) are one token each for both models. Sizes and training were
+chosen on BiLSTMs of seed 0, so that they pass the verification below.
+200 unseen synthetic texts
+are explained for each BiLSTM, 100 for each MiniLM. The rows are in `reproduction/shortcuts.csv`,
+made by
+
+```text
+heedful benchmark --part shortcuts -o reproduction/shortcuts.csv
+```
+"""
+_VERDICTS = """
+## The verdict
+
+Each row is a kind of model. n is the size of random subsamples of a population. **power**: the
+verified truth was said. **error**: the opposite of the verdict on the whole population was
+said. **swapped**: the opposite of the verified truth was said. **abstention**: *cannot tell
+yet*.
+"""
+_CONTROLS = """
+### Positive controls at n = 200
+
+Attention should be shown for these. *supported* is the share of models that get a yes,
+*refuted* a no.
+"""
+_TRUTH = """
+## What is true, and how it is known
+
+A trained model counts when it decides as the generator does in 90% of new texts, and when its
+decision turns in 90% of them if the deciding words are exchanged for their opposites. Attention
+should be shown (*yes*) when moving all weight to one word changes the output by 0.1 or more on
+average, and when exchanging the most attended words has at least 85% of the largest possible
+effect. The answer is *no* when the output moves by 0.02 or less, or when that share is 35% or
+less; otherwise *partly*. Words are exchanged for others that fit the same place. The audit
+deletes or masks words instead, and permutes weights or makes them uniform: the truth is not
+found by the measures it judges.
+"""
+
+
+def to_text(rows: pd.DataFrame) -> str:
+    """For a terminal: the verdict and the measures."""
+    made = tables.tables(rows)
+    parts = []
+    for name in ("counted", "verdicts", "controls", "metrics"):
+        if not made[name].empty:
+            parts += ["", name, *aligned(made[name])]
+    return "\n".join([*parts[1:], *broken(rows)])
+
+
+def broken(rows: pd.DataFrame) -> list[str]:
+    """Promises that were not kept, as sentences."""
+    found = tables.verdicts(rows)
+    if found.empty:
+        return []
+    wrong = found[(found["swapped"] > MOST_WRONG) | (found["error"] > MOST_WRONG)]
+    return [
+        f"{kind} at n = {n}: {swapped:.0%} say the opposite of the truth, {error:.0%} the opposite "
+        f"of the population."
+        for kind, n, swapped, error in zip(
+            wrong["kind"], wrong["n"], wrong["swapped"], wrong["error"], strict=True
+        )
+    ]
+
+
+def write_page() -> list[Path]:
+    """In the checkout that keeps the rows; all is made before anything is written."""
+    if not ROWS.is_file() or not PAGE.parent.is_dir():
+        raise HeedfulError(f"{ROWS} is not here: run this in the checkout that keeps it.")
+    rows = read(ROWS)
+    pictures = dict(_pictures(rows))
+    planted = shortcuts.read_rows(SHORTCUTS) if SHORTCUTS.is_file() else None
+    text = page(rows, list(pictures), planted)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        write_text(PICTURES / name, picture)
+    write_text(PAGE, text)
+    return [PAGE, *(PICTURES / name for name in pictures)]
+
+
+def page(
+    rows: pd.DataFrame, pictures: Sequence[str] = (), planted: pd.DataFrame | None = None
+) -> str:
+    made = tables.tables(rows)
+    parts = [_HEAD]
+    shown = [split for split in (HELD_OUT, DEVELOPMENT) if split in set(rows["split"])]
+    for split in shown:
+        parts += [f"*{split}*: {_models(made['counted'], split)}\n"]
+    parts += [_METRICS, *_bar(rows, shown), *_by_split(made["metrics"], shown)]
+    parts += [f"![{name}](figures/which-metric/{name})\n" for name in pictures]
+    parts += [_EXPLANATIONS, *_by_split(made["explanations"], shown)]
+    parts += [] if planted is None else [_SHORTCUTS, shortcuts.to_markdown(planted)]
+    parts += [_VERDICTS, *_by_split(made["verdicts"], shown)]
+    parts += [_CONTROLS, *_by_split(made["controls"], shown), _TRUTH, *_kinds(rows)]
+    return "\n".join(parts)
+
+
+def _models(counts: pd.DataFrame, split: str) -> str:
+    part = counts[counts["split"] == split]
+    texts = [
+        f"{row['models']} {row['part']} models with the truth *{row['truth']}*"
+        for row in part.to_dict("records")
+    ]
+    return ", ".join(texts) + "."
+
+
+def _by_split(table: pd.DataFrame, shown: Sequence[str]) -> Iterator[str]:
+    for split in shown:
+        part = table[table["split"] == split] if len(table) else table
+        if len(part):
+            yield f"**{split}**\n\n{markdown(part.drop(columns='split'))}\n"
+
+
+def _bar(rows: pd.DataFrame, shown: Sequence[str]) -> Iterator[str]:
+    """Where models of either truth lie, and the bar between them."""
+    found = rows[(rows["score"] == "statement") & (rows["name"] == "importance")]
+    found = found[~found["kind"].str.contains(tables.UNUSED)]
+    bar = EFFECTS["importance"]
+    for split in shown:
+        part = found[found["split"] == split]
+        no, yes = (part[part["truth"] == truth]["value"] for truth in ("no", "yes"))
+        if len(no) and len(yes):
+            yield (
+                f"*{split}*: the bar is {bar:g} of the way from a random order to the best one. "
+                f"Attention that should be shown is at {yes.min():.2f} or above; attention that "
+                f"should not, and that does not mark the right words by coincidence, at "
+                f"{no.max():.2f} or below.\n"
+            )
+
+
+def _kinds(rows: pd.DataFrame) -> Iterator[str]:
+    """What each trained kind is, and the numbers its truth was read from."""
+    facts = rows[(rows["score"] == "truth") & (rows["part"] == "trained")]
+    wide = facts.pivot_table(index="kind", columns="name", values="value", sort=False)
+    if wide.empty:
+        return
+    answers = rows.groupby("kind")["truth"].agg(lambda found: "/".join(sorted(set(found))))
+    lines = [
+        {
+            "kind": kind,
+            "built": KINDS[str(kind)].claim,
+            **{name: wide.loc[kind, name] for name in ("learned", "decided", "used", "found")},
+            "truth": answers[kind],
+        }
+        for kind in wide.index
+        if str(kind) in KINDS
+    ]
+    yield markdown(pd.DataFrame(lines)) + "\n"
+
+
+def _pictures(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    found = tables.metrics(rows)
+    shown = [split for split in (HELD_OUT, DEVELOPMENT) if split in set(found["split"])]
+    if not shown:
+        return
+    first = found[found["split"] == shown[0]]
+    axes = {
+        "texts": ("From one text", "AUROC of the true map against a shuffled one"),
+        "noise": ("Along noise", "Kendall τ with how right the map is"),
+        "leak": ("Along leaks", "Kendall τ with the share of the decision shown"),
+    }
+    panels = [
+        Panel(title, axis, _dots(found, shown, first, column), zero=column != "texts")
+        for column, (title, axis) in axes.items()
+        if found[column].notna().any()
+    ]
+    says = "Each faithfulness measure as the only judge, on models whose truth is known."
+    yield "measures.svg", Picture(says, tuple(shown), tuple(panels)).svg()
+
+
+def _dots(
+    found: pd.DataFrame, shown: Sequence[str], order: pd.DataFrame, column: str
+) -> tuple[Row, ...]:
+    rows = []
+    for measure in order["measure"]:
+        part = found[(found["measure"] == measure) & found[column].notna()]
+        values = {str(row["split"]): row for row in part.to_dict("records")}
+        dots = tuple(
+            (split, Estimate(row[column], row[column], row[column], 0, int(row["models"])))
+            for split in shown
+            if (row := values.get(split)) is not None
+        )
+        if dots:
+            rows.append(Row(str(measure), dots))
+    return tuple(rows)

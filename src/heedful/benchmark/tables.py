@@ -1,0 +1,182 @@
+"""From the benchmark's rows to its tables: verdicts, explanations, measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.benchmark.cases import FEW, POSITIVE
+from heedful.benchmark.maps import NOISES, SHUFFLED, TRUTH
+from heedful.benchmark.separation import area_under_curve, response
+
+ATTENTION = "attention"
+MODEL = ["split", "part", "kind", "seed"]
+OPPOSITE = {"yes": "no", "no": "yes"}
+UNUSED = "coincidence"
+"""Kinds whose attention marks the right words and is not read: no measure of a map can see that."""
+
+
+def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """By name, in the order they are shown."""
+    made = (counted, verdicts, controls, explanations, metrics)
+    return {each.__name__: each(rows) for each in made}
+
+
+def as_dict(rows: pd.DataFrame) -> dict[str, Any]:
+    """Plain values, for JSON."""
+    return {name: table.to_dict("records") for name, table in tables(rows).items()}
+
+
+def counted(rows: pd.DataFrame) -> pd.DataFrame:
+    """How many models there are of each truth. Unverified ones count nowhere else."""
+    models = rows[[*MODEL, "truth"]].drop_duplicates()
+    return models.groupby(["split", "part", "truth"]).size().rename("models").reset_index()
+
+
+def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
+    """By kind and n. `power`: the verified truth was said. `error`: the opposite of the verdict
+    on the whole population was said. `swapped`: the opposite of the verified truth was said.
+    `abstention`: neither yes nor no was said."""
+    said = _verified(rows[(rows["score"] == "verdict") & _populations(rows)])
+    found = []
+    for (split, part, kind, n), group in said[said["detail"] == "subsample"].groupby(
+        ["split", "part", "kind", "n"], sort=True
+    ):
+        whole = said[(said["detail"] == "population") & (said["kind"] == kind)]
+        whole = whole[(whole["split"] == split) & (whole["part"] == part)]
+        population = dict(zip(whole["seed"], whole["name"], strict=True))
+        total = float(group.drop_duplicates("seed")["count"].sum())
+        against = [OPPOSITE.get(population.get(seed, "open"), "") for seed in group["seed"]]
+        found.append(
+            {
+                "split": split,
+                "part": part,
+                "kind": kind,
+                "truth": "/".join(sorted(set(group["truth"]))),
+                "population": "/".join(sorted(set(population.values()))),
+                "n": n,
+                "subsamples": int(total),
+                "power": _share(group, group["name"] == group["truth"], total)
+                if not set(group["truth"]) & {"partly"}
+                else np.nan,
+                "error": _share(group, group["name"] == pd.Series(against, group.index), total),
+                "swapped": _share(group, group["name"] == group["truth"].map(OPPOSITE), total),
+                "abstention": _share(group, group["name"] == "open", total),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """The positive controls at n = 200: how many seeds get a yes. Of a population its subsamples
+    of that size count as one seed together."""
+    part = rows[(rows["score"] == "verdict") & (rows["detail"] == "subsample") & (rows["n"] == FEW)]
+    part = _verified(part[part["kind"].isin(POSITIVE) & (part["part"] == "trained")])
+    found = []
+    for (split, kind), group in part.groupby(["split", "kind"], sort=True):
+        shares = group[group["name"] == "yes"].assign(share=lambda t: t["value"] / t["count"])
+        wrong = group[group["name"] == "no"].assign(share=lambda t: t["value"] / t["count"])
+        found.append(
+            {
+                "split": split,
+                "kind": kind,
+                "models": len(shares),
+                "supported": shares["share"].mean(),
+                "refuted": wrong["share"].mean(),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def explanations(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means over verified models."""
+    part = _verified(rows[rows["score"] == "explanation"])
+    found = []
+    for (split, name), group in part.groupby(["split", "name"], sort=True):
+        values = {detail: each["value"] for detail, each in group.groupby("detail")}
+        precision = values["precision@k"]
+        found.append(
+            {
+                "split": split,
+                "explanation": name,
+                "models": len(precision),
+                "precision@k": precision.mean(),
+                "lowest": precision.min(),
+                "rank": values["rank"].mean(),
+            }
+        )
+    columns = ["split", "explanation", "models", "precision@k", "lowest", "rank"]
+    table = pd.DataFrame(found, columns=columns)
+    return table.sort_values(["split", "precision@k"], ascending=[True, False], ignore_index=True)
+
+
+def metrics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each measure as the only judge. `texts`: area under the ROC curve for telling, from one
+    text, the true map from the same numbers on other words (mean over models, and the `lowest`).
+    `attention`: the same for telling models whose attention is faithful from others. `noise` and
+    `leak`: Kendall τ with how right the map is, and with how much of the decision it shows."""
+    part = _verified(rows)
+    found = []
+    for (split, name), group in part[part["score"] == "separation"].groupby(["split", "name"]):
+        means = part[(part["score"] == "metric") & (part["name"] == name)]
+        means = means[means["split"] == split]
+        found.append(
+            {
+                "split": split,
+                "measure": name,
+                "models": len(group),
+                "texts": group["value"].mean(),
+                "lowest": group["value"].min(),
+                "attention": _attention(means),
+                "noise": _mean(_noises(means)),
+                "leak": _mean(_leaks(means)),
+            }
+        )
+    columns = ["split", "measure", "models", "texts", "lowest", "attention", "noise", "leak"]
+    table = pd.DataFrame(found, columns=columns)
+    return table.sort_values(["split", "texts"], ascending=[True, False], ignore_index=True)
+
+
+def _populations(rows: pd.DataFrame) -> pd.Series:
+    """Models of more texts than a control has."""
+    sizes = rows[rows["detail"] == "population"].groupby(MODEL)["n"].max()
+    large = set(sizes[sizes > FEW].index)
+    keys = zip(*(rows[name] for name in MODEL), strict=True)
+    return pd.Series([key in large for key in keys], index=rows.index, dtype=bool)
+
+
+def _verified(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["truth"] != "unverified"]
+
+
+def _share(group: pd.DataFrame, chosen: pd.Series, total: float) -> float:
+    return float(group.loc[chosen, "value"].sum() / total) if total else float("nan")
+
+
+def _attention(means: pd.DataFrame) -> float:
+    shown = means[(means["detail"] == ATTENTION) & ~means["kind"].str.contains(UNUSED)]
+    yes, no = (shown[shown["truth"] == truth]["value"].dropna() for truth in ("yes", "no"))
+    return area_under_curve(yes.to_numpy(dtype=float), no.to_numpy(dtype=float))
+
+
+def _noises(means: pd.DataFrame) -> Iterator[float]:
+    steps = {TRUTH: 0.0, **{f"truth_noise={share}": share for share in NOISES}, SHUFFLED: 1.0}
+    graded = means[means["detail"].isin(steps)]
+    for _, group in graded.groupby(MODEL):
+        dose = np.array([steps[str(name)] for name in group["detail"]])
+        yield response(dose, group["value"].to_numpy(dtype=float))
+
+
+def _leaks(means: pd.DataFrame) -> Iterator[float]:
+    graded = means[(means["detail"] == ATTENTION) & means["dose"].notna()]
+    for _, group in graded.groupby(["part", "seed"]):
+        dose = np.asarray(group["dose"], dtype=np.float64)
+        yield response(dose, group["value"].to_numpy(dtype=float))
+
+
+def _mean(values: Iterator[float]) -> float:
+    found = [value for value in values if np.isfinite(value)]
+    return float(np.mean(found)) if found else float("nan")

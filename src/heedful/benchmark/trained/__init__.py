@@ -1,0 +1,1 @@
+"""Small trained models; what is true of each is found by intervention, not assumed."""

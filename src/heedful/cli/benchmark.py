@@ -1,0 +1,123 @@
+"""`heedful benchmark`: verdict, explanations and measures on models whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli.benchmark_shortcuts import Options, check_given, run_part
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    DataDirOption,
+    JsonOption,
+    StoreOption,
+    ThreadsOption,
+    given_options,
+    names,
+    set_threads,
+)
+from heedful.cli.options import seeds as read_seeds
+from heedful.cli.outputs import Output, check_outputs
+from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.errors import HeedfulError
+
+MOST_TEXTS = 100_000
+
+
+def benchmark(
+    context: typer.Context,
+    part: Annotated[
+        str | None, typer.Option("--part", help="Only these: trained, compiled, or shortcuts.")
+    ] = None,
+    kinds: Annotated[
+        str | None, typer.Option("--kinds", help="Only these kinds, such as average,idle.")
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="The held-out models instead of development's.")
+    ] = False,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Populations of these seeds: 2, or 4,7.")
+    ] = None,
+    texts: Annotated[
+        int, typer.Option("--texts", min=1, max=MOST_TEXTS, help="Examples of each model.")
+    ] = 5000,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write rows here, as CSV; run again to resume."),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write docs/which-metric.md from the kept rows.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say which models would be measured, and the cost.")
+    ] = False,
+    corpora: Annotated[
+        str | None, typer.Option("--corpora", help="Of the shortcuts: sst, imdb, toxicity.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option("--models", help="Of the shortcuts: bilstm, minilm.")
+    ] = None,
+    pretrained: Annotated[
+        Path | None, typer.Option("--pretrained", help="The folder of MiniLM, for shortcuts.")
+    ] = None,
+    data_dir: DataDirOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    threads: ThreadsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Audit models whose truth is known, and score the verdict, every explanation and every
+    faithfulness measure. Exit code 1 where a verdict is the opposite of the verified truth in
+    more than 5% of the subsamples of a kind.
+
+    With --part shortcuts, words that decide are planted in real corpora, and explanations are
+    scored by finding them; it is not a part of the others, needs data and takes hours. --kinds
+    are then single_token, token_in_context, ordered_pair and xor."""
+    from heedful.benchmark.cases import PARTS, cases
+    from heedful.benchmark.page import broken, to_text, write_page
+    from heedful.benchmark.rows import ROWS
+    from heedful.benchmark.run import estimate, run
+    from heedful.benchmark.tables import as_dict
+
+    if report:
+        others = given_options(context, but=("report",))
+        if others:
+            raise HeedfulError(f"--report takes no other options: leave out {', '.join(others)}.")
+        for path in write_page():
+            say(f"page: {path}")
+        return
+    if check_given(part, given_options(context)):
+        set_threads(threads)
+        run_part(Options(kinds, corpora, models, seeds, data_dir, pretrained, store, out))
+        return
+    parts = names(part, "--part") if part is not None else list(PARTS)
+    chosen = names(kinds, "--kinds") if kinds is not None else []
+    numbers = _seeds(seeds, held_out)
+    wanted = cases(parts, held_out, numbers, texts, chosen)
+    if dry_run:
+        show("\n".join([estimate(wanted), *(case.name for case in wanted)]))
+        return
+    check_outputs(Output("-o", out, ROWS))
+    set_threads(threads)
+    with progress_bar() as progress:
+        rows = run(wanted, out, progress=progress, announce=say)
+    if out is not None:
+        say(f"rows: {out}")
+    if as_json:
+        show_json("benchmark", as_dict(rows))
+    else:
+        show(to_text(rows))
+    if broken(rows):
+        raise typer.Exit(1)
+
+
+def _seeds(text: str | None, held_out: bool) -> list[int]:
+    """A count is that many seeds of the part that is run."""
+    from heedful.benchmark.cases import FIRST_HELD_OUT
+
+    if text is None:
+        return []
+    numbers = read_seeds(text)
+    counted = "," not in text
+    return [number + FIRST_HELD_OUT for number in numbers] if held_out and counted else numbers

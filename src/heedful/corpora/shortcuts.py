@@ -1,0 +1,178 @@
+"""Another corpus with a lexical shortcut planted in a part of it (Bastings et al. 2022).
+
+New words are put at random places of some texts, and a rule on them sets the label. The words
+that decide such a text are known: they are its rationale.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from heedful.catalogue import SHARE, Piece
+from heedful.corpora import CORPORA, sst
+from heedful.corpora.defaults import default_prepare
+from heedful.corpora.example import Example, GivenTokens, RawCorpus
+from heedful.corpora.made import SIZES, check_recipe
+from heedful.corpora.shortcut_rules import RULES, WORDS, insert
+from heedful.corpora.splitting import cut_splits, pick
+from heedful.errors import HeedfulError, unknown_name
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+NONE = "none"
+"""The rule of a corpus without shortcuts: the original texts alone."""
+SYNTHETIC, STRAY = "+synthetic", "+stray"
+"""How the ids end of texts that a rule decides, and of texts with a shortcut word that does not."""
+FEWEST, ROOM = 6, 2  # words of a text; places kept for shortcut words
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    base: str
+    rule: str
+    sizes: dict[str, int]
+    max_words: int
+    share: float
+    stray: float
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    base: str = "sst",
+    rule: str = "single_token",
+    n_train: int = 3000,
+    n_dev: int = 400,
+    n_test: int = 300,
+    max_words: int = 64,
+    share: float = 0.2,
+    stray: float = 0.25,
+    seed: int = 0,
+) -> RawCorpus:
+    """`n_train` and `n_dev` original texts of the corpus `base`, and `share` as many synthetic
+    ones made from others; for the test `n_test` of each. Both classes are as frequent. Where the
+    rule needs two words, `stray` of the original texts have one of them and keep their label.
+
+    A word is a run of word characters; texts with fewer than six, or with a shortcut word, are
+    left out, and longer texts are cut after `max_words`.
+    """
+    recipe = _Recipe(
+        base, rule, {"train": n_train, "dev": n_dev, "test": n_test}, max_words, share, stray, seed
+    )
+    _check(recipe)
+    raw = _base(base, data_dir)
+    cut = cut_splits(raw.examples, default_prepare(base))
+    examples = [
+        example for split in recipe.sizes for example in _split(split, cut, raw.labels, recipe)
+    ]
+    return RawCorpus(raw.labels, examples, raw.sources, subset=True, note=f"a sample of {base}")
+
+
+def spelled(words: Sequence[str]) -> tuple[str, GivenTokens]:
+    """The text of these words, and where each stands in it."""
+    tokens, place = [], 0
+    for word in words:
+        tokens.append((word, place, place + len(word)))
+        place += len(word) + 1
+    return " ".join(words), tokens
+
+
+def _split(
+    split: str, cut: Sequence[Example], labels: tuple[str, ...], recipe: _Recipe
+) -> Iterator[Example]:
+    """Original texts, then synthetic ones; a base text is used once."""
+    originals = recipe.sizes[split]
+    synthetic = originals if split == "test" else round(originals * recipe.share)
+    synthetic *= recipe.rule != NONE
+    known = {example.id: example for example in cut if example.split == split}
+    for label, name in enumerate(labels):
+        ids = [each for each, example in known.items() if example.label == label]
+        first, more = ((count + 1 - label) // 2 for count in (originals, synthetic))
+        order = (known[each] for each in pick(ids, len(ids), recipe.seed, "shortcuts"))
+        drawn = list(islice((each for each in order if _usable(_words(each))), first + more))
+        if len(drawn) < first + more:
+            raise HeedfulError(
+                f"the {split} split of {recipe.base} has {len(drawn)} usable texts of class "
+                f"{name!r}, and {first + more} are needed: lower n_{split}."
+            )
+        yield from (_original(example, recipe) for example in drawn[:first])
+        yield from (_synthetic(example, recipe) for example in drawn[first:])
+
+
+def _original(example: Example, recipe: _Recipe) -> Example:
+    words = _words(example)[: recipe.max_words - ROOM]
+    draw = random.Random(stable_hash(recipe.seed, "stray", recipe.rule, example.id))
+    strays = () if recipe.rule == NONE else RULES[recipe.rule].stray
+    if not strays or draw.random() >= recipe.stray:
+        return _example(example, words, "")
+    return _example(example, insert(words, [draw.choice(strays)], draw), STRAY)
+
+
+def _synthetic(example: Example, recipe: _Recipe) -> Example:
+    """Its own label plays no part: the rule's is drawn."""
+    draw = random.Random(stable_hash(recipe.seed, "synthetic", recipe.rule, example.id))
+    label = draw.randrange(2)
+    new = RULES[recipe.rule].draw(label, draw)
+    words = insert(_words(example)[: recipe.max_words - ROOM], new, draw)
+    made = _example(example, words, SYNTHETIC)
+    assert made.tokens is not None
+    spans = [(start, end) for word, start, end in made.tokens["a"] if word in WORDS]
+    return replace(made, label=label, rationales={"a": spans})
+
+
+def _example(example: Example, words: Sequence[str], ending: str) -> Example:
+    text, tokens = spelled(words)
+    return Example(
+        f"{example.id}{ending}", example.split, {"a": text}, example.label, {"a": tokens}
+    )
+
+
+def _words(example: Example) -> list[str]:
+    return re.findall(r"\w+", example.texts["a"].lower())
+
+
+def _usable(words: Sequence[str]) -> bool:
+    return len(words) >= FEWEST and not set(WORDS) & set(words)
+
+
+def _base(name: str, data_dir: Path | None) -> RawCorpus:
+    piece = CORPORA[name]
+    if name in ("shortcuts", "file") or piece.kind != "single":
+        raise HeedfulError(f"shortcuts cannot be planted in {name!r}: name a corpus of one text.")
+    raw: RawCorpus = piece.make(data_dir)
+    if len(raw.labels) != 2:
+        raise HeedfulError(
+            f"the corpus {name!r} has {len(raw.labels)} classes: name a base that has two."
+        )
+    return raw
+
+
+def _check(recipe: _Recipe) -> None:
+    if recipe.rule not in (*RULES, NONE):
+        raise unknown_name("shortcut", recipe.rule, [*RULES, NONE])
+    problems = {
+        f"max_words must be at least {FEWEST + ROOM}": recipe.max_words < FEWEST + ROOM,
+        "share must be above 0 and up to 1": not 0 < recipe.share <= 1,
+        "stray must be from 0 to 1": not 0 <= recipe.stray <= 1,
+    }
+    check_recipe("shortcuts", recipe.sizes, problems)
+
+
+DEFAULTS = PrepareSpec(tokenizer="given", min_df=2, dimension=64)
+
+PIECE = Piece(
+    name="shortcuts",
+    description="Another corpus, with words planted in a part of it that decide the class",
+    make=read,
+    bounds={**SIZES, "max_words": (FEWEST + ROOM, 10_000), "share": SHARE, "stray": SHARE},
+    find=sst.find,  # of the default base
+    paper="bastings2022",
+    needs=("data",),
+    licence="as the corpus it is made of",
+    citation="Bastings et al. 2022, Will You Find These Shortcuts?",
+)
