@@ -145,15 +145,24 @@ def test_a_gap_that_nobody_sees_is_no_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tau", "decision"),
-    [(0.04, Decision.UNUSABLE), (0.1, Decision.INCONCLUSIVE), (0.3, Decision.SUPPORTED)],
+    ("tau", "position", "decision"),
+    [
+        (0.04, 1.0, Decision.UNUSABLE),
+        (0.1, 0.5, Decision.INCONCLUSIVE),
+        (0.1, 3.0, Decision.SUPPORTED),
+        (0.3, 1.0, Decision.SUPPORTED),
+    ],
 )
-def test_measures_that_do_not_agree_cannot_be_agreed_with(tau: float, decision: Decision) -> None:
-    """Clearly less than 0.1 tau among themselves: not asked. Unclear: open."""
-    found = statements(rows_of(World(measures=tau, truth=1.0)))["agreement"]
+def test_measures_that_do_not_agree_cannot_be_agreed_with(
+    tau: float, position: float, decision: Decision
+) -> None:
+    """Clearly less than 0.1 tau among themselves: not asked. Unclear: open, unless attention is
+    near enough to them however well they agree."""
+    found = statements(rows_of(World(measures=tau, agreement=position, truth=1.0)))["agreement"]
     assert found.decision is decision
-    if tau < 0.3:
+    if decision is not Decision.SUPPORTED:
         assert "agree with each other" in found.blocked and found.blocked in found.notes
+    assert any("even if they hardly agree" in note for note in found.notes) == (position == 3.0)
 
 
 def test_a_measure_blind_to_the_weights_is_unusable() -> None:

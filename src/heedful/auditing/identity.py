@@ -12,7 +12,7 @@ from heedful.removal import REMOVALS
 from heedful.store import run_key
 from heedful.subjects import Subject
 
-VERSION = 10
+VERSION = 11
 """Goes up whenever the same model, texts and spec would give other rows."""
 
 

@@ -28,12 +28,18 @@ def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float
     return f"floor and ceiling cannot be told apart{by}"
 
 
-def gap_bounds(
-    checkpoints: Sequence[Sequence[Cell]], cluster_of: Clusters, alpha: float
+def contrast_bounds(
+    checkpoints: Sequence[Sequence[Cell]],
+    weights: Sequence[float],
+    cluster_of: Clusters,
+    alpha: float,
 ) -> tuple[float, float]:
-    """One-sided bounds of how far the ceiling is above the floor, averaged over cells."""
-    gaps = [[_above(each, (2, 1)) for each in cells] for cells in checkpoints]
-    _, low, high = closed(sample(gaps, cluster_of), first, alpha)
+    """One-sided bounds of a weighted sum of the columns, averaged over cells."""
+    sums = [
+        [Cell("", "", ("",), e.examples, (e.sign * e.values @ weights)[:, None], 0) for e in cells]
+        for cells in checkpoints
+    ]
+    _, low, high = closed(sample(sums, cluster_of), first, alpha)
     return low, high
 
 

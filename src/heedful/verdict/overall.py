@@ -70,7 +70,8 @@ def headline(found: Overall, statements: Sequence[Statement], site: str) -> str:
         moved = f"without it the output moves by {number(by_name['use'].estimate)}"
         return f"no, do not show {site}: the model hardly uses it ({moved})."
     failed = [name for name in FAITHFUL if _is(by_name, name, Decision.NOT_SUPPORTED)]
-    text = f"no, do not show {site}: it {', and '.join(_failure(by_name[n]) for n in failed)}"
+    *others, last = [_failure(by_name[name]) for name in failed]
+    text = f"no, do not show {site}: it {', '.join(others)}{', and ' if others else ''}{last}"
     if found.reason == EITHER:
         text += "; whether the model uses it is open"
     return f"{text}."

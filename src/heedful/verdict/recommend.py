@@ -4,7 +4,8 @@ The best of many looks good by chance. So it is chosen on one half of the exampl
 numbers are those of the other half; halves are by a hash of the cluster, so they do not
 depend on order and no document is in both. With few examples the first half may choose one
 that is far behind on the second: of those that are not clearly behind it there the better on
-average is recommended, and of equally good ones the cheaper.
+average is recommended, and of equally good ones the cheaper. The explanation on trial is
+recommended where nothing is clearly better and it clears the bar.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def recommend(
 
     first = choose(halves[0])
     found = ranked(first)
+    if _good_enough(found, question, chosen):
+        return _recommendation(chosen.on_trial, ranked(chosen.on_trial), question, chosen)
     best = _preferred(found)
     if best == first:
         return _recommendation(best, found, question, chosen)
@@ -93,6 +96,12 @@ def recommend(
     )
     said = _recommendation(best, ranked(best), question, chosen)
     return replace(said, notes=(*said.notes, text))
+
+
+def _good_enough(ranked: Sequence[Ranked], question: str, chosen: Settings) -> bool:
+    """Whether the explanation on trial clears the bar, and nothing is clearly better."""
+    trial = [each for each in ranked if each.explanation == chosen.on_trial]
+    return any(each.tied and each.low > chosen.effect(question) for each in trial)
 
 
 def _preferred(ranked: Sequence[Ranked]) -> str:
@@ -183,6 +192,8 @@ def _recommendation(
     sentence = f"{_plain(best)}: {first.position:.2f}"
     if trial is not None and best != chosen.on_trial:
         sentence += _against(first, trial)
+    elif _good_enough(ranked, question, chosen) and len(ranked) > 1:
+        sentence += ", and nothing we tried is clearly better"
     sentence += " (0 = random order, 1 = best order found)"
     if math.isfinite(first.milliseconds):
         sentence += f"; {_milliseconds(first.milliseconds)} per example"

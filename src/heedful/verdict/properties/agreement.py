@@ -11,7 +11,7 @@ from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, cell
 from heedful.verdict.decide import Decision
 from heedful.verdict.formulas import position
-from heedful.verdict.health import gap_bounds
+from heedful.verdict.health import contrast_bounds
 from heedful.verdict.question import Question
 from heedful.verdict.sequential import level_at
 from heedful.verdict.settings import REQUIRED, Settings
@@ -21,13 +21,16 @@ from heedful.verdict.table import Table
 UNIT = "tau-b of the way from chance to the agreement between importance measures"
 SILENT = "the importance measures do not agree with each other here, so nothing can agree with them"
 UNCLEAR = "it is not clear yet whether the importance measures agree with each other"
+EITHER_WAY = (
+    "attention agrees with the importance measures, even if they hardly agree with each other"
+)
 
 
 def agreement(table: Table, chosen: Settings) -> Statement:
     """The ceiling of tau with a measure is how well the other importance measures agree with
     it: attention is not asked to do better than they do among themselves. Where they clearly do
-    not agree by more than `smallest_tau`, the question cannot be asked; where that is open, so
-    is the answer."""
+    not agree by more than `smallest_tau`, the question cannot be asked. Where that is open, so is
+    the answer, unless attention is near enough to them for any agreement within the bounds."""
     question = Question(
         property="agreement",
         unit=UNIT,
@@ -51,11 +54,17 @@ def agreement(table: Table, chosen: Settings) -> Statement:
         return found
     level = level_at(chosen.look, chosen.looks, chosen.alpha / len(REQUIRED))
     cells = [part for model in table.checkpoints if (part := cells_of(model))]
-    low, high = gap_bounds(cells, table.cluster_of, level)
-    least = chosen.smallest_tau
+    low, high = contrast_bounds(cells, (0.0, -1.0, 1.0), table.cluster_of, level)
+    least, asked = chosen.smallest_tau, question.threshold
     if high < least:
         return replace(found, decision=Decision.UNUSABLE, blocked=f"{SILENT} (by {least:g} tau).")
-    return found if low > least else replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).")
+    if low > least:
+        return found
+    above, _ = contrast_bounds(cells, (1.0, asked - 1.0, -asked), table.cluster_of, level)
+    if above > 0:
+        note = f"{EITHER_WAY} (by {least:g} tau)."
+        return replace(found, decision=Decision.SUPPORTED, notes=(*found.notes, note))
+    return replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).")
 
 
 def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
