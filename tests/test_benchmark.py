@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -312,6 +313,16 @@ class TestRun:
         assert "importance_captured delete" in text and KINDS["average"].claim in text
         assert "figures/which-metric/measures.svg" in text
         assert "<svg" in dict(page._pictures(rows))["measures.svg"]
+
+    def test_the_committed_page_is_made_of_the_committed_rows(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        root = Path(__file__).parent.parent
+        shutil.copytree(root / "reproduction", tmp_path / "reproduction")
+        (tmp_path / "docs").mkdir()
+        monkeypatch.chdir(tmp_path)
+        for path in page.write_page():
+            assert path.read_text(encoding="utf8") == (root / path).read_text(encoding="utf8")
 
 
 def said(kind: str, truth: str, population: str, n: int, **counts: int) -> pd.DataFrame:

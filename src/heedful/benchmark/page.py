@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from heedful.benchmark import tables
@@ -17,12 +18,16 @@ from heedful.errors import HeedfulError
 from heedful.report.estimate import Estimate
 from heedful.report.figures.dots import Panel, Picture, Row
 from heedful.store.files import write_text
+from heedful.verdict.properties.importance import MEASURE
 from heedful.verdict.settings import EFFECTS
 
 ROWS = Path("reproduction/benchmark.csv")
 SHORTCUTS = Path("reproduction/shortcuts.csv")
 PAGE = Path("docs/which-metric.md")
 PICTURES = Path("docs/figures/which-metric")
+PICTURE = "Each faithfulness measure as the only judge, on models whose truth is known"
+IN_USE = ("comprehensiveness", "sufficiency", "deletion_auc", "insertion_auc", "flip_share")
+"""Metrics that papers judge explanations by."""
 MOST_WRONG = 0.05
 
 _HEAD = """<!-- made by: heedful benchmark --report -->
@@ -166,15 +171,53 @@ def page(
     made = tables.tables(rows)
     parts = [_HEAD]
     shown = [split for split in (HELD_OUT, DEVELOPMENT) if split in set(rows["split"])]
+    parts += _in_short(made, shown)
     for split in shown:
         parts += [f"*{split}*: {_models(made['counted'], split)}\n"]
     parts += [_METRICS, *_bar(rows, shown), *_by_split(made["metrics"], shown)]
-    parts += [f"![{name}](figures/which-metric/{name})\n" for name in pictures]
+    parts += [f"![{PICTURE}](figures/which-metric/{name})\n" for name in pictures]
     parts += [_EXPLANATIONS, *_by_split(made["explanations"], shown)]
     parts += [] if planted is None else [_SHORTCUTS, shortcuts.to_markdown(planted)]
     parts += [_VERDICTS, *_by_split(made["verdicts"], shown)]
     parts += [_CONTROLS, *_by_split(made["controls"], shown), _TRUTH, *_kinds(rows)]
     return "\n".join(parts)
+
+
+def _in_short(made: Mapping[str, pd.DataFrame], shown: Sequence[str]) -> Iterator[str]:
+    """What the first of the splits says, in a few lines."""
+    if not shown or made["metrics"].empty:
+        return
+    found, said, controls = (
+        made[name][made[name]["split"] == shown[0]] if len(made[name]) else made[name]
+        for name in ("metrics", "verdicts", "controls")
+    )
+    judges = found.assign(measure=found["measure"].str.split(" ").str[0]).groupby("measure")
+    order = judges["texts"].mean().sort_values(ascending=False, kind="stable")
+    used = order[order.index.isin(IN_USE)]
+    yield f"In short, on {shown[0]} models:\n"
+    yield (
+        f"- The verdict asks `{MEASURE}`. From one text it tells the true map from a shuffled one "
+        f"with an AUROC of {order[MEASURE]:.2f} (mean over models and perturbations)."
+    )
+    if len(used):
+        yield (
+            f"- Of the metrics that papers use, `{used.index[0]}` does best ({used.iloc[0]:.2f}) "
+            f"and `{used.index[-1]}` worst ({used.iloc[-1]:.2f})."
+        )
+    if len(said):
+        yield (
+            f"- The verdict says the opposite of the population's in at most "
+            f"{said['error'].max():.0%} of the samples of any kind and size, and the opposite of "
+            f"the truth in at most {said['swapped'].max():.0%}."
+        )
+    if len(controls):
+        weights = controls["models"]
+        yes, no = (np.average(controls[each], weights=weights) for each in ("supported", "refuted"))
+        yield (
+            f"- Of {weights.sum()} models whose attention should be shown (positive controls), "
+            f"{yes:.0%} get a *yes* from 200 examples, {no:.0%} a *no*."
+        )
+    yield ""
 
 
 def _models(counts: pd.DataFrame, split: str) -> str:
@@ -238,16 +281,15 @@ def _pictures(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
     first = found[found["split"] == shown[0]]
     axes = {
         "texts": ("From one text", "AUROC of the true map against a shuffled one"),
-        "noise": ("Along noise", "Kendall τ with how right the map is"),
+        "attention": ("Attention of whole models", "AUROC of faithful against unfaithful"),
         "leak": ("Along leaks", "Kendall τ with the share of the decision shown"),
     }
     panels = [
-        Panel(title, axis, _dots(found, shown, first, column), zero=column != "texts")
+        Panel(title, axis, _dots(found, shown, first, column), zero=column == "leak")
         for column, (title, axis) in axes.items()
         if found[column].notna().any()
     ]
-    says = "Each faithfulness measure as the only judge, on models whose truth is known."
-    yield "measures.svg", Picture(says, tuple(shown), tuple(panels)).svg()
+    yield "measures.svg", Picture(PICTURE, tuple(shown), tuple(panels)).svg()
 
 
 def _dots(

@@ -49,9 +49,10 @@ class Picture:
     def svg(self) -> str:
         top = KEY if len(self.series) > 1 else 8
         heights = [_height(panel) for panel in self.panels]
-        parts = list(_key(self.series)) if len(self.series) > 1 else []
+        left = max([LABELS, *(_room(row.label) for panel in self.panels for row in panel.rows)])
+        parts = list(_key(self.series, left)) if len(self.series) > 1 else []
         for panel, height in zip(self.panels, heights, strict=True):
-            parts += _panel(panel, self.series, top)
+            parts += _panel(panel, self.series, top, left)
             top += height
         return _document(parts, top, self.says)
 
@@ -66,8 +67,13 @@ def _document(parts: Iterable[str], height: int, says: str) -> str:
     return "\n".join([head, f"<title>{escape(says)}</title>", ground, *parts, "</svg>", ""])
 
 
-def _key(series: Sequence[str]) -> Iterator[str]:
-    x = LABELS
+def _room(label: str) -> int:
+    """Enough for a label in any font."""
+    return round(6.8 * len(label)) + 14
+
+
+def _key(series: Sequence[str], left: int) -> Iterator[str]:
+    x = left
     for kind, name in enumerate(series):
         yield _mark(x + 5, 14, kind)
         yield _text(x + 16, 18, name)
@@ -78,16 +84,16 @@ def _height(panel: Panel) -> int:
     return HEAD + LINE * len(panel.rows) + FOOT
 
 
-def _panel(panel: Panel, series: Sequence[str], top: int) -> list[str]:
+def _panel(panel: Panel, series: Sequence[str], top: int, left: int) -> list[str]:
     ticks, digits = _ticks(panel)
     low, high = ticks[0], ticks[-1]
     bottom = top + HEAD + LINE * len(panel.rows)
 
     def across(value: float) -> float:
         inside = min(max(value, low), high)
-        return LABELS + (WIDTH - LABELS - RIGHT) * (inside - low) / (high - low)
+        return left + (WIDTH - left - RIGHT) * (inside - low) / (high - low)
 
-    parts = [_text(LABELS, top + 18, panel.title, weight="bold")]
+    parts = [_text(left, top + 18, panel.title, weight="bold")]
     for tick in ticks:
         dark = tick == 0 and low < 0
         parts.append(_rule(across(tick), top + HEAD - 4, across(tick), bottom, dark))
@@ -95,7 +101,7 @@ def _panel(panel: Panel, series: Sequence[str], top: int) -> list[str]:
     parts.append(_text(across((low + high) / 2), bottom + 32, panel.axis, "middle"))
     for count, row in enumerate(panel.rows):
         y = top + HEAD + LINE * count + LINE / 2
-        parts.append(_text(LABELS - 10, y + 4, row.label, "end"))
+        parts.append(_text(left - 10, y + 4, row.label, "end"))
         for place, (name, found) in enumerate(row.dots):
             apart = APART * (place - (len(row.dots) - 1) / 2)
             parts += _dot(across, panel.scale, y + apart, (series.index(name), found))
