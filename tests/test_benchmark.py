@@ -40,11 +40,13 @@ from heedful.benchmark.trained.grammar import MAJORITY, SINGLE, Task, two_cues
 from heedful.benchmark.trained.kinds import KINDS, ONE_HEAD
 from heedful.benchmark.trained.mixed import Mixed
 from heedful.benchmark.trained.truth import Truth, verify
+from heedful.benchmark.trained.truth import _batch as batch_of
 from heedful.cli.benchmark import benchmark
 from heedful.edits.uniform import uniform
 from heedful.errors import HeedfulError
 from heedful.models.build import build
 from heedful.models.family import Family
+from heedful.models.output import probabilities
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 
@@ -161,6 +163,28 @@ class TestTruth:
         assert found["importance"].decision == "NOT SUPPORTED"
         assert found.sites.ranked[0].name == f"attention:layer=0,head={ONE_HEAD}"
         assert found.sites.explains and found.sites.ranked[0].low > 0.5
+
+    def test_use_is_what_the_weights_of_another_text_change(self) -> None:
+        """One text after the other, by hand; the donor is the text before, by length."""
+        corpus, model = Corpus(MAJORITY, 0), fresh(1)
+        with torch.no_grad():
+            for parameter in model.attentions["attention"].parameters():
+                parameter.mul_(8.0)
+        some = sorted(corpus.texts("verify", 12), key=lambda text: len(text.words))
+        changes = []
+        for place, text in enumerate(some):
+            own, other = (
+                batch_of(corpus, [each.words]) for each in (text, some[(place - 1) % len(some)])
+            )
+            with torch.no_grad():
+                donor = model(other).weights["attention"][0, 0, 0]
+                weights = torch.zeros(len(own.texts["a"].tokens[0]))
+                weights[: len(donor)] = donor[: len(weights)]
+                weights = weights * own.texts["a"].mask[0]
+                edit = {"attention": lambda call, w=weights: (w / w.sum()).expand_as(call.weights)}
+                pair = [probabilities(model(own, e).logits) for e in (None, edit)]
+            changes.append((pair[0] - pair[1]).abs().sum().item() / 2)
+        assert verify(model, corpus, 12).used == pytest.approx(np.mean(changes), abs=1e-6)
 
     def test_an_untrained_model_is_not_verified(self) -> None:
         corpus = Corpus(MAJORITY, 0)

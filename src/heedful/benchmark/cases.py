@@ -26,7 +26,7 @@ from heedful.subjects.subject import Subject
 
 PARTS = ("trained", "compiled")
 DEVELOPMENT, HELD_OUT = "development", "held-out"
-FIRST_HELD_OUT = 300
+FIRST_HELD_OUT = 400
 """Seeds below are for development, from here on held out."""
 ONLY_HELD_OUT = frozenset({"redundant", "negated", "xor", "long", "sink"})
 """Trained kinds that no rule was chosen on."""

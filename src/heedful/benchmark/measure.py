@@ -28,7 +28,7 @@ from heedful.verdict.decide import Decision
 from heedful.verdict.settings import Settings
 from heedful.verdict.verdict import Verdict, judge
 
-VERSION = 2
+VERSION = 3
 """Goes up whenever the same models would get other rows."""
 SIZES = (50, 100, 200, 500)
 LARGE = 2000

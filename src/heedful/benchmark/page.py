@@ -116,10 +116,10 @@ _TRUTH = """
 
 A trained model counts when it decides as the generator does in 90% of new texts, and when its
 decision turns in 90% of them if the deciding words are exchanged for their opposites. Attention
-should be shown (*yes*) when moving all weight to one word changes the output by 0.1 or more on
-average, and when exchanging the most attended words has at least 85% of the largest possible
-effect. The answer is *no* when the output moves by 0.02 or less, or when that share is 35% or
-less; otherwise *partly*. Words are exchanged for others that fit the same place. The audit
+should be shown (*yes*) when giving a text the weights of another one changes the output by 0.1 or
+more on average, and when exchanging the most attended words has at least 85% of the largest
+possible effect. The answer is *no* when the output moves by 0.02 or less, or when that share is 35%
+or less; otherwise *partly*. Words are exchanged for others that fit the same place. The audit
 deletes or masks words instead, and permutes weights or makes them uniform: the truth is not
 found by the measures it judges.
 """

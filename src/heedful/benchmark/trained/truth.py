@@ -2,7 +2,7 @@
 
 None of this is what an audit measures. Words are exchanged for others of their family, so that
 every text stays one the generator could have made; an audit deletes or masks them. Weights are
-moved to one word at a time; an audit permutes them or makes them uniform.
+exchanged for those of another text; an audit permutes them or makes them uniform.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DRAWS = 4
 LEARNED, DECIDES = 0.9, 0.9
 """A model whose decisions, or what turns them, are further from the grammar's does not count."""
 USED, UNUSED = 0.10, 0.02
-"""Mean change of the probability when all weight is moved to one word."""
+"""Mean change of the probability when a text gets the weights of another one."""
 RIGHT, WRONG = 0.85, 0.35
 """Effect of the attended words' exchange, as a share of the largest possible."""
 
@@ -39,8 +39,8 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Truth:
     """`learned`: decisions that are the grammar's. `decided`: decisions that turn when the words
-    that decide are exchanged for their opposites. `used`: how far the output can be moved by
-    attention alone. `found`: how much of the effect of the k words with the largest effects the
+    that decide are exchanged for their opposites. `used`: how far the output moves with the weights
+    of another text. `found`: how much of the effect of the k words with the largest effects the
     k most attended words have."""
 
     learned: float
@@ -102,23 +102,20 @@ def _opposed(corpus: Corpus, text: Text) -> list[Word]:
 
 
 def _used(model: Model, corpus: Corpus, some: Sequence[Text], whole: Numbers) -> float:
-    """The mean over texts of the largest change that all weight on one word makes."""
+    """The mean change of the output when a text gets the weights of another one, about as long."""
     site = text_site(model).name
-    batch = _batch(corpus, [text.words for text in some])
-    width = batch.texts["a"].tokens.shape[1]
-    most = np.zeros(len(some))
+    order = sorted(range(len(some)), key=lambda place: len(some[place].words))
+    batch = _batch(corpus, [some[place].words for place in order])
     with torch.no_grad():
-        for place in range(width):
+        weights = model(batch).weights[site].roll(1, 0)
 
-            def one(call: SiteCall, place: int = place) -> torch.Tensor:
-                there = call.mask[..., place : place + 1].expand(*call.weights.shape[:3], 1)
-                alone = torch.zeros_like(call.weights)
-                alone[..., place] = 1.0
-                return torch.where(there, alone, call.weights)
+        def exchanged(call: SiteCall) -> torch.Tensor:
+            other = weights.to(call.weights) * call.mask
+            total = other.sum(-1, keepdim=True)
+            return torch.where(total > 0, other / total.clamp(min=1e-9), call.weights)
 
-            after = probabilities(model(batch, {site: one}).logits).numpy()
-            most = np.maximum(most, np.abs(after - whole).sum(-1) / 2)
-    return float(most.mean())
+        after = probabilities(model(batch, {site: exchanged}).logits).numpy()
+    return float((np.abs(after - whole[order]).sum(-1) / 2).mean())
 
 
 def _found(model: Model, corpus: Corpus, some: Sequence[Text], whole: Numbers) -> float:
