@@ -299,6 +299,8 @@ def test_attention_is_kept_where_nothing_is_clearly_better_and_it_clears_the_bar
     assert "and nothing we tried is clearly better" in equal.recommendation.sentence
     better = judge(rows_of(World(truth=0.75, others={"lrp": 0.95})), costs(), settings=QUICK)
     assert better.recommendation.best == "lrp"
+    far_ahead = World(truth=0.8, others={"lrp": 0.97, "gradient": 0.3}, noise=0.05, examples=400)
+    assert judge(rows_of(far_ahead), costs(), settings=QUICK).recommendation.best == "lrp"
     both_poor = judge(rows_of(World(truth=0.4, others={"lrp": 0.4})), costs(), settings=QUICK)
     assert "clearly better" not in both_poor.recommendation.sentence
 
@@ -362,7 +364,8 @@ def test_of_those_that_cannot_be_told_apart_the_better_then_the_cheaper_is_prefe
     assert _preferred(ranked_of(kernel_shap=shap, lrp=(-0.35, True, 5.0))) == "lrp"
     assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.004, True, 5.0))) == "lrp"
     assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.02, True, 5.0))) == "kernel_shap"
-    assert _preferred(ranked_of(kernel_shap=shap, lrp=(-0.35, False, 5.0))) == "kernel_shap"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.35, False, 5.0))) == "kernel_shap"
+    assert _preferred(ranked_of(kernel_shap=shap, lrp=(-0.35, False, 5.0))) == "lrp"
     assert _preferred(ranked_of(kernel_shap=shap, lrp=(0.0, True, math.nan))) == "kernel_shap"
     unknown = Ranked("prior", math.nan, math.nan, math.nan, math.nan, True)
     assert _preferred([*ranked_of(kernel_shap=shap), unknown]) == "kernel_shap"

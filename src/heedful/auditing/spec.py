@@ -54,7 +54,7 @@ MAPPED = ERASING | {"agreement", "plausibility", "sanity", "infidelity", "eraser
 @dataclass(frozen=True)
 class AuditSpec:
     """`importance` are the measures attention must agree with; `operators` the ways a word is
-    taken away, and a decision is made only where they agree. Texts of at most `exact` words are
+    taken away, over which decisions average. Texts of at most `exact` words are
     measured over all sets of words, others over `orders` of removal. `ceiling` is the number of
     model runs per text that each search for the best order of a longer text may spend; 0 leaves
     the best order out."""

@@ -71,10 +71,11 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def controls(rows: pd.DataFrame) -> pd.DataFrame:
-    """The positive controls at n = 200: how many seeds get a yes. Of a population its subsamples
-    of that size count as one seed together."""
+    """The positive controls at n = 200 whose truth was verified: how many seeds get a yes. Of a
+    population its subsamples of that size count as one seed together."""
     part = rows[(rows["score"] == "verdict") & (rows["detail"] == "subsample") & (rows["n"] == FEW)]
-    part = _verified(part[part["kind"].isin(POSITIVE) & (part["part"] == "trained")])
+    part = part[part["kind"].isin(POSITIVE) & (part["part"] == "trained")]
+    part = part[part["truth"] == "yes"]
     found = []
     for (split, kind), group in part.groupby(["split", "kind"], sort=True):
         shares = group[group["name"] == "yes"].assign(share=lambda t: t["value"] / t["count"])

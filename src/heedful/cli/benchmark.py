@@ -68,8 +68,8 @@ def benchmark(
     as_json: JsonOption = False,
 ) -> None:
     """Audit models whose truth is known, and score the verdict, every explanation and every
-    faithfulness measure. Exit code 1 where a verdict is the opposite of the verified truth in
-    more than 5% of the subsamples of a kind.
+    faithfulness measure. Exit code 1 where a verdict is the opposite of the verified truth, or of
+    the verdict on the whole population, in more than 5% of the subsamples of a kind.
 
     With --part shortcuts, words that decide are planted in real corpora, and explanations are
     scored by finding them; it is not a part of the others, needs data and takes hours. --kinds

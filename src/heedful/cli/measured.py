@@ -94,7 +94,7 @@ class MeasureOptions:
 
         effects = numbers(self.smallest or [], "--smallest")
         for name, value in effects.items():
-            if value <= 0:
+            if value < 0 or (value == 0 and name != "baseline"):
                 raise HeedfulError(f"--smallest is {name}={value:g}: give a number above 0.")
         plain = Settings(effects=effects)
         return plain if self.alpha is None else replace(plain, alpha=self.alpha)

@@ -157,7 +157,7 @@ def _work(
 ) -> Work:
     from heedful.repair.work import SPEC, Work
 
-    small = replace(SPEC, ceiling=20, search_steps=20, permutations=10)
+    small = replace(SPEC, exact=8, search_steps=20, permutations=10)
     chosen = small if quick else SPEC
     return Work(spec, base, tuple(methods), train=train, spec=chosen)
 

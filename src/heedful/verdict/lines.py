@@ -52,6 +52,8 @@ def number(value: float) -> str:
 
 
 def _why(each: Statement) -> str:
+    if each.decision is Decision.UNUSABLE:
+        return f"; {each.blocked}"
     if each.decision is not Decision.INCONCLUSIVE:
         return ""
     reason = each.blocked or next((note for note in each.notes if "decide" in note), "")

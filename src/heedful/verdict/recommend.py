@@ -83,10 +83,12 @@ def recommend(
         found = _ranked(best, halves[1], cluster_of, chosen)
         return tuple(_with_cost(each, costs) for each in found)
 
+    if chosen.on_trial in cells:
+        found = ranked(chosen.on_trial)
+        if _good_enough(found, question, chosen):
+            return _recommendation(chosen.on_trial, found, question, chosen)
     first = choose(halves[0])
     found = ranked(first)
-    if _good_enough(found, question, chosen):
-        return _recommendation(chosen.on_trial, ranked(chosen.on_trial), question, chosen)
     best = _preferred(found)
     if best == first:
         return _recommendation(best, found, question, chosen)
@@ -99,15 +101,22 @@ def recommend(
 
 
 def _good_enough(ranked: Sequence[Ranked], question: str, chosen: Settings) -> bool:
-    """Whether the explanation on trial clears the bar, and nothing is clearly better."""
-    trial = [each for each in ranked if each.explanation == chosen.on_trial]
-    return any(each.tied and each.low > chosen.effect(question) for each in trial)
+    """Whether the explanation on trial, to which all are compared here, clears the bar, and
+    nothing is clearly better."""
+    bar = chosen.effect(question)
+    clears = any(e.explanation == chosen.on_trial and e.low > bar for e in ranked)
+    return clears and not any(_ahead(each) for each in ranked)
+
+
+def _ahead(each: Ranked) -> bool:
+    """Clearly better than the one it is compared with."""
+    return bool(each.measures) and not each.tied and each.behind < 0
 
 
 def _preferred(ranked: Sequence[Ranked]) -> str:
     """Of those that are not clearly behind the best on average, to a hundredth; then the
     cheapest, where costs are known."""
-    tied = [each for each in ranked if each.tied and each.measures]
+    tied = [each for each in ranked if (each.tied or _ahead(each)) and each.measures]
     prices = {e.explanation: e.milliseconds for e in tied if math.isfinite(e.milliseconds)}
 
     def order(each: Ranked) -> tuple[float, float]:
@@ -124,12 +133,13 @@ def _ranked(best: str, part: Contenders, cluster_of: Clusters, chosen: Settings)
     """Paired differences to the best, Holm over all of them; the nearest to it first."""
     cells = {name: shared(part[best], part[name]) for name in sorted(part) if name != best}
     behind = {name: _behind(pairs, cluster_of, chosen) for name, pairs in cells.items()}
-    fallen = rejected([p_value for _, p_value in behind.values()], chosen.alpha)
+    worse = rejected([above for _, above, _ in behind.values()], chosen.alpha)
+    better = rejected([below for _, _, below in behind.values()], chosen.alpha)
     found = [_first(best, part[best], cluster_of, chosen)]
-    for (name, pairs), apart in zip(cells.items(), fallen, strict=True):
+    for (name, pairs), *apart in zip(cells.items(), worse, better, strict=True):
         own = [others_part(pair) for pair in pairs]
         place = _place(own, cluster_of, chosen)
-        found.append(Ranked(name, *place, behind[name][0], not apart, measures=len(own)))
+        found.append(Ranked(name, *place, behind[name][0], not any(apart), measures=len(own)))
     return sorted(found, key=_order)
 
 
@@ -151,13 +161,15 @@ def _place(
     return closed(sample([cells], cluster_of), position, chosen.alpha)
 
 
-def _behind(pairs: Sequence[Cell], cluster_of: Clusters, chosen: Settings) -> tuple[float, float]:
-    """How far behind, and the p-value against "not at all"."""
+def _behind(
+    pairs: Sequence[Cell], cluster_of: Clusters, chosen: Settings
+) -> tuple[float, float, float]:
+    """How far behind, and the p-values against "not behind" and "not ahead"."""
     if not pairs:
-        return NAN, 1.0
+        return NAN, 1.0, 1.0
     drawn = sample([pairs], cluster_of)
     found = weigh(drawn, lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
-    return found.estimate, found.p_above
+    return found.estimate, found.p_above, found.p_below
 
 
 def _with_cost(each: Ranked, costs: pd.DataFrame) -> Ranked:

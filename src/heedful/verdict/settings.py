@@ -28,7 +28,7 @@ importance: two thirds of the way from a random order to the best one. Weights t
     first in two examples of three and the word that decides second stay below that; chosen on
     the development models of the benchmark.
 baseline: any clear lead over what can be said of the words without the model.
-direction: as importance, for explanations that say which class a word speaks for.
+direction: half of the way, for explanations that say which class a word speaks for.
 plausibility: 0.05 of AUPRC above the better baseline, about what separates neighbouring methods
     in published tables of rationales.
 """

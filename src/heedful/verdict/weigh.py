@@ -47,7 +47,7 @@ def weigh(
 
 def closed(sample: Sample, formula: Formula, alpha: float) -> tuple[float, float, float]:
     """Estimate and one-sided bounds without resampling (Student's t over clusters), for the
-    many small groups that are shown but decide nothing."""
+    many small groups that are shown, and to choose what can be used."""
     if sample.clusters == 0:
         return math.nan, math.nan, math.nan
     found = estimate(sample, formula)
@@ -153,9 +153,10 @@ def _ratio(
 
 
 def _upper(t: Float[np.ndarray, " r"], alpha: float) -> float:
-    """The value at most a share alpha of the sorted t reach, counting one more than drawn."""
+    """The value at most a share alpha of the sorted t reach, counting one more than drawn;
+    infinite where that is less than one of them: too few were drawn for such an alpha."""
     index = math.ceil((1 - alpha) * (len(t) + 1)) - 1
-    return float(t[min(max(index, 0), len(t) - 1)])
+    return float(t[max(index, 0)]) if index < len(t) else math.inf
 
 
 def _times(factor: float, error: float) -> float:
