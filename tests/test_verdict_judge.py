@@ -263,6 +263,20 @@ def test_an_early_look_is_harder_to_convince() -> None:
     assert early.needed is not None
 
 
+def test_too_few_resamples_for_an_alpha_decide_nothing() -> None:
+    """A hundred draws say nothing about one case in ten thousand."""
+    rows = rows_of(World(truth=0.9))
+    found = judge(rows, settings=Settings(resamples=100, alpha=0.0004))["importance"]
+    assert found.decision is OPEN and found.low == -math.inf
+    assert judge(rows, settings=Settings(resamples=100))["importance"].decision is YES
+
+
+def test_why_agreement_is_unusable_is_in_its_line() -> None:
+    found = judge(rows_of(World(measures=0.02, truth=0.9, agreement=0.9)), settings=QUICK)
+    line = next(line for line in found.lines() if line.startswith("agreement"))
+    assert "UNUSABLE" in line and "do not agree with each other" in line
+
+
 def test_inconclusive_says_how_many_would_decide() -> None:
     found = judge(rows_of(World(truth=0.68, examples=60)), settings=QUICK)["importance"]
     assert found.decision is OPEN
