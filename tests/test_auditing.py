@@ -1035,9 +1035,11 @@ def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audi
 def test_only_so_many_heads_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taken_away, "MOST_SITES", 2)
     spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
-    rows = audit(bert(), texts(2), spec).rows.query("measure == 'importance_captured'")
+    found = audit(bert(), texts(2), spec)
+    rows = found.rows.query("measure == 'importance_captured'")
     sites = {name for name in rows["explanation"] if "layer" in name}
     assert sites == {"attention:layer=0", "attention:layer=0,head=0"}
+    assert "only the first 2 were scored" in found.facts["skipped"]["other layers and heads"]
 
 
 @pytest.mark.parametrize(("target", "size"), [("probability", 1e-3), ("logit", 1e-3)])

@@ -87,6 +87,8 @@ def test_seeds_and_examples_are_crossed() -> None:
     assert found.seed_error == pytest.approx(0.2)
     assert found.low == pytest.approx(0.4 - 6.3138 * 0.2, abs=1e-3)
     assert found.checkpoints == 2
+    closed_form = closed(sample(cells, clusters), first, 0.05)
+    assert closed_form == pytest.approx((found.estimate, found.low, found.high))
 
 
 def test_more_seeds_are_surer() -> None:

@@ -288,16 +288,21 @@ def test_each_question_has_a_recommendation(verdict: Verdict) -> None:
     found = verdict.recommendation
     assert found.best == "lrp"
     assert found.tied == ("lrp",)
-    assert found.sentence.startswith("show lrp: 0.")
+    assert found.sentence.startswith("the best we tried is lrp: 0.")
     assert f", attention {found.ranked[-1].position:.2f} (0 = random order" in found.sentence
     assert found.ranked[-1].position == pytest.approx(0.2, abs=0.05)
-    assert found.sentence.endswith("31 ms per example.")
+    assert found.sentence.endswith("31 ms per example; whether it clears the bar of 0.67 is open.")
     assert [each.explanation for each in found.ranked] == ["lrp", "gradient", "attention"]
     assert [each.explanation for each in verdict.direction.ranked] == ["lrp", "gradient"]
 
 
 @pytest.mark.parametrize(
-    ("best", "said", "clears"), [(0.3, "nothing we tried", False), (0.8, "show lrp", True)]
+    ("best", "said", "clears"),
+    [
+        (0.3, "nothing we tried", False),
+        (0.68, "the best we tried is lrp", False),
+        (0.8, "show lrp", True),
+    ],
 )
 def test_what_does_not_clear_the_bar_is_said(best: float, said: str, clears: bool) -> None:
     world = World(truth=0.1, others={"lrp": best, "gradient": 0.1}, examples=300)

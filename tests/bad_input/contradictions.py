@@ -107,6 +107,9 @@ BAD: dict[str, Bad] = {
         *CHECK, "--only", "plausibility", names="plausibility", fix="--rationale-column"
     ),
     "health without erasure": bad(*AUDIT, "--only", "health", names="health", fix="erasure"),
+    "health of importance": bad(
+        *AUDIT, "--only", "importance,health", names="health", fix="erasure"
+    ),
     "an explanation that nothing looks at": left_out(
         *AUDIT, "--only", "interventions", "--also", "lime", names="'lime'"
     ),

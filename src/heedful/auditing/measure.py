@@ -119,7 +119,11 @@ class Measurer:
         """Maps of other layers and of heads, but for those that were asked for by name."""
         if not {"heads", "importance"} <= set(self.spec.only):
             return {}
-        found = site_maps(self.model, batch, trace)
+        found, there_are = site_maps(self.model, batch, trace)
+        if there_are > len(found):
+            self.skipped["other layers and heads"] = (
+                f"there are {there_are}, and only the first {len(found)} were scored."
+            )
         return {name: scores for name, scores in found.items() if name not in maps}
 
     def _health(self, table: Table, batch: Batch) -> None:

@@ -153,7 +153,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
     SEEDS: _STABILITY,
 }
-"""`health` measures erasure and importance again, on a randomised model."""
+"""`health` measures erasure again, on a randomised model, after importance where that is asked."""
 
 
 def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:

@@ -46,7 +46,8 @@ EXTRA = ("sanity", "null_space", "infidelity", "eraser", "candidates")
 every map against random sets of words and under noise (Yeh et al. 2019), by ERASER's own
 definitions (DeYoung et al. 2020), and by other candidates for an unsigned measure."""
 ERASING = frozenset({"erasure", "importance"})
-"""What takes words away; `health` does so again with a randomised model."""
+"""What takes words away. `health` does so again with a randomised model, for erasure: importance
+has no measure that such a model could mislead, and only starts the search there."""
 MAPPED = ERASING | {"agreement", "plausibility", "sanity", "infidelity", "eraser", "candidates"}
 """What looks at the maps of all explanations."""
 
@@ -87,10 +88,8 @@ class AuditSpec:
         for name in self.only:
             if name not in (*GROUPS, *EXTRA):
                 raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
-        if "health" in self.only and not ERASING & set(self.only):
-            raise HeedfulError(
-                "health is about measures of erasure and importance: measure (--only) one of them."
-            )
+        if "health" in self.only and "erasure" not in self.only:
+            raise HeedfulError("health is about measures of erasure: add erasure to --only.")
         if self.target not in ("probability", "logit"):
             raise unknown_name("target of an audit", self.target, ["probability", "logit"])
         if not self.importance or not 0 <= self.epsilon < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -162,9 +162,10 @@ def search_facts(rows: pd.DataFrame, exact: int) -> dict[str, Any]:
     }
 
 
-def site_maps(model: Model, batch: Batch, trace: Trace) -> dict[str, Tensor]:
+def site_maps(model: Model, batch: Batch, trace: Trace) -> tuple[dict[str, Tensor], int]:
     """The attention of every other layer (mean over heads) and of every head, by word, as the
-    explanation `attention` would give it: all from one pass."""
+    explanation `attention` would give it: all from one pass. And how many there are, of which
+    these are the first `MOST_SITES`."""
     rows = {
         number: read(trace.weights[site.name], reader(trace, site))
         for number, site in enumerate(text_sites(model))
@@ -178,12 +179,14 @@ def site_maps(model: Model, batch: Batch, trace: Trace) -> dict[str, Tensor]:
         if each.shape[1] > 1
         for head in range(each.shape[1])
     )
-    return {
+    every = list(chain(layers, heads))
+    found = {
         f"{ATTENTION}:layer={number}" + ("" if head is None else f",head={head}"): to_words(
             on_text(one_map(rows[number], head), batch), batch.texts["a"]
         )
-        for number, head in islice(chain(layers, heads), MOST_SITES)
+        for number, head in every[:MOST_SITES]
     }
+    return found, len(every)
 
 
 def _recorded(operator: str, spec: AuditSpec) -> bool:

@@ -85,13 +85,12 @@ same, if a third word is there too. *Ordered pair*: the word that comes first na
 five original ones. Where the rule needs two words, a quarter of the original texts have one of
 them that decides nothing.
 
-The BiLSTM is trained on 5,000 original texts, MiniLM is fine-tuned on 3,000. Classes are balanced,
-punctuation is left out, and texts are cut after 40 words, so that one core is enough. The planted
-words (`gmina`, `kinase`, `ligue`) are one token each for both models. Sizes and training were
-chosen on BiLSTMs of seed 0, so that they pass the verification below.
-200 unseen synthetic texts
-are explained for each BiLSTM, 100 for each MiniLM. The rows are in `reproduction/shortcuts.csv`,
-made by
+The BiLSTM is trained on 5,000 original texts, cut after 40 words; MiniLM is fine-tuned on 3,000,
+cut after 20 words, so that one core is enough. Classes are balanced and punctuation is left out.
+The planted words (`gmina`, `kinase`, `ligue`) are one token each for both models. Sizes and
+training were chosen on models of seed 0, so that they pass the verification below. For each BiLSTM
+200 unseen synthetic texts are explained, for each MiniLM 50. The rows are in
+`reproduction/shortcuts.csv`, made by
 
 ```text
 heedful benchmark --part shortcuts -o reproduction/shortcuts.csv
@@ -103,7 +102,7 @@ _VERDICTS = """
 Each row is a kind of model. n is the size of random subsamples of a population. **power**: the
 verified truth was said. **error**: the opposite of the verdict on the whole population was
 said. **swapped**: the opposite of the verified truth was said. **abstention**: *cannot tell
-yet*.
+yet*. Where the whole population is open, only *swapped* can show that a verdict is wrong.
 """
 _CONTROLS = """
 ### Positive controls at n = 200

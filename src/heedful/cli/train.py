@@ -93,7 +93,7 @@ def train(
         typer.Option(max=MOST, help="Pretrained only: texts are cut to so many tokens, 128."),
     ] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Pretrained only: float32; on a GPU also tf32 or bf16.")
+        str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")
     ] = None,
     term: Terms = None,
     term_param: TermParams = None,

@@ -119,7 +119,7 @@ class _Epochs:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         device = self.accelerator.device
-        with autocast(self.spec.precision == "bf16"):
+        with autocast(self.spec.precision == "bf16", device.type):
             parts = self.lossy(
                 _to(self.data.batch(index), device), self.data.labels[index].to(device)
             )

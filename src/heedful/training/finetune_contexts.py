@@ -18,8 +18,8 @@ def drawing(seed: int) -> Iterator[None]:
         yield
 
 
-def autocast(wanted: bool) -> AbstractContextManager[Any]:
-    return torch.autocast("cuda", dtype=torch.bfloat16) if wanted else nullcontext()
+def autocast(wanted: bool, device: str) -> AbstractContextManager[Any]:
+    return torch.autocast(device, dtype=torch.bfloat16) if wanted else nullcontext()
 
 
 @contextmanager

@@ -61,5 +61,5 @@ def check(spec: FinetuneSpec, device: str) -> None:
         raise HeedfulError(f"--max-length is {spec.max_length}: give at least 4 tokens.")
     if spec.precision not in PRECISIONS:
         raise unknown_name("precision", spec.precision, list(PRECISIONS))
-    if spec.precision != "float32" and device != "cuda":
-        raise HeedfulError(f"--precision {spec.precision} needs a GPU: use --precision float32.")
+    if spec.precision == "tf32" and device != "cuda":
+        raise HeedfulError("--precision tf32 needs a GPU: use --precision float32 or bf16.")

@@ -209,10 +209,12 @@ def _recommendation(
     sentence += " (0 = random order, 1 = best order found)"
     if math.isfinite(first.milliseconds):
         sentence += f"; {_milliseconds(first.milliseconds)} per example"
-    if first.high < bar:
+    if first.low > bar:
+        sentence = f"show {sentence}"
+    elif first.high < bar:
         sentence = f"nothing we tried explains this model well; the best is {sentence}"
     else:
-        sentence = f"show {sentence}"
+        sentence = f"the best we tried is {sentence}; whether it clears the bar of {bar:g} is open"
     notes += [*_cheaper(first, ranked), *_fewer(first, ranked)]
     return Recommendation(best, sentence + ".", ranked, tuple(notes), first.low > bar)
 

@@ -46,14 +46,18 @@ def weigh(
 
 
 def closed(sample: Sample, formula: Formula, alpha: float) -> tuple[float, float, float]:
-    """Estimate and one-sided bounds without resampling (Student's t over clusters), for the
-    many small groups that are shown, and to choose what can be used."""
+    """Estimate and one-sided bounds without resampling (Student's t over clusters, and over
+    checkpoints where there are several), for the many small groups that are shown, and to choose
+    what can be used."""
     if sample.clusters == 0:
         return math.nan, math.nan, math.nan
     found = estimate(sample, formula)
     value, error = float(found.value[0]), float(found.error[0])
     if sample.clusters < 2:
         return value, math.nan, math.nan
+    if len(sample.checkpoints) > 1:
+        weighed = _crossed(found, 0.0, alpha, sample.clusters)
+        return value, weighed.low, weighed.high
     half = float(stats.t.ppf(1 - alpha, sample.clusters - 1)) * error
     return value, value - half, value + half
 

@@ -55,6 +55,14 @@ class Task:
     """0: the label is the score's sign. Else it is drawn, with log-odds of score × softness."""
     turning: tuple[str, ...] = ("opinion",)
     """The families whose words, each exchanged for its opposite, turn the decision round."""
+    even_on: str = "words"
+    """Lengths are drawn evenly: of `words`, or of their `logarithm`, which has more short texts."""
+
+    def length(self, draw: random.Random) -> int:
+        if self.even_on == "words":
+            return draw.randint(*self.lengths)
+        shortest, longest = (math.log(length) for length in self.lengths)
+        return round(math.exp(draw.uniform(shortest, longest)))
 
     def opposed(self, draw: random.Random, words: Lexicon, text: Sequence[Word]) -> list[Word]:
         """The text with every word of `turning` exchanged for one of the opposite sign."""
@@ -115,7 +123,7 @@ def signed(words: Sequence[Word], family: str = "opinion") -> list[Word]:
 def _text(task: Task, words: Lexicon, seed: int, name: str) -> Text:
     draw = random.Random(stable_hash(seed, task.name, name))
     clauses = task.compose(draw, words)
-    goal = draw.randint(*task.lengths)
+    goal = task.length(draw)
     while sum(map(len, clauses)) < goal:
         clauses.append(_filler(draw, words))
     draw.shuffle(clauses)
@@ -212,4 +220,4 @@ SINGLE = Task("single", ("opinion",), _single, _sum("opinion"))
 REDUNDANT = Task("redundant", ("opinion",), _twice, _sum("opinion"))
 NEGATED = Task("negated", ("opinion", "adverb"), _negated, _product("opinion", "adverb"))
 XOR = Task("xor", ("opinion", "remark"), _two_cues, _product("opinion", "remark"), lengths=(6, 8))
-LONG = Task("long", ("opinion",), _single, _sum("opinion"), lengths=(6, 500))
+LONG = Task("long", ("opinion",), _single, _sum("opinion"), lengths=(6, 500), even_on="logarithm")
