@@ -21,7 +21,7 @@ from bench.page import MEASURED, PAGE, write_page
 from bench.parts import PARTS, SECTIONS, chosen
 from bench.setting import say
 from heedful.errors import HeedfulError
-from heedful.runner.machine import machine
+from heedful.runner import machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

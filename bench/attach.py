@@ -14,8 +14,8 @@ import torch
 from bench.memory import Measured, measure
 from bench.row import Cost, Row
 from bench.setting import Setting
-from heedful.edits.uniform import uniform
-from heedful.models.hf.attach import attach
+from heedful.edits import uniform
+from heedful.models import attach
 from heedful.types import Batch, Edit, SiteCall, Text
 
 

@@ -20,7 +20,7 @@ from bench.captum_trial import Trial, trial
 from bench.memory import Measured
 from bench.row import Row
 from bench.setting import Setting, Skip
-from heedful.saliency.explain import explain
+from heedful.saliency import explain
 from heedful.words import word_mask
 
 SAMPLES, NOISE = {True: 20, False: 100}, 0.15

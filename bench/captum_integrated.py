@@ -15,9 +15,9 @@ from bench.captum_theirs import Captum, Scores
 from bench.captum_trial import Trial
 from bench.memory import Measured
 from bench.row import Row
-from heedful.models.output import probability
-from heedful.removal.removed import removed_many
-from heedful.saliency.integrated_gradients import FLOOR, integrated
+from heedful.models import probability
+from heedful.removal import removed_many
+from heedful.saliency import FLOOR, integrated
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.captum_data import MASK
 from bench.captum_theirs import Captum, Scores, seen
-from heedful.saliency.lime import KERNEL_WIDTH
+from heedful.saliency import KERNEL_WIDTH
 from heedful.types import Batch
 from heedful.words import to_words, word_mask, word_numbers
 

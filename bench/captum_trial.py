@@ -15,7 +15,7 @@ from bench.captum_theirs import Captum, Scores
 from bench.memory import Measured, measure
 from bench.row import Cost, Row, joined
 from bench.setting import Setting
-from heedful.models.hf.attach import attach
+from heedful.models import attach
 from heedful.types import Batch, Model
 
 Work = Callable[[Batch], Any]

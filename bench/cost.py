@@ -23,7 +23,7 @@ from bench.cost_grid import needs
 from bench.cost_page import page
 from bench.cost_runs import runs
 from bench.gpu_report import Report, Rows
-from heedful.runner.machine import machine
+from heedful.runner import machine
 
 LIMIT = 540.0  # seconds: nothing is begun after that
 SECTIONS = ("runs", "audit", "training", "probes", "memory")

@@ -11,8 +11,8 @@ from bench.cost_corpora import SIZES, dev, dimension
 from bench.cost_fit import Fit, Point
 from bench.cost_grid import Asked, Needs, standing_in, trained_alike
 from bench.cost_times import fits, probe_key
-from heedful.models.build import build
-from heedful.runner.recipe import Recipe
+from heedful.models import build
+from heedful.runner import Recipe
 from heedful.specs import ModelSpec
 from heedful.store import canonical
 

@@ -20,10 +20,7 @@ import numpy as np
 
 from bench import gpu_models as models
 from bench.cost_fit import AUDIT, BYTES, LINEAR, Point, checked, fit
-from heedful.auditing.audit import audit_subject
-from heedful.auditing.plan import Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing import Audit, AuditSpec, Plan, audit_subject
 from heedful.store import Store
 from heedful.subjects import Subject, open_subject
 

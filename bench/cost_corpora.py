@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_prepare
+from heedful.corpora import CORPORA, default_prepare
 
 JAIN, SERRANO = "jain2019, table 1", "Serrano & Smith 2019, table 1; vocabulary assumed"
 COUNTED = "counted by `heedful prepare`"

@@ -8,13 +8,10 @@ from functools import cache
 
 from bench.cost_corpora import SIZES, Corpus, dimension, kind
 from bench.gpu_texts import Made, Shape, made
-from heedful.corpora.steps import at_a_quarter
-from heedful.models.build import build
-from heedful.probes.evidence import Evidence
-from heedful.runner.fit import unfit
-from heedful.runner.grid import Cell, grid
-from heedful.runner.probe import compared
-from heedful.runner.recipe import Recipe
+from heedful.corpora import at_a_quarter
+from heedful.models import build
+from heedful.probes import Evidence
+from heedful.runner import Cell, Recipe, compared, grid, unfit
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import canonical
 from heedful.studies import STUDIES

@@ -8,11 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora.defaults import default_spec
-from heedful.runner.choice import Choice
-from heedful.runner.grid import grid
-from heedful.runner.machine import Machine
-from heedful.runner.study import run_study
+from heedful.corpora import default_spec
+from heedful.runner import Choice, Machine, grid, run_study
 from heedful.store import Store
 from heedful.studies import STUDIES
 

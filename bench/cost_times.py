@@ -24,17 +24,13 @@ from bench.cost_fit import (
     fit,
 )
 from bench.cost_grid import Asked, Needs, evidence, probed_alike, standing_in, trained_alike
-from heedful.metrics.summary import summarise
-from heedful.models.build import build
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.runner.probe import compared
-from heedful.runner.recipe import Recipe
+from heedful.metrics import summarise
+from heedful.models import build
+from heedful.probes import PROBES, Evidence, Findings
+from heedful.runner import Recipe, compared
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import canonical
-from heedful.training.aim import Aim
-from heedful.training.loop import train
-from heedful.training.terms import TERMS
+from heedful.training import TERMS, Aim, train
 
 CHECKED = ("bilstm-additive", "cnn-additive", "average-additive", "pair-bilstm-additive-query")
 """Held against larger sizes; the others would take as long again."""

@@ -8,16 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora import planted
-from heedful.corpora.encode import table, tokenise
-from heedful.corpora.example import Example
-from heedful.corpora.split import Split
-from heedful.corpora.vectors import word_vectors
-from heedful.corpora.vocabulary import build_vocabulary
-from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Example, Split, build_vocabulary, planted, table, tokenise, word_vectors
+from heedful.models import OneSequence, build
 from heedful.specs import ModelSpec, PrepareSpec, TrainSpec
-from heedful.training.loop import train
+from heedful.training import train
 
 EMBEDDING = 300
 

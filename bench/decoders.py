@@ -22,11 +22,9 @@ from bench.inseq_theirs import Inseq
 from bench.memory import Measured, measure
 from bench.row import Cost, Row, joined
 from bench.setting import Setting
-from heedful.models.hf.attach import attach
-from heedful.models.output import probability
-from heedful.removal.removed import removed
-from heedful.saliency.explain import explain
-from heedful.saliency.integrated_gradients import FLOOR
+from heedful.models import attach, probability
+from heedful.removal import removed
+from heedful.saliency import FLOOR, explain
 from heedful.types import Model
 from heedful.words import word_mask
 

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from bench.packed import packed
 from bench.setting import Setting
-from heedful.models.build import build
-from heedful.models.hf.attach import attach
+from heedful.models import attach, build
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Model, Text
 

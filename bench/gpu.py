@@ -19,7 +19,7 @@ from bench.gpu_page import markdown
 from bench.gpu_report import Report, Rows
 from bench.gpu_several import several
 from bench.gpu_train import training
-from heedful.runner.machine import machine
+from heedful.runner import machine
 
 LIMIT = 510.0  # seconds: nothing is begun after that
 SECTIONS = ("training", "battery", "several", "audits")

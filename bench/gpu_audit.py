@@ -14,10 +14,7 @@ from bench.gpu_bound import rates
 from bench.gpu_flops import counted
 from bench.gpu_moved import moved
 from bench.gpu_time import kernels
-from heedful.auditing.audit import audit_subject
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import AuditSpec
-from heedful.auditing.waves import WAVE
+from heedful.auditing import WAVE, Audit, AuditSpec, audit_subject
 from heedful.subjects import open_subject
 
 TEXTS = {"encoder": 64, "decoder": 32}

@@ -12,13 +12,9 @@ from bench.gpu_bound import rates
 from bench.gpu_flops import counted
 from bench.gpu_texts import Shape, made
 from bench.gpu_time import kernels, timed
-from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
-from heedful.probes.adversarial import adversarial
-from heedful.probes.correlation import correlation
-from heedful.probes.evidence import Evidence
-from heedful.probes.permutation import permutation
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.models import OneSequence, build
+from heedful.probes import Evidence, adversarial, correlation, permutation
+from heedful.saliency import leave_one_out
 from heedful.specs import ModelSpec
 
 LENGTHS = {"SST": (19, 1725), "IMDb": (190, 128)}  # tokens, texts

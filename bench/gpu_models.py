@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from heedful.corpora import planted
-from heedful.corpora.example import Example
+from heedful.corpora import Example, planted
 from heedful.subjects.hf_load import transformers
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

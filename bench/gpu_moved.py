@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from heedful.auditing.result import Audit
-from heedful.verdict.verdict import Verdict
+from heedful.auditing import Audit
+from heedful.verdict import Verdict
 
 KEYS = ["model", "example", "explanation", "operator", "measure"]
 SAME = 1e-6

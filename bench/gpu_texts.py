@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.corpora.split import Side, Split
+from heedful.corpora import Side, Split
 from heedful.specs import END, START
 
 RESERVED = 4

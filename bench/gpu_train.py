@@ -13,11 +13,9 @@ from bench.gpu_bound import rates
 from bench.gpu_flops import counted
 from bench.gpu_texts import Made, Shape, made
 from bench.gpu_time import Kernels, kernels
-from heedful.models.build import build
-from heedful.models.family import Family
+from heedful.models import Family, build
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.training.aim import Aim, loss_of
-from heedful.training.loop import train
+from heedful.training import Aim, loss_of, train
 
 MODELS = {
     "BiLSTM 2×128": ModelSpec("bilstm"),

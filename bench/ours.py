@@ -8,14 +8,10 @@ import pandas as pd
 from torch import Tensor
 
 from bench.reference_forward import by_example
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
-from heedful.probes.adversarial import adversarial
-from heedful.probes.correlation import correlation
-from heedful.probes.evidence import Evidence, Findings, Pass
-from heedful.probes.permutation import permutation
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.corpora import Split
+from heedful.models import OneSequence
+from heedful.probes import Evidence, Findings, Pass, adversarial, correlation, permutation
+from heedful.saliency import gradient_input, leave_one_out
 
 PARTS = (
     "passes",

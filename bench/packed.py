@@ -7,10 +7,7 @@ import copy
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.models.encoders.encoder import Encoding
-from heedful.models.encoders.packed import run_packed
-from heedful.models.encoders.recurrent import Recurrent
-from heedful.models.one_sequence import OneSequence
+from heedful.models import Encoding, OneSequence, Recurrent, run_packed
 
 
 class Packed(nn.Module):

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 
 BATCH, RATE = 32, 1e-3
 

@@ -18,13 +18,9 @@ from bench.ours import evidence_of
 from bench.papers import describe
 from bench.row import Cost, Row, joined
 from bench.setting import Setting
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import SITE, OneSequence
-from heedful.probes.evidence import Pass
-from heedful.probes.furthest import band, furthest
-from heedful.probes.outputs import outputs
-from heedful.probes.permutation import row_keys
-from heedful.probes.search import SearchParams, search
+from heedful.corpora import Split
+from heedful.models import SITE, OneSequence
+from heedful.probes import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.randomness import keyed_normal
 
 EPSILON = 0.01

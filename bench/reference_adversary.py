@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bench.reference_forward import Kept
-from heedful.models.one_sequence import OneSequence
+from heedful.models import OneSequence
 
 CANDIDATES, RATE, PENALTY, EPSILON = 5, 0.01, 500.0, 0.01
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Split
+from heedful.models import OneSequence
 from heedful.types import Batch, Keep
 
 BATCH = 32

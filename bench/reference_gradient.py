@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from bench.reference_forward import batches, by_example
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Split
+from heedful.models import OneSequence
 from heedful.types import Batch
 
 

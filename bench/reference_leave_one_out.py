@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bench.reference_forward import Kept, by_example
-from heedful.models.one_sequence import OneSequence
+from heedful.models import OneSequence
 from heedful.types import Batch, Text
 
 

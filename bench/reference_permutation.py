@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bench.reference_forward import Kept
-from heedful.models.one_sequence import OneSequence
+from heedful.models import OneSequence
 
 PERMUTATIONS = 100
 

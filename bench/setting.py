@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from heedful.runner.machine import machine
+from heedful.runner import machine
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from bench.memory import measure
 from bench.plain_training import BATCH, Classifier, Plain, train_plainly
 from bench.row import Cost, Row
 from bench.setting import Setting
-from heedful.models.build import build
+from heedful.models import build
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.training.loop import Trained, train
+from heedful.training import Trained, train
 
 HIDDEN = 128  # of each direction, as Heedful's own by default
 FULL = {"sst": (Size("sst", 16, 8, 30, 1), 2000, 2), "imdb": (Size("imdb", 16, 90, 270, 1), 250, 2)}

@@ -17,8 +17,8 @@ from bench.reference_kendall import kendall
 from bench.reference_leave_one_out import leave_one_out
 from bench.reference_permutation import permutation
 from bench.row import Cost, Row
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Split
+from heedful.models import OneSequence
 
 WARM = 8  # texts of the untimed run before each measurement
 ENOUGH = 15.0  # seconds, after which two runs must do

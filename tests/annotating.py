@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heedful.annotate.database import RATIONALE, RELEVANCE, Plan, create
-from heedful.annotate.inviting import invite
-from heedful.annotate.item import ORIGINAL, PERMUTED, PLAIN, Item
-from heedful.annotate.study import Study
-from heedful.subjects.words import split_words
+from heedful.annotate import (
+    ORIGINAL,
+    PERMUTED,
+    PLAIN,
+    RATIONALE,
+    RELEVANCE,
+    Item,
+    Plan,
+    Study,
+    create,
+    invite,
+)
+from heedful.subjects import split_words
 
 TEXTS = (
     "a fine 😀 film, truly",

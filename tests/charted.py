@@ -14,19 +14,32 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from heedful.report.audit_dots import ROLES, dot_domain, dot_plot
-from heedful.report.audit_lines import Axes, line_panel
-from heedful.report.audit_positions import Positions
-from heedful.report.build import chosen_figures
-from heedful.report.bundle import asset, bundle
-from heedful.report.charts import Charts, Drawn
-from heedful.report.evidence import Evidence, gather
-from heedful.report.figures import FIGURES
-from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.token_curves import Curve, _panel
-from heedful.report.one_text import Reading, Typical
-from heedful.report.repair_dots import figure as repair_figure
-from heedful.report.sheet import Sheet, _environment
+from heedful.report import (
+    FIGURES,
+    ROLES,
+    Axes,
+    Charts,
+    Curve,
+    Drawn,
+    Evidence,
+    Figure,
+    Group,
+    Positions,
+    Sheet,
+    Typical,
+    asset,
+    bundle,
+    chosen_figures,
+    dot_domain,
+    dot_plot,
+    gather,
+    line_panel,
+)
+from heedful.report import figure as repair_figure
+from heedful.report.figures.figure import Panel
+from heedful.report.figures.token_curves import _panel
+from heedful.report.one_text import Reading
+from heedful.report.sheet import _environment
 from heedful.specs import ModelSpec
 from test_report_fake import Fake, fake_study
 from test_report_mohankumar import evidence as of_mohankumar

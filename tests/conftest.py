@@ -30,8 +30,8 @@ install_import_hook(
 )
 
 if TYPE_CHECKING:
-    from heedful.corpora.prepared import Prepared
-    from heedful.models.one_sequence import OneSequence
+    from heedful.corpora import Prepared
+    from heedful.models import OneSequence
     from heedful.types import Batch
 
 # A busy machine is no failure, and a test that fails must fail again: no deadline, fixed draws.
@@ -86,8 +86,7 @@ def models() -> Callable[..., OneSequence]:
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     """A small generated corpus, prepared in a store of its own."""
-    from heedful.corpora.prepare import prepare
-    from heedful.corpora.prepared import Prepared
+    from heedful.corpora import Prepared, prepare
     from heedful.specs import CorpusSpec, PrepareSpec
     from heedful.store import Store
 
@@ -99,9 +98,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 @pytest.fixture(scope="session")
 def trained_model(planted: Prepared) -> OneSequence:
     """A tiny model that has learned something of the planted corpus."""
-    from heedful.models.build import build
+    from heedful.models import build
     from heedful.specs import ModelSpec, TrainSpec
-    from heedful.training.loop import train
+    from heedful.training import train
 
     model = build(ModelSpec(hidden=8), planted.vectors, len(planted.labels), 0)
     return train(model, planted, TrainSpec(epochs=8, learning_rate=0.02), seed=0).model

@@ -19,8 +19,7 @@ from typing import Any
 import typer
 
 from docs_pages import ROOT
-from heedful.cli.app import app
-from heedful.cli.main import main
+from heedful.cli import app, main
 
 SHELL = ("cat", "cd", "cp", "cut", "echo", "export", "head", "ls", "mkdir", "mv", "printf", "rm")
 """Run by a shell."""

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.measures.curves import Curves, curves_of
+from heedful.measures import Curves, curves_of
 from heedful.measures.erasure import erasure
-from heedful.models.output import class_logits, probability
+from heedful.models import class_logits, probability
 from heedful.types import Batch, Model, Target
 
 

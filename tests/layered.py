@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from heedful.models.masked_softmax import masked_softmax
+from heedful.models import masked_softmax
 from heedful.types import (
     Batch,
     Deleted,

@@ -9,12 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import corpus_facts, corpus_params
-from heedful.metrics.summary import COLUMNS
+from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
+from heedful.metrics import COLUMNS
 from heedful.probes import PROBES
-from heedful.runner.train import model_versions
+from heedful.runner import model_versions
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 

@@ -10,10 +10,9 @@ from typing import Any, cast
 import pandas as pd
 import torch
 
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
+from heedful.corpora import Split
+from heedful.models import OneSequence
+from heedful.probes import PROBES, Evidence, Findings
 from heedful.randomness import stable_hash
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 

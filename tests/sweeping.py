@@ -9,13 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora.defaults import default_spec
-from heedful.runner.engines.board import Event, Failure
-from heedful.runner.engines.crew import Crew
-from heedful.runner.grid import Grid, grid
-from heedful.runner.jobs import Job, jobs
-from heedful.runner.machine import Machine
-from heedful.runner.sweep import Engine, run_jobs
+from heedful.corpora import default_spec
+from heedful.runner import Crew, Engine, Event, Failure, Grid, Job, Machine, grid, jobs, run_jobs
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
 from heedful.studies.jain2019 import STUDY

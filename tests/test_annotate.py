@@ -13,37 +13,42 @@ import pytest
 import torch
 
 from annotating import make_study
-from heedful.annotate.agreement import agreement
-from heedful.annotate.database import RATIONALE, Plan, create
-from heedful.annotate.inviting import invite
-from heedful.annotate.item import ORIGINAL, PERMUTED, Item, item_of
-from heedful.annotate.jsonl import read_jsonl, write_jsonl
-from heedful.annotate.label_studio import interface, read_label_studio, write_label_studio
-from heedful.annotate.making import Wanted, plan_study
-from heedful.annotate.merging import merged
-from heedful.annotate.refusal import Refusal
-from heedful.annotate.results import results
-from heedful.annotate.study import Answer, Study
-from heedful.auditing.result import Audit
-from heedful.cli.main import main
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.edits.permute import permute
+from heedful.annotate import (
+    ORIGINAL,
+    PERMUTED,
+    RATIONALE,
+    Answer,
+    Item,
+    Plan,
+    Refusal,
+    Study,
+    Wanted,
+    agreement,
+    create,
+    interface,
+    invite,
+    item_of,
+    merged,
+    plan_study,
+    read_jsonl,
+    read_label_studio,
+    results,
+    write_jsonl,
+    write_label_studio,
+)
+from heedful.auditing import Audit
+from heedful.cli import main
+from heedful.corpora import Prepared, default_spec, prepare
+from heedful.edits import permute
 from heedful.errors import HeedfulError
-from heedful.models.output import probabilities
+from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.report.figure5 import figure5, is_published, published_figure5, unsure, wilson
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
-from heedful.saliency.attention import text_site
-from heedful.saliency.explain import explain
+from heedful.report import figure5, is_published, published_figure5, unsure, wilson
+from heedful.runner import Machine, Recipe, trained
+from heedful.saliency import explain, text_site
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
-from heedful.store import Run, Store
-from heedful.store.outputs import MANIFEST
-from heedful.subjects import open_subject
-from heedful.subjects.documents import read_documents
+from heedful.store import MANIFEST, Run, Store
+from heedful.subjects import open_subject, read_documents
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 WANTED = Wanted(n=8, top=2, seed=5)

@@ -24,11 +24,8 @@ import httpx
 from starlette.testclient import TestClient
 
 from annotating import KEY, TEXTS, make_study
-from heedful.annotate.app import LARGEST, PAGES, application
-from heedful.annotate.database import RATIONALE, RELEVANCE
-from heedful.annotate.serving import links
-from heedful.annotate.study import Study
-from heedful.cli.main import main
+from heedful.annotate import LARGEST, PAGES, RATIONALE, RELEVANCE, Study, application, links
+from heedful.cli import main
 
 PEOPLE, ITEMS = 50, 30
 JSON = {"content-type": "application/json"}

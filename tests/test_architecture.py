@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.auditing import gathered, judged, shown, waves
+from heedful.auditing import gathered, judged, shown
 from heedful.auditing import table as audit_table
 from heedful.catalogue import Catalogue
-from heedful.cli.app import app
-from heedful.cli.store import KINDS
+from heedful.cli import KINDS, app
 from heedful.metrics import summary
-from heedful.probes.collect import Collector
-from heedful.probes.evidence import Pass
+from heedful.probes import Collector, Pass
 from heedful.runner import streamed
 from heedful.types import Keep, rows
 from tiny import tiny_batch, tiny_model
+
+waves = import_module("heedful.auditing.waves")
+
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "heedful"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -12,21 +13,24 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.output import TARGETS, probabilities, probability
+from heedful.models import TARGETS, probabilities, probability
 from heedful.saliency import (
-    attention,
     effective_attention,
+    felt,
     gradient_attention,
+    mass_outside,
     rollout,
-    value_norm,
+    text_site,
 )
-from heedful.saliency.attention import mass_outside, text_site
-from heedful.saliency.effective_attention import felt
 from heedful.types import Batch, Keep, Text, Trace
 from heedful.words import to_words
 from layered import Layered, layered_batch
 from reference import attention_maps as reference
 from tiny import tiny_batch, tiny_model
+
+attention = import_module("heedful.saliency.attention")
+value_norm = import_module("heedful.saliency.value_norm")
+
 
 MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]
 READS = ["first", "last", "mean"]

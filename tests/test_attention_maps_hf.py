@@ -3,6 +3,7 @@ transformers itself returns as attention."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,25 +12,33 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.measures.exclusivity import ExclusivityParams, exclusivity
-from heedful.measures.heads import head_statistics
-from heedful.measures.interventions import Intervention, effect
-from heedful.measures.null_space import null_space
-from heedful.measures.sensitivity import erasure, tvd_permuted
-from heedful.models.hf.attach import attach
+from heedful.measures import (
+    ExclusivityParams,
+    Intervention,
+    effect,
+    exclusivity,
+    head_statistics,
+    null_space,
+    tvd_permuted,
+)
+from heedful.measures.sensitivity import erasure
+from heedful.models import attach
 from heedful.saliency import (
-    attention,
     effective_attention,
     gradient_attention,
+    mass_outside,
     rollout,
-    value_norm,
+    text_site,
 )
-from heedful.saliency.attention import mass_outside, text_site
 from heedful.types import Batch, Keep
 from heedful.words import to_words
 from reference import attention_maps as reference
 from reference import interventions
 from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf
+
+attention = import_module("heedful.saliency.attention")
+value_norm = import_module("heedful.saliency.value_norm")
+
 
 MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]
 LENGTHS = (5, 1, 8, 3)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,46 +22,50 @@ import pytest
 import torch
 
 import heedful
-from heedful.auditing import audit as auditing
-from heedful.auditing import judged, taken_away
+from heedful.auditing import (
+    COLUMNS,
+    EXTRA,
+    FLOORS,
+    GROUPS,
+    LOOKS,
+    NUMBERS,
+    SEEDS,
+    Audit,
+    AuditSpec,
+    Measurer,
+    Plan,
+    compare,
+    estimate,
+    explain,
+    health_texts,
+    judged,
+    named,
+    names_in,
+    taken_away,
+)
 from heedful.auditing import measure as measuring
-from heedful.auditing import waves as wave_settings
-from heedful.auditing.compare import compare
-from heedful.auditing.cost import estimate
-from heedful.auditing.explanation import explain
-from heedful.auditing.measure import Measurer, health_texts
-from heedful.auditing.named import named, names_in
-from heedful.auditing.numbers import NUMBERS, SEEDS
-from heedful.auditing.plan import LOOKS, Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import EXTRA, FLOORS, GROUPS, AuditSpec
-from heedful.auditing.table import COLUMNS
 from heedful.catalogue import ANY, Piece
-from heedful.cli.list_measures import measured_by
-from heedful.cli.main import main
-from heedful.cli.measured import MeasureOptions
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
+from heedful.cli import MeasureOptions, main, measured_by
+from heedful.corpora import default_spec, prepare
 from heedful.errors import HeedfulError
-from heedful.measures import eraser
-from heedful.metrics.f1 import f1_of_means
+from heedful.measures import ERASER_MEASURES
+from heedful.metrics import f1_of_means
 from heedful.parameters import parameters_of
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.runner import Machine, Recipe, trained
 from heedful.saliency import SALIENCIES, check_uses
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_subject
-from heedful.verdict.properties.importance import importance_cells
-from heedful.verdict.settings import Settings
-from heedful.verdict.table import tabulate_rows
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Settings, Verdict, importance_cells, tabulate_rows
 
 pytest.importorskip("transformers")
 
 from tiny_hf import tiny_hf
 from tiny_tokenizers import byte_pairs, saved, word_pieces
+
+auditing = import_module("heedful.auditing.audit")
+wave_settings = import_module("heedful.auditing.waves")
+
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=12, dimension=8)
 EXPLANATIONS = ("attention", "gradient_input", "integrated_gradients", "occlusion")
@@ -1092,7 +1097,7 @@ def test_eraser_is_measured_on_request(capsys: pytest.CaptureFixture[str], tmp_p
     with open_subject(bert(), rows, rationale_column="why") as subject:
         assert subject.marked_share == pytest.approx(1 / 3)
     found = audit(bert(), rows, spec, rationale_column="why")
-    names = set(eraser.MEASURES)
+    names = set(ERASER_MEASURES)
     assert set(found.rows["measure"]) - {"special_mass"} == names
     erased = found.rows[found.rows["measure"] == "eraser_sufficiency"]
     assert set(erased["operator"]) == {"delete", "mask"} and set(erased["model"]) == {"base"}

@@ -5,24 +5,22 @@ from __future__ import annotations
 import gc
 import shutil
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.auditing import audit as auditing
-from heedful.auditing import judged
-from heedful.auditing import waves as wave_settings
-from heedful.auditing.audit import audit
-from heedful.auditing.plan import Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing import Audit, AuditSpec, Plan, audit, judged
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.verdict.table import tabulate_blocks, tabulate_rows
-from heedful.verdict.verdict import judge
+from heedful.verdict import judge, tabulate_blocks, tabulate_rows
 from test_auditing import bert, texts
+
+auditing = import_module("heedful.auditing.audit")
+wave_settings = import_module("heedful.auditing.waves")
+
 
 pytest.importorskip("transformers")
 LEAST = AuditSpec(explanations=("attention", "gradient"), only=("interventions", "agreement"))

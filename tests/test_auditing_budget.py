@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.auditing import audit as auditing
-from heedful.auditing import judged
-from heedful.auditing.audit import audit
-from heedful.auditing.measure import Measurer
-from heedful.auditing.pace import Pace
-from heedful.auditing.plan import LOOKS, Plan
-from heedful.auditing.spec import FLOORS, AuditSpec
-from heedful.auditing.waves import FIRST, WAVE, batches, waves
+from heedful.auditing import (
+    FIRST,
+    FLOORS,
+    LOOKS,
+    WAVE,
+    AuditSpec,
+    Measurer,
+    Pace,
+    Plan,
+    audit,
+    batches,
+    judged,
+    waves,
+)
 from heedful.store import Store
 from heedful.subjects import Subject, open_subject
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Settings, Verdict
 
 pytest.importorskip("transformers")
 
 from tiny_hf import tiny_hf
 from tiny_tokenizers import word_pieces
+
+auditing = import_module("heedful.auditing.audit")
+
 
 EXPLANATIONS = ("attention", "gradient_input", "integrated_gradients", "occlusion")
 SPEC = AuditSpec(EXPLANATIONS, permutations=2, ceiling=6, search_steps=2, only=("interventions",))

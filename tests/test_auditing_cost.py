@@ -12,13 +12,10 @@ import pytest
 import torch
 
 import heedful
-from heedful.auditing import cost
-from heedful.auditing.audit import audit
-from heedful.auditing.plan import Plan
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing import AuditSpec, Plan, audit, cost
 from heedful.progress import duration
 from heedful.store import Store
-from heedful.verdict.settings import Settings
+from heedful.verdict import Settings
 from test_subjects_run import Mine
 
 pytest.importorskip("transformers")

@@ -13,28 +13,15 @@ import pandas as pd
 import pytest
 import torch
 
+from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds, trial
 from heedful.auditing import shown as showing
-from heedful.auditing import trial
-from heedful.auditing.audit import audit
-from heedful.auditing.plan import Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.seeds import over_seeds
-from heedful.auditing.shown import Shown
-from heedful.auditing.spec import FLOORS, AuditSpec
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.measures.exclusivity import ExclusivityParams, exclusivity
-from heedful.measures.replaced import base_trace
-from heedful.metrics.jsd import jsd
-from heedful.models.output import probabilities
-from heedful.report.audit_evidence import evidence_of
-from heedful.report.audit_texts import beside
-from heedful.report.evidence import gather
-from heedful.report.examples import audit_cells, put_examples, study_cells
-from heedful.runner.machine import Machine
-from heedful.runner.probe import Reading, probed
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.corpora import default_spec, prepare
+from heedful.measures import ExclusivityParams, base_trace, exclusivity
+from heedful.metrics import jsd
+from heedful.models import probabilities
+from heedful.report import beside, evidence_of, gather, put_examples
+from heedful.report.examples import audit_cells, study_cells
+from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_subject

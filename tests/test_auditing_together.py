@@ -10,15 +10,19 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from heedful.auditing.compare import compare, made_with, to_markdown
-from heedful.auditing.gathered import Gathered
-from heedful.auditing.part import Part
-from heedful.auditing.parts import write_part
-from heedful.auditing.result import Audit
-from heedful.auditing.seeds import over_seeds
+from heedful.auditing import (
+    Audit,
+    Gathered,
+    Part,
+    compare,
+    made_with,
+    over_seeds,
+    to_markdown,
+    write_part,
+)
 from heedful.errors import HeedfulError
 from heedful.store import Frames
-from heedful.verdict.verdict import judge
+from heedful.verdict import judge
 
 TEXTS = 24
 

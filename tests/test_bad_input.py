@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.app import app
-from heedful.cli.main import main
+from heedful.cli import app, main
 
 pytest.importorskip("transformers")
 pytest.importorskip("fastapi")

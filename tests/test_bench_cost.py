@@ -15,11 +15,10 @@ from bench.cost_grid import needs, probed_alike, standing_in, trained_alike
 from bench.cost_page import page
 from bench.cost_times import QUICK, probings, trainings
 
-from heedful.models.build import build
-from heedful.runner.recipe import Recipe
+from heedful.models import build
+from heedful.runner import Recipe
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.studies import STUDIES
-from heedful.studies.study import TRAINING
+from heedful.studies import STUDIES, TRAINING
 
 SIZE = {"memory_bytes": 8e9, "disk_bytes": 1e12}
 MACHINE = {"device": "CPU", "cores": 2, "threads": 1, "torch": "2", **SIZE}

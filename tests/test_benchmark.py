@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,38 +18,53 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
-from heedful.auditing.audit import audit_subject
-from heedful.auditing.spec import AuditSpec
-from heedful.benchmark import page, tables
-from heedful.benchmark.cases import (
+from heedful.auditing import AuditSpec, audit_subject
+from heedful.benchmark import (
     FIRST_HELD_OUT,
+    KINDS,
+    MAJORITY,
+    NOISES,
+    ONE_HEAD,
     ONLY_HELD_OUT,
+    SINGLE,
     Case,
+    Corpus,
+    Effort,
+    Mixed,
+    Task,
+    Truth,
+    aligned,
+    area_under_curve,
     cases,
+    constructed,
+    joined,
+    markdown,
+    measured,
+    moved,
     names,
+    orientation,
+    precision_and_rank,
+    read,
+    response,
+    run,
     split_of,
+    tables,
+    two_cues,
+    verify,
+    version,
 )
-from heedful.benchmark.maps import NOISES, constructed, moved, precision_and_rank
-from heedful.benchmark.measure import Effort, measured, version
-from heedful.benchmark.rows import COLUMNS, joined, read
-from heedful.benchmark.run import run
-from heedful.benchmark.separation import area_under_curve, orientation, response
-from heedful.benchmark.text_tables import aligned, markdown
+from heedful.benchmark.rows import COLUMNS
 from heedful.benchmark.trained import grammar
-from heedful.benchmark.trained.corpus import Corpus
-from heedful.benchmark.trained.grammar import MAJORITY, SINGLE, Task, two_cues
-from heedful.benchmark.trained.kinds import KINDS, ONE_HEAD
-from heedful.benchmark.trained.mixed import Mixed
-from heedful.benchmark.trained.truth import Truth, verify
 from heedful.benchmark.trained.truth import _batch as batch_of
-from heedful.cli.benchmark import benchmark
-from heedful.edits.uniform import uniform
+from heedful.cli import benchmark
+from heedful.edits import uniform
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
-from heedful.models.output import probabilities
+from heedful.models import Family, build, probabilities
 from heedful.specs import ModelSpec
 from heedful.types import Keep
+
+page = import_module("heedful.benchmark.page")
+
 
 TASKS = [MAJORITY, SINGLE, two_cues(0.4), grammar.REDUNDANT, grammar.NEGATED, grammar.XOR]
 

@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.auditing.audit import audit_subject
-from heedful.benchmark.cases import cases
-from heedful.benchmark.compiled.gallery import FAMILIES, STRENGTHS, Exhibit, gallery
-from heedful.benchmark.compiled.lexicon import Role
-from heedful.benchmark.compiled.plan import Kind, plan
-from heedful.benchmark.measure import DECIDING, side
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
-from heedful.models.output import probabilities
-from heedful.removal.removed import removed
-from heedful.saliency.attention import text_site
-from heedful.saliency.explain import explain
-from heedful.saliency.prior import fit_prior
+from heedful.auditing import audit_subject
+from heedful.benchmark import (
+    DECIDING,
+    FAMILIES,
+    STRENGTHS,
+    Exhibit,
+    Kind,
+    Role,
+    cases,
+    gallery,
+    plan,
+    side,
+)
+from heedful.edits import permute, uniform
+from heedful.models import probabilities
+from heedful.removal import removed
+from heedful.saliency import explain, fit_prior, text_site
 from heedful.subjects import Subject
 from heedful.types import Batch
 from heedful.words import word_mask

@@ -14,31 +14,46 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.benchmark.page import page
-from heedful.benchmark.rows import COLUMNS as BENCHMARK_COLUMNS
-from heedful.benchmark.shortcuts import run as running
-from heedful.benchmark.shortcuts.models import PACKAGE
-from heedful.benchmark.shortcuts.plan import COLUMNS, SETTINGS, Cell, Setting, ShortcutPlan
-from heedful.benchmark.shortcuts.run import run_shortcuts
-from heedful.benchmark.shortcuts.show import read_rows, to_markdown
-from heedful.benchmark.shortcuts.verify import (
+from heedful.benchmark import (
     EXCHANGED,
+    PACKAGE,
+    SETTINGS,
+    Cell,
+    Setting,
+    ShortcutPlan,
     Verification,
     held_out_rows,
+    page,
+    read_rows,
+    run_shortcuts,
+    to_markdown,
     verification,
 )
-from heedful.cli.main import main
-from heedful.corpora import CORPORA
-from heedful.corpora.example import Example
-from heedful.corpora.shortcut_rules import CONTEXT, ONE, RULES, WORDS, ZERO, exchange, insert
-from heedful.corpora.shortcuts import NONE, STRAY, SYNTHETIC, read
-from heedful.corpora.splitting import SPLITS
+from heedful.benchmark.rows import COLUMNS as BENCHMARK_COLUMNS
+from heedful.benchmark.shortcuts import run as running
+from heedful.benchmark.shortcuts.plan import COLUMNS
+from heedful.cli import main
+from heedful.corpora import (
+    CONTEXT,
+    CORPORA,
+    NONE,
+    ONE,
+    RULES,
+    SPLITS,
+    STRAY,
+    SYNTHETIC,
+    WORDS,
+    ZERO,
+    Example,
+    exchange,
+    insert,
+)
+from heedful.corpora.shortcuts import read
 from heedful.errors import HeedfulError
-from heedful.metrics.precision_at_k import mean_rank, precision_at_k
-from heedful.runner.machine import machine
+from heedful.metrics import mean_rank, precision_at_k
+from heedful.runner import machine
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.store import Store
-from heedful.store.csv_jsonl import to_csv
+from heedful.store import Store, to_csv
 
 DATA = os.environ.get("HEEDFUL_DATA")
 SIZES = {"n_train": 60, "n_dev": 20, "n_test": 40}

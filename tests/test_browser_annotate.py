@@ -17,12 +17,17 @@ pytest.importorskip("uvicorn", reason="pages need uvicorn (heedful[web])")
 
 from annotating import KEY, items, make_study
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
-from heedful.annotate.app import application
-from heedful.annotate.database import RATIONALE, RELEVANCE, Plan, create
-from heedful.annotate.inviting import annotators
-from heedful.annotate.item import Item
-from heedful.annotate.serving import links
-from heedful.annotate.study import Study
+from heedful.annotate import (
+    RATIONALE,
+    RELEVANCE,
+    Item,
+    Plan,
+    Study,
+    annotators,
+    application,
+    create,
+    links,
+)
 
 COUNT = 8
 LETTERS = {"yes": "y", "no": "n", "unsure": "u"}

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from browsing import opened_browser, visiting
-from heedful.report.build import build_report
-from heedful.report.examples import Cell
-from heedful.report.examples.axis import Span
-from heedful.report.examples.cell import Document, Map, Reading, reach_of
+from heedful.report import Cell, Document, Map, Span, build_report, reach_of
+from heedful.report.examples.cell import Reading
 from test_report_examples import by_blanks, by_characters, cell
 from test_report_fake import Fake, fake_study
 

@@ -18,19 +18,14 @@ pytest.importorskip("fastapi", reason="the live page needs fastapi (heedful[web]
 pytest.importorskip("uvicorn", reason="the live page needs uvicorn (heedful[web])")
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.edits.frozen import frozen
-from heedful.models.output import probabilities
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.corpora import default_spec, prepare
+from heedful.edits import frozen
+from heedful.models import probabilities
+from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects.asking import open_asked
-from heedful.subjects.open import open_subject
-from heedful.web.live.app import live_app
-from heedful.web.live.opened import Opened
+from heedful.subjects import open_asked, open_subject
+from heedful.web import Opened, live_app
 
 TEXT = "This film was wonderful, and our neighbour opened a window on Monday."
 HOSTILE = (

@@ -13,17 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, visiting
-from heedful.auditing.audit import audit
-from heedful.auditing.plan import Plan
-from heedful.auditing.spec import AuditSpec
-from heedful.corpora.defaults import default_spec
-from heedful.edits.custom import custom
-from heedful.models.output import probabilities
-from heedful.report.build import build_report
-from heedful.runner.choice import Choice
-from heedful.runner.grid import grid
-from heedful.runner.machine import Machine
-from heedful.runner.study import run_study
+from heedful.auditing import AuditSpec, Plan, audit
+from heedful.corpora import default_spec
+from heedful.edits import custom
+from heedful.models import probabilities
+from heedful.report import build_report
+from heedful.runner import Choice, Machine, grid, run_study
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY
 from heedful.subjects import open_subject

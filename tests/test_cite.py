@@ -12,16 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import __version__
-from heedful.auditing.numbers import NUMBERS
+from heedful.auditing import NUMBERS
 from heedful.catalogue import Piece
-from heedful.cli.list import catalogues
-from heedful.cli.main import main
-from heedful.replication import audited
-from heedful.replication.bibliography import bibliography, in_order, read
-from heedful.replication.mentions import ALIASES, keys_in
-from heedful.replication.statistics import statistics_of
-from heedful.replication.use import Use, piece_use
-from heedful.replication.used import PROBE_METHODS, TOKENIZERS, cited, uses_of_run
+from heedful.cli import catalogues, main
+from heedful.replication import (
+    ALIASES,
+    PROBE_METHODS,
+    TOKENIZERS,
+    Use,
+    audited,
+    bibliography,
+    cited,
+    in_order,
+    keys_in,
+    piece_use,
+    read,
+    statistics_of,
+    uses_of_run,
+)
 from heedful.store import Store, run_key
 
 REQUIRED = {

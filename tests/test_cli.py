@@ -15,9 +15,7 @@ import pandas as pd
 import pytest
 import typer
 
-from heedful.cli.app import app
-from heedful.cli.main import main
-from heedful.cli.options import names, seeds
+from heedful.cli import app, main, names, seeds
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
 from heedful.store import Store
@@ -52,7 +50,7 @@ def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_name_is_the_pieces_own(capsys: pytest.CaptureFixture[str]) -> None:
-    from heedful.cli.list import catalogues
+    from heedful.cli import catalogues
 
     for catalogue in catalogues().values():
         for name in catalogue:
@@ -337,7 +335,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_data_says_a_terminal_does_not_obey(capsys: pytest.CaptureFixture[str]) -> None:
-    from heedful.cli.terminal import say, show
+    from heedful.cli import say, show
 
     show("a\x1b[31mred\x07 \u200e naïve\tτ 猫")
     say("\x9b1m done")

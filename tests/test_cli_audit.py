@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,18 +16,19 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.auditing import audit as auditing
-from heedful.auditing.measure import Measurer
-from heedful.auditing.result import Audit
+from heedful.auditing import Audit, Measurer
 from heedful.cli import audit as audit_verb
 from heedful.cli import check as check_verb
-from heedful.cli.main import main
+from heedful.cli import main
 from heedful.store import Store
 
 pytest.importorskip("transformers")
 
 from tiny_hf import tiny_hf
 from tiny_tokenizers import byte_pairs, saved, word_pieces
+
+auditing = import_module("heedful.auditing.audit")
+
 
 WORDS = [
     "good", "bad", "film", "the", "a", "is", "very", "not", "unlike", "story", "plot", "it", "was",
@@ -191,7 +193,7 @@ def test_a_budget_says_how_many_texts(
 ) -> None:
     from functools import partial
 
-    from heedful.auditing.waves import waves
+    from heedful.auditing import waves
 
     monkeypatch.setattr(auditing, "waves", partial(waves, wave=2))
     monkeypatch.setattr(audit_verb, "seconds", lambda text: 1e-9 if text else None)

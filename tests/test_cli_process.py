@@ -9,13 +9,16 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from heedful.cli import app
-from heedful.cli.main import main
+from heedful.cli import main
+
+app = import_module("heedful.cli.app")
+
 
 HEEDFUL = f"{sys.executable} -m heedful"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.main import main
-from heedful.cli.terms import terms
+from heedful.cli import main, terms
 from heedful.errors import HeedfulError
 from heedful.specs import TermSpec
 from heedful.store import Store

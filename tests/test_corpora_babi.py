@@ -15,13 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import CORPORA
+from heedful.corpora import CORPORA, Example, Prepared, default_spec, fact_spans, prepare
 from heedful.corpora.babi import PIECE, read
-from heedful.corpora.babi_files import fact_spans
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.example import Example
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

@@ -16,16 +16,25 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import CORPORA
+from heedful.corpora import (
+    ASPECTS,
+    CORPORA,
+    OWN,
+    SHARED,
+    SUBJECTS,
+    Example,
+    Prepared,
+    RawCorpus,
+    default_spec,
+    highlighted,
+    parse,
+    positions,
+    prepare,
+)
 from heedful.corpora.aspects import PIECE as ASPECTS_PIECE
 from heedful.corpora.aspects import read as read_aspects
-from heedful.corpora.aspects_grammar import ASPECTS, NEGATORS, OWN, SHARED, SUBJECTS
-from heedful.corpora.cnn import parse, spelled
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.esnli import highlighted, positions
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
+from heedful.corpora.aspects_grammar import NEGATORS
+from heedful.corpora.cnn import spelled
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

@@ -14,17 +14,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora.bpe import MARK, Cutter, detokenise, learn, marked, spelled, sub_words
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.example import Example
+from heedful.corpora import (
+    ADJECTIVES,
+    LEXICON,
+    MARK,
+    NOUNS,
+    Cutter,
+    Example,
+    Prepared,
+    default_spec,
+    detokenise,
+    learn,
+    made_up,
+    marked,
+    prepare,
+    sub_words,
+)
+from heedful.corpora.bpe import spelled
 from heedful.corpora.multi30k import read as read_multi30k
 from heedful.corpora.newscommentary import read as read_news
 from heedful.corpora.parallel import read
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.toytranslation import PIECE, made_up
+from heedful.corpora.toytranslation import PIECE
 from heedful.corpora.toytranslation import read as read_toy
-from heedful.corpora.toytranslation_grammar import ADJECTIVES, LEXICON, NOUNS, VERBS
+from heedful.corpora.toytranslation_grammar import VERBS
 from heedful.corpora.wmt13 import read as read_wmt13
 from heedful.errors import HeedfulError
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heedful.corpora import class_words, mirror
 from heedful.corpora.planted import PIECE, read
-from heedful.corpora.planted_grammar import NEGATORS, class_words, mirror
+from heedful.corpora.planted_grammar import NEGATORS
 from heedful.errors import HeedfulError
 
 

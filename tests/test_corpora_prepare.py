@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import CORPORA
-from heedful.corpora import prepare as module
-from heedful.corpora.defaults import default_prepare, default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import CORPORA, Prepared, default_prepare, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.specs import CorpusSpec, PrepareSpec
 from heedful.store import Store
+
+module = import_module("heedful.corpora.prepare")
+
 
 DATA = os.environ.get("HEEDFUL_DATA")
 SMALL = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)

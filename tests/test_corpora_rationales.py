@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.hatexplain import majority
-from heedful.corpora.joined import join_tokens, marked_spans
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.sst import telling
+from heedful.corpora import (
+    CORPORA,
+    Example,
+    Prepared,
+    RawCorpus,
+    default_spec,
+    join_tokens,
+    majority,
+    marked_spans,
+    prepare,
+    telling,
+)
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

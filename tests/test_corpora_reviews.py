@@ -12,16 +12,11 @@ from typing import Any
 
 import pytest
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
+from heedful.corpora import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
 from heedful.corpora.imdb import read as read_imdb
-from heedful.corpora.mimic_tables import clean, patient_split
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.rated import unescape
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.studies.published import dataset_name, published
+from heedful.studies import dataset_name, published
 
 DATA = os.environ.get("HEEDFUL_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")

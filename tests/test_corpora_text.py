@@ -11,15 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora.example import Example
-from heedful.corpora.filters import Count, filter_lengths
-from heedful.corpora.imdb import blank_breaks
-from heedful.corpora.normalise import normalise, normalise_all
-from heedful.corpora.posts import own_words
-from heedful.corpora.splitting import cut_splits, limit_splits
-from heedful.corpora.tokenize import given_tokens, tokenizer
-from heedful.corpora.vectors import word_vectors
-from heedful.corpora.vocabulary import build_vocabulary
+from heedful.corpora import (
+    Count,
+    Example,
+    blank_breaks,
+    build_vocabulary,
+    cut_splits,
+    filter_lengths,
+    given_tokens,
+    limit_splits,
+    normalise,
+    normalise_all,
+    own_words,
+    tokenizer,
+    word_vectors,
+)
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 

@@ -17,40 +17,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.corpora.blinded import Blinded, blinded
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Split
-from heedful.edits.erase import erase
-from heedful.edits.restored import weights_by_id
+from heedful.corpora import Blinded, Prepared, Split, blinded, default_spec, prepare
+from heedful.edits import erase, weights_by_id
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.detector import METHODS, overlooked
-from heedful.probes.detector_flag import decide
-from heedful.probes.evidence import Evidence, Findings
-from heedful.runner.choice import Choice
-from heedful.runner.cost import estimate
-from heedful.runner.fit import unfit
-from heedful.runner.grid import grid
-from heedful.runner.machine import Machine
-from heedful.runner.probe import Reading, Skipped, probed
-from heedful.runner.recipe import Recipe, recipes
-from heedful.runner.study import run_study
-from heedful.runner.train import trained
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.integrated_gradients import integrated_gradients
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.models import build, probabilities
+from heedful.probes import METHODS, PROBES, Evidence, Findings, decide, overlooked
+from heedful.runner import (
+    Choice,
+    Machine,
+    Reading,
+    Recipe,
+    Skipped,
+    estimate,
+    grid,
+    probed,
+    recipes,
+    run_study,
+    trained,
+    unfit,
+)
+from heedful.saliency import gradient_input, integrated_gradients, leave_one_out
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.studies.pruthi2020 import LAMBDAS, STUDY
+from heedful.studies import LAMBDAS
+from heedful.studies.pruthi2020 import STUDY
 from heedful.subjects import open_subject
-from heedful.training.aim import Aim, loss_of
-from heedful.training.loop import train
-from heedful.training.term import Lesson
-from heedful.training.terms.impermissible import exposure, impermissible
+from heedful.training import Aim, Lesson, exposure, impermissible, loss_of, train
 from probing import LENGTHS, evidence, find, table
 from reference.deception import penalty, share_on, zeroed
 from test_probes_families import WRITERS, seen

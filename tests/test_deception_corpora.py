@@ -17,18 +17,23 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.cli.main import main
-from heedful.corpora import CORPORA
-from heedful.corpora.blinded import blinded
+from heedful.cli import main
+from heedful.corpora import (
+    CLUES,
+    CORPORA,
+    GENDERED,
+    Example,
+    Prepared,
+    at_a_quarter,
+    blinded,
+    default_spec,
+    forbidden,
+    forbidden_next,
+    laid_out,
+    mark,
+    prepare,
+)
 from heedful.corpora.deception import PIECE, read
-from heedful.corpora.deception_grammar import CLUES, GENDERED
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.example import Example
-from heedful.corpora.forbidden import forbidden, forbidden_next, laid_out
-from heedful.corpora.marking import mark
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.steps import at_a_quarter
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from tiny import tiny_model

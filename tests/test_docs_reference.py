@@ -12,18 +12,14 @@ from tools.reference import FOLDER, pages
 
 from counted import count_by_blanks
 from heedful.catalogue import Catalogue, Measure, Piece
-from heedful.cli.list_facts import in_words
-from heedful.cli.main import main
-from heedful.corpora.prepared import Prepared
-from heedful.measures import erasure
+from heedful.cli import in_words, main
+from heedful.corpora import Prepared
+from heedful.measures import ERASURE_MEASURES
 from heedful.metrics import METRICS
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Findings
-from heedful.replication.bibliography import in_order
-from heedful.saliency import SALIENCIES
-from heedful.saliency.explain import explain
+from heedful.models import OneSequence, probabilities
+from heedful.probes import PROBES, Findings
+from heedful.replication import in_order
+from heedful.saliency import SALIENCIES, explain
 from probing import FITTING, find
 from test_deception import marked
 from test_probes_alignment import aligned
@@ -156,7 +152,7 @@ def test_the_measures_of_an_audit_are_listed(capsys: pytest.CaptureFixture[str])
     assert main(["list", "--json"]) == 0
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["measures"]}
     page = pages()["properties.md"]
-    for name, measure in erasure.MEASURES.items():
+    for name, measure in ERASURE_MEASURES.items():
         assert f"  {name:<16} {measure.description}" in listed
         assert found[name]["formula"] == measure.formula and measure.formula in page
         assert found[name]["range"] is not None

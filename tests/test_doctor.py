@@ -13,11 +13,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from heedful.catalogue import Piece
-from heedful.cli import doctor_packages
-from heedful.cli.doctor_packages import Package, bring, packages, state
-from heedful.cli.main import main
-from heedful.corpora import CORPORA
-from heedful.corpora.sources import MissingData
+from heedful.cli import Package, bring, doctor_packages, main, packages, state
+from heedful.corpora import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from edit_cases import CASES, edit_case
-from heedful.edits import EDITS
-from heedful.edits.build import build_edit
-from heedful.edits.custom import custom
-from heedful.edits.erase import erase
-from heedful.edits.frozen import frozen
-from heedful.edits.permute import permute
-from heedful.edits.random import random
-from heedful.edits.uniform import uniform
+from heedful.edits import EDITS, build_edit, custom, erase, frozen, permute, random, uniform
 from heedful.errors import HeedfulError
-from heedful.models.masked_softmax import masked_softmax
+from heedful.models import masked_softmax
 from heedful.types import EditSpec, SiteCall, SiteSpec
 
 SITE = SiteSpec("attention", "a", "tokens", True)

@@ -14,18 +14,12 @@ import torch
 
 import heedful
 from heedful.catalogue import Piece
-from heedful.cli.main import main
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
+from heedful.cli import main
+from heedful.corpora import CORPORA, Example, Prepared, RawCorpus, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.probes import PROBES
-from heedful.runner.fit import unfit
-from heedful.runner.probe import Reading, probe_facts
-from heedful.saliency import SALIENCIES
-from heedful.saliency.explain import explain
+from heedful.runner import Reading, probe_facts, unfit
+from heedful.saliency import SALIENCIES, explain
 from heedful.specs import PrepareSpec, ProbeSpec
 from heedful.store import Store
 from probing import evidence
@@ -179,7 +173,7 @@ def trained_on(planted: Prepared) -> Any:
 
 
 def test_the_origin_of_a_saliency_is_part_of_an_audit(tmp_path: Path) -> None:
-    from heedful.auditing.identity import identity
+    from heedful.auditing import identity
     from heedful.subjects import open_subject
     from test_subjects_run import Mine
 

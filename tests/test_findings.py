@@ -15,30 +15,37 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from heedful.auditing.identity import VERSION
-from heedful.auditing.result import Audit
-from heedful.auditing.stored import store_audit
-from heedful.cli.main import main
-from heedful.corpora.defaults import default_spec
+from heedful.auditing import VERSION, Audit, store_audit
+from heedful.cli import main
+from heedful.corpora import default_spec
 from heedful.errors import HeedfulError
-from heedful.report.estimate import Estimate, difference, estimate
-from heedful.report.figures.dots import WIDTH, Panel, Picture, Row
-from heedful.reproduction.audit_runs import collect_audits
+from heedful.report import WIDTH, Estimate, Picture, Row, difference, estimate
+from heedful.report.figures.dots import Panel
+from heedful.reproduction import (
+    CHECKPOINTS,
+    FINDINGS,
+    Evidence,
+    collect,
+    collect_audits,
+    counted,
+    digest,
+    listed,
+    merged_audits,
+    no_audits,
+    page,
+    read_audits,
+    read_rows,
+    said,
+    tallied,
+    titled,
+    write_compact,
+)
 from heedful.reproduction.audits import COLUMNS as AUDITED
-from heedful.reproduction.audits import merged_audits, no_audits, read_audits
-from heedful.reproduction.compact import write_compact
-from heedful.reproduction.findings.evidence import Evidence, titled
-from heedful.reproduction.findings.names import CHECKPOINTS
-from heedful.reproduction.findings.page import FINDINGS, page
-from heedful.reproduction.findings.words import counted, listed, said, tallied
-from heedful.reproduction.rows import COLUMNS, collect, read_rows
-from heedful.reproduction.settings import digest
+from heedful.reproduction.rows import COLUMNS
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Store
-from heedful.studies.published import DATASETS
-from heedful.studies.study import TRAINING
-from heedful.studies.wiegreffe2019 import QUICK
-from heedful.verdict.verdict import judge
+from heedful.studies import DATASETS, QUICK, TRAINING
+from heedful.verdict import judge
 from probe_runs import put, put_model, put_probe
 
 HERE = Path(__file__).parent.parent

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +30,28 @@ from transformers import (
     RobertaModel,
 )
 
-from heedful.cli.main import main
-from heedful.corpora import CORPORA
-from heedful.corpora.example import Example, RawCorpus
+from heedful.cli import main
+from heedful.corpora import CORPORA, Example, RawCorpus
 from heedful.errors import HeedfulError
-from heedful.models.hf.opening import quiet
+from heedful.models import quiet
+from heedful.runner import FOLDER, Machine, Task, finetuned, task
 from heedful.runner import finetune as runner
-from heedful.runner.finetune import FOLDER, Task, finetuned, task
-from heedful.runner.machine import Machine
 from heedful.specs import CorpusSpec, PrepareSpec, TermSpec
-from heedful.store import Run, Store, run_key
-from heedful.store.pack import pack, unpack
-from heedful.store.run import write_folder
+from heedful.store import Run, Store, pack, run_key, unpack, write_folder
 from heedful.subjects import open_subject, predicted
-from heedful.training import finetune as loop
-from heedful.training.finetune_data import encode, encode_splits
-from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
-from heedful.training.finetune_spec import FinetuneSpec
-from heedful.training.progressed import DevScore
+from heedful.training import (
+    DevScore,
+    FinetuneSpec,
+    encode,
+    encode_splits,
+    load_pretrained,
+    pretrained_digests,
+    save_classifier,
+)
 from killing import Killed, dies_in
+
+loop = import_module("heedful.training.finetune")
+
 
 PARAMS = {"n_train": 800, "n_dev": 64, "n_test": 64, "distractors": 0, "negation": 0.0}
 CORPUS = CorpusSpec("planted", PARAMS, PrepareSpec(tokenizer="given"))

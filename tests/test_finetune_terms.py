@@ -13,12 +13,17 @@ pytest.importorskip("transformers")
 from heedful.errors import HeedfulError
 from heedful.runner.finetune import _training
 from heedful.specs import TermSpec
-from heedful.training.finetune import finetune
-from heedful.training.finetune_data import Encoded
-from heedful.training.finetune_loss import finetune_loss
-from heedful.training.finetune_spec import FinetuneSpec, check
-from heedful.training.finetune_states import LAST, Layers, States
-from heedful.training.finetune_terms import STATE_TERMS
+from heedful.training import (
+    LAST,
+    STATE_TERMS,
+    Encoded,
+    FinetuneSpec,
+    Layers,
+    States,
+    finetune,
+    finetune_loss,
+)
+from heedful.training.finetune_spec import check
 from tiny_hf import hf_batch, tiny_hf
 
 FAMILIES = ["Bert", "Roberta", "DistilBert", "Albert", "ModernBert", "GPT2", "Llama"]

@@ -27,40 +27,38 @@ from starlette.testclient import TestClient
 
 from annotating import make_study
 from fuzzing import FEW, MANY, as_json, fuzz, mutated, replaced, texts, values
-from heedful.annotate.app import application
-from heedful.annotate.jsonl import read_jsonl
-from heedful.annotate.label_studio import read_label_studio
-from heedful.annotate.study import Study
-from heedful.auditing.named import named, names_in
-from heedful.auditing.result import Audit
-from heedful.cli.audit import seconds
-from heedful.cli.corpus import FileColumns, corpus_spec, parameter
-from heedful.cli.gridfile import read as read_grid
-from heedful.cli.main import main
-from heedful.cli.options import names, numbers, seeds
-from heedful.cli.subject import pairs
-from heedful.cli.terms import terms
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import given_spec
+from heedful.annotate import Study, application, read_jsonl, read_label_studio
+from heedful.auditing import Audit, named, names_in
+from heedful.cli import (
+    FileColumns,
+    corpus_spec,
+    main,
+    names,
+    numbers,
+    pairs,
+    parameter,
+    seconds,
+    seeds,
+    terms,
+)
+from heedful.cli import read as read_grid
+from heedful.corpora import (
+    CORPORA,
+    corpus_params,
+    given_spec,
+    impermissible_spans,
+    iterate_rows,
+    rationale_spans,
+    read_text_vectors,
+)
 from heedful.corpora.file import read as read_corpus
-from heedful.corpora.prepare import corpus_params
-from heedful.corpora.readers import iterate_rows
-from heedful.corpora.span_cells import impermissible_spans, rationale_spans
-from heedful.corpora.vector_files import read_text_vectors
 from heedful.errors import HeedfulError
-from heedful.report.audits import audit_of_folder
-from heedful.runner.shard import shard
-from heedful.store import Store
-from heedful.store.run import Run
-from heedful.store.tarred import BROKEN, read_record, read_tar, write_tar
-from heedful.subjects.asking import open_asked
-from heedful.subjects.documents import read_documents
-from heedful.subjects.hf_load import load
-from heedful.subjects.loading import Loading
-from heedful.verdict.verdict import Verdict
-from heedful.web.live.app import live_app
-from heedful.web.live.limits import Limits
-from heedful.web.live.opened import Opened
+from heedful.report import audit_of_folder
+from heedful.runner import shard
+from heedful.store import BROKEN, Run, Store, read_record, read_tar, write_tar
+from heedful.subjects import Loading, load, open_asked, read_documents
+from heedful.verdict import Verdict
+from heedful.web import Limits, Opened, live_app
 from tiny_tokenizers import saved
 
 ROWS = [

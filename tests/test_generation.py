@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.edits.custom import custom
-from heedful.edits.edited import edited
-from heedful.edits.uniform import uniform
+from heedful.edits import custom, edited, uniform
 from heedful.errors import HeedfulError
-from heedful.models.generation.search import Search, beam_search, generate, greedy
-from heedful.models.generation.writer import Writer
+from heedful.models import Search, Writer, beam_search, generate, greedy
 from heedful.specs import END, START, ModelSpec
 from heedful.types import Batch, SiteCall
 from reference.beam import beam, best_of_all
@@ -162,16 +159,12 @@ TRANSFORMER = ModelSpec("prenorm", "dot", 2, hidden=64, family="transformer")
 def test_a_toy_language_is_learned(
     spec: ModelSpec, size: int, rate: float, least: float, tmp_path: Path
 ) -> None:
-    from heedful.corpora.defaults import default_spec
-    from heedful.corpora.prepare import prepare
-    from heedful.corpora.prepared import Prepared
-    from heedful.corpora.steps import at_a_quarter
-    from heedful.models.build import build
-    from heedful.probes import PROBES
-    from heedful.probes.evidence import Evidence
+    from heedful.corpora import Prepared, at_a_quarter, default_spec, prepare
+    from heedful.models import build
+    from heedful.probes import PROBES, Evidence
     from heedful.specs import TrainSpec
     from heedful.store import Store
-    from heedful.training.loop import train
+    from heedful.training import train
     from reference.bleu import corpus_bleu
 
     toy = default_spec("toytranslation", n_train=size, n_test=200)

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
-from heedful.models.hf.heads import classes
+from heedful.models import attach, classes
 from heedful.types import Edit, Keep, SiteCall
 from test_hf_forward import arguments, eager, eager_copy
 from tiny_hf import END, FILLERS, PAD, VOCABULARY, attached_bert, hf_batch, tiny_hf

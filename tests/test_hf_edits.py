@@ -8,13 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.edits.custom import custom
-from heedful.edits.detach import detach
-from heedful.edits.held import held
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
+from heedful.edits import custom, detach, held, permute, uniform
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
+from heedful.models import attach
 from heedful.types import Edit, Keep, SiteCall
 from test_hf_forward import batch_for
 from tiny import tiny_batch, tiny_model

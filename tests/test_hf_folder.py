@@ -15,11 +15,15 @@ import huggingface_hub
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.config import check_tokenizer
-from heedful.models.hf.folder import ModelFolder, find_folder, read_folder
-from heedful.models.hf.opening import opened, tokenizing
-from heedful.subjects.hf_load import load
-from heedful.subjects.loading import Loading
+from heedful.models import (
+    ModelFolder,
+    check_tokenizer,
+    find_folder,
+    opened,
+    read_folder,
+    tokenizing,
+)
+from heedful.subjects import Loading, load
 from tiny_hf import tiny_hf
 from tiny_tokenizers import saved, word_pieces
 

@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.models.hf.attach import attach
-from heedful.models.hf.model import HuggingFace
+from heedful.models import HuggingFace, attach
 from heedful.types import Batch, Edit, Keep, Model, Text, rows
 from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf, with_target
 

@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
-from heedful.models.hf.heads import (
+from heedful.models import (
+    attach,
     classes,
     default_head,
     label_words,
     next_token,
     one_label,
+    probabilities,
     regression,
 )
-from heedful.models.output import probabilities
 from tiny_hf import FILLERS, hf_batch, tiny_hf
 
 LAST = torch.tensor([1, 0])

@@ -11,13 +11,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.edits.custom import custom
-from heedful.edits.held import held
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
-from heedful.models.hf.attach import attach
-from heedful.models.hf.layers import Notes, layers_of
-from heedful.models.hf.model import HuggingFace
+from heedful.edits import custom, held, permute, uniform
+from heedful.models import HuggingFace, Notes, attach, layers_of
 from heedful.types import Keep
 from test_hf_forward import BOTH, CLASSIFIERS, DECODERS, WRITERS, batch_for
 from tiny_hf import FILLERS, attached_bert, hf_batch, tiny_hf

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.cli import main
 from heedful.cli.explain import _lines
-from heedful.cli.main import main
-from heedful.corpora import marking
+from heedful.corpora import iterate_rows, marking, read_rows
 from heedful.corpora.file import read
-from heedful.corpora.readers import iterate_rows, read_rows
 from heedful.errors import HeedfulError, listed
-from heedful.subjects.documents import inside, read_documents
+from heedful.subjects import inside, read_documents
 
 NAMES = ["x.csv", "x.jsonl", "x.parquet", "x.csv.gz"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from heedful import __version__
-from heedful.cli.gridfile import read
+from heedful.cli import read
 from heedful.errors import HeedfulError
 
 ROOT = Path(__file__).parent.parent

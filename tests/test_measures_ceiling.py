@@ -11,19 +11,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from erased import erasure_of, log_odds
-from heedful.measures.beam import Hunt, beam_search
-from heedful.measures.ceiling import Ceilings, Search, ceilings
-from heedful.measures.curves import Grid, curves_of
-from heedful.measures.erasure import MEASURES, erasure
-from heedful.models.output import probabilities
-from heedful.removal.memory import Memory
+from heedful.measures import Ceilings, Grid, Hunt, Search, beam_search, ceilings, curves_of
+from heedful.measures.erasure import ERASURE_MEASURES, erasure
+from heedful.models import probabilities
+from heedful.removal import Memory
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords, sigmoid
 from tiny import END, START, batch_of, pick, tiny_batch, tiny_model
 
 A, B, X = 10, 11, 20
-BETTER = {name: 1 if each.higher_is_better else -1 for name, each in MEASURES.items()}
+BETTER = {name: 1 if each.higher_is_better else -1 for name, each in ERASURE_MEASURES.items()}
 
 
 def texts(*rows: list[int]) -> Batch:
@@ -114,7 +112,7 @@ def test_never_below_a_start(lengths: list[int], budget: int, width: int, operat
     found = ceilings(model, batch, label, starts, operator, search=Search(width, budget))
     for (name, sign), start in ((pair, each) for pair in BETTER.items() for each in own):
         assert no_worse(sign * found.values[name], sign * own[start][name]), (name, start)
-    assert set(found.values) == set(MEASURES)
+    assert set(found.values) == set(ERASURE_MEASURES)
 
 
 def test_the_scores_reach_the_values() -> None:
@@ -139,7 +137,7 @@ def test_known_curves_save_their_passes_and_change_nothing() -> None:
     made, model.rows = model.rows, 0
     saved = ceilings(model, batch, label, starts, "delete", known=known, memory=memory)
     assert model.rows == asked - made and asked == len(memory)  # no set was asked for twice
-    assert all(same(saved.values[name], plain.values[name]) for name in MEASURES)
+    assert all(same(saved.values[name], plain.values[name]) for name in ERASURE_MEASURES)
 
 
 def same(one: Tensor, other: Tensor) -> bool:

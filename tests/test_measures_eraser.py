@@ -15,13 +15,18 @@ from sklearn.metrics import auc, precision_recall_curve
 from torch import Tensor
 
 from counting import Counting
-from heedful.measures.curves import Grid, curves_of
-from heedful.measures.eraser import BINS, MEASURES, eraser_erasure, eraser_plausibility
-from heedful.measures.erasure import comprehensiveness
-from heedful.metrics.auprc import auprc_by_trapezoids
-from heedful.metrics.f1 import f1_of_means
-from heedful.models.output import probability
-from heedful.removal.memory import Memory
+from heedful.measures import (
+    BINS,
+    Grid,
+    comprehensiveness,
+    curves_of,
+    eraser_erasure,
+    eraser_plausibility,
+)
+from heedful.measures.eraser import ERASER_MEASURES
+from heedful.metrics import auprc_by_trapezoids, f1_of_means
+from heedful.models import probability
+from heedful.removal import Memory
 from heedful.types import Batch
 from reference import eraser as slow
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
@@ -132,7 +137,7 @@ def test_words_and_spans_equal_loops(mask: Tensor, draw: random.Random, share: f
     scores = torch.tensor(order).double().reshape(mask.shape)
     ids = tuple(f"text-{i}" for i in range(len(mask)))
     found = eraser_plausibility(scores, marked, mask, ids, share)
-    assert set(found) | {"eraser_comprehensiveness", "eraser_sufficiency"} == set(MEASURES)
+    assert set(found) | {"eraser_comprehensiveness", "eraser_sufficiency"} == set(ERASER_MEASURES)
     for row in range(len(mask)):
         shown, inside = scores[row][mask[row]].tolist(), marked[row][mask[row]].tolist()
         values = {name: each[row].item() for name, each in found.items()}

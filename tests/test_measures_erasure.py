@@ -14,14 +14,21 @@ from torch import Tensor
 
 from erased import curves, erasure_of, log_odds
 from heedful.errors import HeedfulError
-from heedful.measures.agreement import agreement
-from heedful.measures.curves import counts_of, curves_of, ranking
-from heedful.measures.erasure import MEASURES, erasure
-from heedful.measures.infidelity import Noise, infidelity, max_sensitivity, random_sets
-from heedful.measures.shifted import Shifted
-from heedful.models.output import probabilities, probability
-from heedful.removal.removed import removed
-from heedful.saliency.gradient_input import gradient_input
+from heedful.measures import (
+    Noise,
+    Shifted,
+    agreement,
+    counts_of,
+    curves_of,
+    infidelity,
+    max_sensitivity,
+    random_sets,
+    ranking,
+)
+from heedful.measures.erasure import ERASURE_MEASURES, erasure
+from heedful.models import probabilities, probability
+from heedful.removal import removed
+from heedful.saliency import gradient_input
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
@@ -216,7 +223,7 @@ def test_the_perfect_map_is_no_worse_than_any_other(rows: list[list[int]]) -> No
     label = torch.ones(len(rows)).long()
     maps = {"perfect": weights_as_scores(model, batch), "other": scores_for(batch)}
     found = erasure_of(model, batch, label, maps, "delete")
-    for name, measure in MEASURES.items():
+    for name, measure in ERASURE_MEASURES.items():
         sign = 1 if measure.higher_is_better else -1
         perfect, other = (sign * found[each][name] for each in ("perfect", "other"))
         assert bool((perfect >= other - 1e-12).logical_or(other.isnan()).all()), name

@@ -11,15 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.measures import exact
-from heedful.measures.ceiling import Search, ceilings, search_gaps
-from heedful.measures.curves import Grid, curves_of
+from heedful.measures import (
+    Draws,
+    Grid,
+    Search,
+    all_subsets,
+    ceilings,
+    curves_of,
+    exact,
+    exact_orders,
+    importance,
+    search_gaps,
+)
 from heedful.measures.erasure import MEASURES, erasure
-from heedful.measures.exact import all_subsets, exact_orders
-from heedful.measures.importance import Draws, importance
-from heedful.models.output import probabilities, probability
-from heedful.removal.memory import Memory
-from heedful.removal.subsets import Subsets
+from heedful.models import probabilities, probability
+from heedful.removal import Memory, Subsets
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords

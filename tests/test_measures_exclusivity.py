@@ -10,19 +10,19 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.measures.exclusivity import (
+from heedful.measures import (
     ENTROPY_WITHIN,
     ExclusivityParams,
+    NullSpaceParams,
+    base_trace,
     exclusivity,
     largest_jsd,
+    null_space,
 )
-from heedful.measures.null_space import NullSpaceParams, null_space
-from heedful.measures.replaced import base_trace
-from heedful.metrics.entropy import entropy
-from heedful.metrics.jsd import jsd
-from heedful.models.output import probabilities
-from heedful.probes.furthest import band, furthest
-from heedful.saliency.attention import text_site
+from heedful.metrics import entropy, jsd
+from heedful.models import probabilities
+from heedful.probes import band, furthest
+from heedful.saliency import text_site
 from heedful.types import Keep
 from layered import Layered, layered_batch
 from reference import interventions as reference

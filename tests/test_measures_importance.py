@@ -10,11 +10,10 @@ from torch import Tensor
 
 from erased import erasure_of, log_odds
 from heedful.errors import HeedfulError
-from heedful.measures.importance import Draws, Importance, captured, importance, measured, oracle
-from heedful.models.output import probability
-from heedful.removal.answers import answers
-from heedful.removal.memory import Memory
-from heedful.saliency.integrated_gradients import integrated_gradients
+from heedful.measures import Draws, Importance, captured, importance, measured, oracle
+from heedful.models import probability
+from heedful.removal import Memory, answers
+from heedful.saliency import integrated_gradients
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, weights_as_scores

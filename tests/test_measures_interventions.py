@@ -12,13 +12,23 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.measures.heads import STATISTICS, head_statistics
-from heedful.measures.interventions import MODES, Intervention, edits_of, effect
-from heedful.measures.reachable import reachable
-from heedful.measures.replaced import base_trace, without_word, words_of
-from heedful.measures.sensitivity import erasure, top_word, tvd_permuted
-from heedful.models.output import probabilities
-from heedful.saliency.attention import attention, text_site
+from heedful.measures import (
+    MODES,
+    STATISTICS,
+    Intervention,
+    base_trace,
+    edits_of,
+    effect,
+    head_statistics,
+    reachable,
+    top_word,
+    tvd_permuted,
+    without_word,
+    words_of,
+)
+from heedful.measures.sensitivity import erasure
+from heedful.models import probabilities
+from heedful.saliency import attention, text_site
 from heedful.types import Batch, Keep
 from heedful.words import to_words, word_numbers
 from layered import Layered, layered_batch
@@ -204,7 +214,7 @@ def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
 
 
 def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
-    from heedful.probes.evidence import Pass
+    from heedful.probes import Pass
     from heedful.probes.permutation import _sampled
 
     model = tiny_model(double=True)

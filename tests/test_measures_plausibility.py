@@ -13,16 +13,17 @@ from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, f1_score
 from torch import Tensor
 
-from heedful.measures.plausibility import (
-    MEASURES,
-    plausibility,
-    plausibility_of,
+from heedful.measures import plausibility, plausibility_of
+from heedful.measures.plausibility import PLAUSIBILITY_MEASURES
+from heedful.metrics import (
+    auprc,
+    iou_f1,
+    mass_inside,
+    restricted_mean,
+    sign_test,
+    survival,
+    token_f1,
 )
-from heedful.metrics.auprc import auprc
-from heedful.metrics.flips import restricted_mean, sign_test, survival
-from heedful.metrics.iou_f1 import iou_f1
-from heedful.metrics.mass_inside import mass_inside
-from heedful.metrics.token_f1 import token_f1
 from reference import rationales as slow
 from reference import survival as slow_survival
 from strategies import masks
@@ -97,7 +98,9 @@ def test_plausibility_on_paper() -> None:
     assert found["iou_f1"].item() == pytest.approx(2 / 3)  # {0} is half of {0, 1}; {2} is beside
     assert found["mass_inside"].item() == 0.5
     perfect = plausibility(rationale.double(), rationale, mask, ("one",))
-    assert {name: value.item() for name, value in perfect.items()} == dict.fromkeys(MEASURES, 1.0)
+    assert {name: value.item() for name, value in perfect.items()} == dict.fromkeys(
+        PLAUSIBILITY_MEASURES, 1.0
+    )
 
 
 def test_texts_that_say_nothing_are_nan() -> None:
@@ -119,7 +122,7 @@ def test_padding_and_order_change_nothing(mask: Tensor, random: object, pad: int
     wide = [torch.nn.functional.pad(each, (0, pad))[order] for each in (scores, rationale, mask)]
     maps = plausibility_of({"one": scores}, rationale, mask, ids)["one"]
     again = plausibility(*wide, shuffled)
-    for name in MEASURES:
+    for name in PLAUSIBILITY_MEASURES:
         torch.testing.assert_close(again[name], maps[name][order], equal_nan=True)
 
 

@@ -11,23 +11,27 @@ from torch import Tensor
 
 from bag_of_words import bag_of_words
 from heedful.errors import HeedfulError
-from heedful.measures.interactions import interactions, top_words
-from heedful.measures.randomised import torch_module
-from heedful.measures.sanity import (
+from heedful.measures import (
     OtherOrigin,
     WordMap,
+    interactions,
     moved_by_shift,
     randomised,
     tau_with_randomised,
+    top_words,
+    torch_module,
 )
-from heedful.models.output import logit, probability
-from heedful.removal.removed import removed
-from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
-from heedful.saliency.gradient import gradient
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.kernel_shap import kernel_shap
-from heedful.saliency.leave_one_out import leave_one_out
-from heedful.saliency.lrp import lrp
+from heedful.models import logit, probability
+from heedful.removal import removed
+from heedful.saliency import (
+    differentiable,
+    embedding_gradient,
+    gradient,
+    gradient_input,
+    kernel_shap,
+    leave_one_out,
+    lrp,
+)
 from heedful.types import Batch, Keep, Model
 from heedful.words import to_words, word_mask
 from probing import Bent

@@ -10,11 +10,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.measures.importance import Draws, importance, measured
-from heedful.measures.infidelity import random_sets
-from heedful.measures.unsigned import MEASURES, REJECTED, SETS, unsigned_measures
-from heedful.removal.memory import Memory
-from heedful.removal.subsets import Subsets
+from heedful.measures import (
+    REJECTED,
+    SETS,
+    Draws,
+    importance,
+    measured,
+    random_sets,
+    unsigned_measures,
+)
+from heedful.measures.unsigned import CANDIDATE_MEASURES
+from heedful.removal import Memory, Subsets
 from heedful.words import word_mask
 from reference import unsigned as slow
 from reference.importance import captured as slow_captured
@@ -54,7 +60,7 @@ def test_candidates_are_their_definitions() -> None:
     scores = (torch.sin(7.3 * torch.arange(6)) * mask).double()
     memory = Memory()
     found = unsigned_measures(model, batch, label, {"map": scores}, "mask", memory=memory)["map"]
-    assert set(found) == set(MEASURES) and memory.subsets is not None
+    assert set(found) == set(CANDIDATE_MEASURES) and memory.subsets is not None
     sets = random_sets(mask, batch.ids, SETS, 0)
     for row, n in enumerate((6, 4)):
         table = memory.subsets.value[row]
@@ -125,7 +131,7 @@ def test_a_rejected_candidate_rewards_cancellation(name: str) -> None:
 
 def test_no_other_candidate_rewards_cancellation() -> None:
     others = {"path_variation", "importance_evenly", "importance_gain"}
-    assert set(REJECTED) | others == set(MEASURES)
+    assert set(REJECTED) | others == set(CANDIDATE_MEASURES)
     for right, wrong, value in BOTH.values():
         found = judged(value, {"right": right, "wrong": wrong}, 4)
         for name in others:

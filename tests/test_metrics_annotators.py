@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from heedful.metrics.cohen_kappa import cohen_kappa
-from heedful.metrics.krippendorff import krippendorff
+from heedful.metrics import cohen_kappa, krippendorff
 from reference.annotators import alpha
 
 NO = None

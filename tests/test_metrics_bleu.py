@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.metrics.bleu import bleu, bleu_signature, bleu_statistics
+from heedful.metrics import bleu, bleu_signature, bleu_statistics
 from reference.bleu import corpus_bleu, row
 
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mat", "."]), max_size=9)

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from heedful.metrics import bootstrap
-from heedful.metrics.bootstrap import bootstrap_means, bootstrap_statistic
+from heedful.metrics import bootstrap, bootstrap_means, bootstrap_statistic
 from reference import bootstrap as reference
 
 

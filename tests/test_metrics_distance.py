@@ -11,11 +11,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
 from torch import Tensor
 
-from heedful.metrics import METRICS
-from heedful.metrics.entropy import entropy
-from heedful.metrics.jsd import jsd
-from heedful.metrics.kl import kl
-from heedful.metrics.tvd import tvd
+from heedful.metrics import METRICS, entropy, jsd, kl, tvd
 from reference import distance as reference
 from strategies import Rows, attention_pairs
 

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from heedful.metrics import kendall
-from heedful.metrics.kendall import KendallResult, kendall_tau_b
-from heedful.metrics.top_k import top_k, top_k_overlap, top_k_tau
+from heedful.metrics import KendallResult, kendall, kendall_tau_b, top_k, top_k_overlap, top_k_tau
 from reference import kendall as reference
 from strategies import Rows, attention_pairs, score_pairs
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from heedful.metrics.accuracy import accuracy
-from heedful.metrics.f1 import f1
-from heedful.metrics.roc_auc import roc_auc
+from heedful.metrics import accuracy, f1, roc_auc
 
 
 def binary(*positive: float) -> np.ndarray:

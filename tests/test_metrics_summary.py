@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.metrics.bootstrap import bootstrap_means
-from heedful.metrics.summary import COLUMNS, summarise
+from heedful.metrics import COLUMNS, bootstrap_means, summarise
 
 
 def row(example: str, value: float, **other: object) -> dict[str, object]:

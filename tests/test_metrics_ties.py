@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from heedful.metrics.ties import first_largest, tied_ranks
+from heedful.metrics import first_largest, tied_ranks
 
 
 def ranks(*scores: float, own_scale: bool = False, tolerance: float = 1e-6) -> list[int]:

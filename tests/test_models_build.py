@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.build import build
+from heedful.models import build
 from heedful.specs import ModelSpec
 from tiny import FAMILIES
 

@@ -7,11 +7,7 @@ import math
 import pytest
 import torch
 
-from heedful.models import ENCODERS
-from heedful.models.build import build
-from heedful.models.encoders.bigru import Gru
-from heedful.models.encoders.convolution import ConvolutionLayer, Convolutions
-from heedful.models.encoders.none import PassThrough
+from heedful.models import ENCODERS, ConvolutionLayer, Convolutions, Gru, PassThrough, build
 from heedful.specs import ModelSpec
 
 VECTORS = torch.arange(72.0).reshape(12, 6)

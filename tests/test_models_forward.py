@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_cases import CASES, edit_case
-from heedful.edits.custom import custom
-from heedful.models.masked_softmax import masked_softmax
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import TARGETS, class_logits, probabilities
+from heedful.edits import custom
+from heedful.models import TARGETS, OneSequence, class_logits, masked_softmax, probabilities
 from heedful.types import Batch, Keep, Text, rows
 from reference.one_text import forward
 from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model, with_mask

@@ -7,12 +7,8 @@ import math
 import pytest
 import torch
 
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
-from heedful.models.attention.additive import Additive
-from heedful.models.attention.gate import gate
-from heedful.models.masked_sigmoid import masked_sigmoid
-from heedful.models.one_sequence import OneSequence
+from heedful.edits import permute, uniform
+from heedful.models import Additive, OneSequence, gate, masked_sigmoid
 from heedful.types import Batch, Keep
 from reference.deletion import delete_each
 from test_models_golden import identity, model_of, two_tokens

@@ -8,14 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.models.attention.additive import Additive
-from heedful.models.attention.dot import Dot
-from heedful.models.build import build
-from heedful.models.encoders.average import Average
-from heedful.models.encoders.cnn import Cnn
-from heedful.models.encoders.encoder import Encoder
-from heedful.models.encoders.recurrent import Recurrent
-from heedful.models.one_sequence import OneSequence
+from heedful.models import Additive, Average, Cnn, Dot, Encoder, OneSequence, Recurrent, build
 from heedful.specs import ModelSpec
 from heedful.types import Batch
 from tiny import batch_of

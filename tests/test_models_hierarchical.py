@@ -12,21 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from heedful.corpora.prepared import Prepared
-from heedful.edits.custom import custom
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
-from heedful.measures.exclusivity import ExclusivityParams, exclusivity
-from heedful.metrics.jsd import jsd
-from heedful.models import ENCODERS
-from heedful.models.attention.dot import Dot
-from heedful.models.build import build
-from heedful.models.encoders.none import PassThrough
-from heedful.models.hierarchical import Hierarchical
-from heedful.models.level import Level
-from heedful.saliency.attention import attention as attention_map
+from heedful.corpora import Prepared
+from heedful.edits import custom, permute, uniform
+from heedful.measures import ExclusivityParams, exclusivity
+from heedful.metrics import jsd
+from heedful.models import ENCODERS, Dot, Hierarchical, Level, PassThrough, build
+from heedful.saliency import attention as attention_map
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.training.loop import train
+from heedful.training import train
 from heedful.types import Batch, Edit, Keep, Text
 from heedful.words import without_tokens
 from reference.hierarchical import forward

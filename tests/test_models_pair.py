@@ -12,21 +12,23 @@ from hypothesis import strategies as st
 from torch import nn
 
 from edit_cases import CASES, edit_case
-from heedful.edits.custom import custom
-from heedful.edits.uniform import uniform
+from heedful.edits import custom, uniform
 from heedful.errors import HeedfulError
-from heedful.models import ENCODERS
-from heedful.models.attention.attention import Attention
-from heedful.models.build import build
-from heedful.models.candidates import IMPOSSIBLE
-from heedful.models.encoders.none import PassThrough
-from heedful.models.output import probabilities
-from heedful.models.pair import Pair
-from heedful.models.pair_attention import DotQuery, make_query_attention
-from heedful.models.pair_decoder import ContextDecoder
-from heedful.models.pair_encoder import Separate
-from heedful.saliency.attention import attention as attention_map
-from heedful.saliency.gradient_input import gradient_input
+from heedful.models import (
+    ENCODERS,
+    IMPOSSIBLE,
+    Attention,
+    ContextDecoder,
+    DotQuery,
+    Pair,
+    PassThrough,
+    Separate,
+    build,
+    make_query_attention,
+    probabilities,
+)
+from heedful.saliency import attention as attention_map
+from heedful.saliency import gradient_input
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Keep
 from reference.pair import forward

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from heedful.models import run_packed, scan_layer
 from heedful.models.encoders import scan
-from heedful.models.encoders.packed import run_packed
-from heedful.models.encoders.scan import scan_layer
 
 LENGTHS = torch.tensor([5, 1, 3, 5])
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.models.build import check
+from heedful.models import check
 from heedful.specs import ModelSpec
 from reference.seq2seq import translate
 from tiny_pairs import SPECS, close, parameters_of, rows_of, tiny_pairs, tiny_writer

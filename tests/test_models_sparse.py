@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.attention.hard import Hard
-from heedful.models.attention.hard_kuma import HardKuma
-from heedful.models.build import build, check
-from heedful.models.masked_sparse import masked_entmax, masked_sparsemax
-from heedful.models.one_sequence import OneSequence
+from heedful.models import (
+    Hard,
+    HardKuma,
+    OneSequence,
+    build,
+    check,
+    masked_entmax,
+    masked_sparsemax,
+)
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Keep
 from reference import sparse

@@ -10,12 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.edits.uniform import uniform
+from heedful.edits import uniform
 from heedful.errors import HeedfulError
-from heedful.models.build import build, check
-from heedful.models.transformer.model import Transformer
-from heedful.models.transformer.positions import sinusoids
-from heedful.saliency.value_norm import value_norm
+from heedful.models import Transformer, build, check, sinusoids
+from heedful.saliency import value_norm
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 from reference.transformer import translate

@@ -7,8 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.models import ENCODERS, one_sequence
-from heedful.models.one_sequence import OneSequence
+from heedful.models import ENCODERS, OneSequence, one_sequence
 from heedful.types import Batch
 from reference.deletion import delete_each
 from tiny import FAMILIES, tiny_batch, tiny_model

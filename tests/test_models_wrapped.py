@@ -11,20 +11,22 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import Catalogue
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared
 from heedful.errors import HeedfulError
-from heedful.metrics.conicity import conicity
-from heedful.models import WRAPPERS
-from heedful.models.build import build
-from heedful.models.encoders.concat import Concat
-from heedful.models.encoders.none import PassThrough
-from heedful.models.encoders.orthogonal import Orthogonal
-from heedful.models.encoders.recurrent import Recurrent
-from heedful.models.encoders.residual import Residual
-from heedful.models.hierarchical import Hierarchical
-from heedful.models.one_sequence import OneSequence
+from heedful.metrics import conicity
+from heedful.models import (
+    WRAPPERS,
+    Concat,
+    Hierarchical,
+    OneSequence,
+    Orthogonal,
+    PassThrough,
+    Recurrent,
+    Residual,
+    build,
+)
+from heedful.runner import Recipe
 from heedful.runner import train as runner
-from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.types import Batch, Keep
 from reference.deletion import delete_each

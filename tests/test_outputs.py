@@ -17,15 +17,12 @@ pytest.importorskip("vl_convert")
 
 from annotating import KEY, items
 from bad_input.shared import QUICK, good_table
-from heedful.annotate.database import RELEVANCE, Plan
-from heedful.annotate.inviting import new_study
-from heedful.annotate.study import Study
-from heedful.auditing.result import Audit
-from heedful.cli.main import main
+from heedful.annotate import RELEVANCE, Plan, Study, new_study
+from heedful.auditing import Audit
+from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.report import renderer
-from heedful.report.svg import render
-from heedful.store.outputs import MANIFEST, output_folder, read_manifest, write_file
+from heedful.report import render, renderer
+from heedful.store import MANIFEST, output_folder, read_manifest, write_file
 from kept_schemas import check
 from tiny_tokenizers import saved
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.report.formats import latex_escape, to_latex
-from heedful.store.csv_jsonl import plain_text, safe_text
+from heedful.report import latex_escape, to_latex
+from heedful.store import plain_text, safe_text
 
 STATIC = Path(__file__).parent.parent / "src" / "heedful" / "report" / "static"
 MODULES = ("downloads", "cell_order", "chart_data")

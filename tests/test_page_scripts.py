@@ -16,8 +16,8 @@ import torch
 from scipy.special import expit, softmax
 from scipy.stats import kendalltau
 
-from heedful.measures.agreement import agreement
-from heedful.metrics.ties import tied_ranks
+from heedful.measures import agreement
+from heedful.metrics import tied_ranks
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")

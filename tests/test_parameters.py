@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from heedful.auditing.named import all_named, named
+from heedful.auditing import all_named, named
 from heedful.catalogue import Catalogue, Piece
 from heedful.corpora import CORPORA
-from heedful.edits import EDITS
-from heedful.edits.build import build_edit
+from heedful.edits import EDITS, build_edit
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.probes import PROBES
-from heedful.runner.choice import Choice
+from heedful.runner import Choice
 from heedful.saliency import SALIENCIES
 from heedful.specs import ProbeSpec
-from heedful.training.finetune_terms import STATE_TERMS
-from heedful.training.terms import TERMS
+from heedful.training import STATE_TERMS, TERMS
 from heedful.types import EditSpec
 
 CATALOGUES = (SALIENCIES, CORPORA, PROBES, EDITS, TERMS, STATE_TERMS)

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.edits.frozen import frozen
+from heedful.edits import frozen
 from heedful.errors import HeedfulError
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
-from heedful.probes.evidence import Findings
-from heedful.probes.furthest import band
+from heedful.metrics import tvd
+from heedful.models import probabilities
+from heedful.probes import Findings, band
 from heedful.types import Keep
 from probing import LENGTHS, Bent, find, map_of, table
 from reference.adversary import max_jsd

@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.metrics.aligned import error_rate, link_counts, precision, recall
-from heedful.metrics.aligned import mass as mass_of
-from heedful.probes import PROBES
-from heedful.probes.alignment import cross_sites
-from heedful.probes.evidence import Findings
+from heedful.metrics import error_rate, link_counts, precision, recall
+from heedful.metrics import mass as mass_of
+from heedful.probes import PROBES, Findings, cross_sites
 from probing import LENGTHS, find, table
 from reference import alignment as reference
 from tiny import tiny_model, tiny_split

@@ -9,11 +9,9 @@ import pytest
 import torch
 
 from counted import count_by_blanks
-from heedful.models.build import build
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.runner.fit import unfit
+from heedful.models import build, probabilities
+from heedful.probes import PROBES, Evidence, Findings
+from heedful.runner import unfit
 from heedful.specs import ModelSpec
 from probing import accompanied
 from tiny_pairs import WIDTH, WORDS, rows_of, tiny_pairs, tiny_writer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations, product
 
 import pytest
@@ -12,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.probes import furthest as module
-from heedful.probes.diverse import diverse
-from heedful.probes.furthest import band, furthest
-from heedful.probes.search import SearchParams, search
+from heedful.probes import SearchParams, band, diverse, furthest, search
 from reference.adversary import max_jsd, vertices
 from reference.distance import jsd
+
+module = import_module("heedful.probes.furthest")
 
 
 @dataclass(frozen=True)

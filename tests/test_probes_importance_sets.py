@@ -12,13 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_rows import SITE, hand_made
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
-from heedful.probes.importance_sets_rankings import RANKINGS, rankings, slopes
-from heedful.probes.importance_sets_steps import first_flip
-from heedful.probes.suffix_sums import others, remaining
+from heedful.models import OneSequence, probabilities
+from heedful.probes import RANKINGS, first_flip, others, rankings, remaining, slopes
 from heedful.types import Keep
 from layered import Layered
 from probing import LENGTHS, Bent, evidence, find, table

@@ -8,15 +8,18 @@ import torch
 
 from counted import count_by_blanks, counts
 from heedful.errors import HeedfulError
-from heedful.measures.interventions import Intervention, edits_of
-from heedful.measures.layers import cumulative, group_of, groups, stacks
-from heedful.measures.replaced import base_trace
-from heedful.metrics.bleu import bleu
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.outcomes import written_texts
+from heedful.measures import (
+    Intervention,
+    base_trace,
+    cumulative,
+    edits_of,
+    group_of,
+    groups,
+    stacks,
+)
+from heedful.metrics import bleu, tvd
+from heedful.models import probabilities
+from heedful.probes import PROBES, Evidence, Findings, written_texts
 from heedful.types import SiteSpec
 from layered import Layered, layered_batch
 from tiny import tiny_split

@@ -13,20 +13,23 @@ import pytest
 import torch
 from scipy import stats
 
-from heedful.corpora.function_words import FUNCTION_WORDS, word_kind
-from heedful.corpora.planted_grammar import class_words
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Split
+from heedful.corpora import FUNCTION_WORDS, Prepared, Split, class_words, word_kind
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.extracted_learning import Learning, alone, drawn, learned, surprise
-from heedful.probes.parts_of_speech_taggers import TAGS, tagger
-from heedful.runner.probe import Reading, probe_facts
-from heedful.saliency.integrated_gradients import integrated
+from heedful.models import OneSequence, build, probabilities
+from heedful.probes import (
+    PROBES,
+    TAGS,
+    Evidence,
+    Findings,
+    Learning,
+    alone,
+    drawn,
+    learned,
+    surprise,
+    tagger,
+)
+from heedful.runner import Reading, probe_facts
+from heedful.saliency import integrated
 from heedful.specs import ModelSpec, ProbeSpec
 from probing import LENGTHS, find, map_of, table
 from tiny import pick, tiny_batch, tiny_model, tiny_split

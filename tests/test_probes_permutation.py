@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
@@ -9,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.edits.custom import custom
+from heedful.edits import custom
 from heedful.errors import HeedfulError
-from heedful.models.output import probabilities
-from heedful.probes import permutation as module
-from heedful.probes.permutation import permuted_weights, row_keys
+from heedful.models import probabilities
+from heedful.probes import permuted_weights, row_keys
 from heedful.types import AttentionRows, Keep
 from probing import LENGTHS, Bent, evidence, find, table
 from reference.permutation import logit_moments
 from tiny import FAMILIES, tiny_model, tiny_split
+
+module = import_module("heedful.probes.permutation")
+
 
 SAMPLED = ["flips", "tvd_mean", "tvd_median"]
 

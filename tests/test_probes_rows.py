@@ -9,13 +9,11 @@ import torch
 from scipy import stats
 from sklearn import metrics as sk
 
-from heedful.corpora.prepared import Prepared
-from heedful.edits.frozen import frozen
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
+from heedful.corpora import Prepared
+from heedful.edits import frozen
+from heedful.models import OneSequence, probabilities
 from heedful.probes import PROBES
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.saliency import gradient_input, leave_one_out
 from probing import FITTING, LENGTHS, evidence, find, map_of, table
 from tiny import FAMILIES, tiny_model, tiny_split
 

@@ -12,17 +12,22 @@ from sklearn.metrics import f1_score
 
 from counted import count_by_blanks, counts
 from heedful.catalogue import Role
-from heedful.corpora.split import Split
-from heedful.edits.edited import edited
+from heedful.corpora import Split
+from heedful.edits import edited
 from heedful.errors import HeedfulError
-from heedful.metrics.bleu import bleu
-from heedful.models.generation.search import Search, generate
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.outcomes import outcomes, written_texts
-from heedful.probes.substitution import CONDITIONS, EDITS, replacing
-from heedful.runner.recipe import Recipe, recipes
+from heedful.metrics import bleu
+from heedful.models import Search, generate, probabilities
+from heedful.probes import (
+    CONDITIONS,
+    EDITS,
+    PROBES,
+    Evidence,
+    Findings,
+    outcomes,
+    replacing,
+    written_texts,
+)
+from heedful.runner import Recipe, recipes
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from probing import LENGTHS, evidence, find, table
 from reference import substitution as reference

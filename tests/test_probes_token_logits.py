@@ -9,13 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Split
-from heedful.edits.frozen import frozen
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
-from heedful.probes import token_logits
-from heedful.probes.evidence import Findings
+from heedful.corpora import Prepared, Split
+from heedful.edits import frozen
+from heedful.models import OneSequence, probabilities
+from heedful.probes import Findings, token_logits
 from probing import LENGTHS, find, table
 from reference.token_logits import said
 from tiny import tiny_model, tiny_split

@@ -14,12 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.metrics.mutual_information import contingency, entropy_of, mutual_information
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
-from heedful.probes.mutual_information_tokens import chosen_words, embedded, gather_tokens
+from heedful.metrics import contingency, entropy_of, mutual_information
+from heedful.probes import PROBES, Evidence, Findings, chosen_words, embedded, gather_tokens
 from probing import LENGTHS, evidence, find, map_of, table
 from reference import tutek as reference
 from tiny import tiny_model, tiny_split

@@ -13,27 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Side, Split
-from heedful.edits.edited import edited
-from heedful.edits.restored import restored, weights_by_id
+from heedful.corpora import Prepared, Side, Split
+from heedful.edits import edited, restored, weights_by_id
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import probabilities
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence
-from heedful.probes.guides import MLP
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe, recipes
-from heedful.runner.train import trained
+from heedful.models import Family, OneSequence, build, probabilities
+from heedful.probes import MLP, PROBES, Evidence
+from heedful.runner import Machine, Recipe, recipes, trained
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Store
-from heedful.training.aim import Aim, loss_of
-from heedful.training.loop import train
-from heedful.training.term import Data, Lesson
-from heedful.training.terms import TERMS
+from heedful.training import TERMS, Aim, Data, Lesson, loss_of, train
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from probing import LENGTHS, Bent, accompanied, evidence, table

@@ -3,14 +3,7 @@
 import pytest
 
 from heedful.errors import HeedfulError
-from heedful.studies.published import (
-    DATASETS,
-    METRICS,
-    dataset_name,
-    printed_scale,
-    published,
-    score_changed,
-)
+from heedful.studies import DATASETS, METRICS, dataset_name, printed_scale, published, score_changed
 
 
 def test_cells_are_as_printed() -> None:

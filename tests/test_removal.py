@@ -13,13 +13,8 @@ from torch import Tensor
 
 from counting import Counting
 from heedful.errors import HeedfulError
-from heedful.models.output import class_logits, logit, probability
-from heedful.removal import REMOVALS
-from heedful.removal.answers import answers
-from heedful.removal.chunks import chunked
-from heedful.removal.distinct import distinct
-from heedful.removal.memory import Memory
-from heedful.removal.removed import removed, removed_many
+from heedful.models import class_logits, logit, probability
+from heedful.removal import REMOVALS, Memory, answers, chunked, distinct, removed, removed_many
 from heedful.types import Batch, Target
 from heedful.words import word_mask
 from reference.removal import logits_without

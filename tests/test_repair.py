@@ -13,16 +13,23 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from heedful.auditing.spec import ATTENTION, IMPORTANCE, AuditSpec
-from heedful.cli.main import main
+from heedful.auditing import ATTENTION, IMPORTANCE, AuditSpec
+from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.repair import work
-from heedful.repair.choice import choose
-from heedful.repair.entrants import entrants
-from heedful.repair.estimate import Estimate, of_scores, spread
-from heedful.repair.methods import METHODS, check_methods, method
-from heedful.repair.pareto import dominated_by, upwards
-from heedful.report.repair_page import careful
+from heedful.repair import (
+    METHODS,
+    Estimate,
+    check_methods,
+    choose,
+    dominated_by,
+    entrants,
+    method,
+    of_scores,
+    spread,
+    upwards,
+    work,
+)
+from heedful.report import careful
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import Store
 from parsed_page import loads_nothing, parse
@@ -118,7 +125,7 @@ def test_a_base_at_chance_is_called_so() -> None:
 
 def test_every_part_of_every_method_exists() -> None:
     from heedful.models import ATTENTIONS, ENCODERS, WRAPPERS
-    from heedful.training.terms import TERMS
+    from heedful.training import TERMS
 
     for name in METHODS:
         found = method(name)
@@ -242,7 +249,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_page_picture_table_and_model(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     pytest.importorskip("altair")
-    from heedful.edits.restored import restored
+    from heedful.edits import restored
 
     options = [*TINY, "--methods", "diversity,sparsemax", "--seeds", 2, "--store", place / "store"]
     code, out, _ = run(capsys, "repair", *options, "-o", place / "out", "--json")

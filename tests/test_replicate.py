@@ -15,20 +15,30 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import latex_checks
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import AuditSpec
-from heedful.cli.main import main
+from heedful.auditing import Audit, AuditSpec
+from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.replication.audit_text import AuditText
-from heedful.replication.audited import Audited
-from heedful.replication.bibliography import read as read_bibtex
-from heedful.replication.latex import Table, escape, paragraph, table
-from heedful.replication.prose import Part, ended, enumerated, grouped, listed, said
-from heedful.replication.registered import Registered, differences, hash_of
-from heedful.replication.written import write
-from heedful.store.outputs import MANIFEST
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import judge
+from heedful.replication import (
+    Audited,
+    AuditText,
+    Part,
+    Registered,
+    Table,
+    differences,
+    ended,
+    enumerated,
+    escape,
+    grouped,
+    hash_of,
+    listed,
+    paragraph,
+    said,
+    table,
+    write,
+)
+from heedful.replication import read as read_bibtex
+from heedful.store import MANIFEST
+from heedful.verdict import Settings, judge
 from verdict_tables import World, costs, rows_of
 
 pytest.importorskip("transformers")
@@ -161,7 +171,7 @@ def test_the_record(world: Path) -> None:
 def test_again_it_only_reads_and_gives_the_same_bytes(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from heedful.auditing.measure import Measurer
+    from heedful.auditing import Measurer
 
     monkeypatch.setattr(Measurer, "__call__", lambda *_: pytest.fail("measured again"))
     before = {path.name: path.read_bytes() for path in (here / "paper").iterdir()}
@@ -203,8 +213,9 @@ def test_a_piece_of_another_version_is_refused(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace
+    from importlib import import_module
 
-    from heedful.probes import correlation
+    correlation = import_module("heedful.probes.correlation")
 
     then, newer = correlation.PIECE.version, replace(correlation.PIECE, version=99)
     monkeypatch.setattr(correlation, "PIECE", newer)

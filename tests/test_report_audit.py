@@ -13,16 +13,40 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.report.audit_bars import bar, scale_of
-from heedful.report.audit_evidence import evidence_of
-from heedful.report.audit_heads import eraser, heads, infidelity, null_space, sanity
-from heedful.report.audit_inside import stack_numbers, stack_panels
-from heedful.report.audit_layers import ACCURACY, MOVED, alone, layers_line, stacks
-from heedful.report.audit_maps import SHOWN, heaviest, padded, window, word_map
-from heedful.report.audit_numbers import bounds, milliseconds, percent, plain, shown, weight
-from heedful.report.audit_positions import positions
-from heedful.report.audit_texts import LARGEST, SMALLEST, WRONG, texts
-from heedful.report.page import audit_page
+from heedful.report import (
+    ACCURACY,
+    LARGEST,
+    MOVED,
+    SMALLEST,
+    WRONG,
+    alone,
+    audit_page,
+    bar,
+    bounds,
+    eraser,
+    evidence_of,
+    heads,
+    heaviest,
+    infidelity,
+    milliseconds,
+    null_space,
+    padded,
+    percent,
+    plain,
+    positions,
+    sanity,
+    scale_of,
+    shown,
+    stack_numbers,
+    stack_panels,
+    stacks,
+    texts,
+    window,
+    word_map,
+)
+from heedful.report.audit_layers import layers_line
+from heedful.report.audit_maps import SHOWN
+from heedful.report.audit_numbers import weight
 from heedful.verdict import judge
 from parsed_page import loads_nothing, parse
 from verdict_tables import World, costs, rows_of

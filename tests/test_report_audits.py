@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
-from heedful.auditing.result import TABLES, Audit
+from heedful.auditing import TABLES, Audit
 from heedful.errors import HeedfulError
-from heedful.report.audit_evidence import evidence_of
-from heedful.report.audits import audit_of_folder, audit_of_run, names_folder
-from heedful.report.build import build_report, gather_case
-from heedful.report.verdict_grid import verdict_grid
+from heedful.report import (
+    audit_of_folder,
+    audit_of_run,
+    build_report,
+    evidence_of,
+    gather_case,
+    names_folder,
+    verdict_grid,
+)
 from heedful.store import Run, Store
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Verdict
 from parsed_page import parse
 from test_report_audit import parts_of
 from verdict_tables import World

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from heedful.probes import PROBES
-from heedful.report.by_model import DECEPTION, TRANSPARENCY, Column, by_model
+from heedful.report import DECEPTION, TRANSPARENCY, Column, by_model
 
 COLUMNS = {
     "Mass": Column("deception", "mass"),

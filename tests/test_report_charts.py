@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from charted import HOSTILE, every_figure, panels, templated
-from heedful.report.charts import Charts, interactive, vega
-from heedful.report.figures import FIGURES
-from heedful.report.figures.fields import DRAWING, NAMES, WORDS, fields
-from heedful.report.figures.figure import Figure, Panel
+from heedful.report import DRAWING, FIGURES, NAMES, WORDS, Charts, Figure, fields, interactive, vega
+from heedful.report.figures.figure import Panel
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heedful.probes.score import score_table
-from heedful.report.build import build_report, chosen_figures
-from heedful.report.evidence import Evidence, gather
-from heedful.report.figures import FIGURES
-from heedful.report.figures.deception import by_weight, stem, weight
-from heedful.report.summaries import SUMMARIES
+from heedful.probes import score_table
+from heedful.report import (
+    FIGURES,
+    SUMMARIES,
+    Evidence,
+    build_report,
+    by_weight,
+    chosen_figures,
+    gather,
+    stem,
+)
+from heedful.report.figures.deception import weight
 from heedful.specs import ModelSpec, TermSpec
 from heedful.store import Run, Store
 from test_report_fake import Fake, fake_corpus, fake_model, probe_facts, write

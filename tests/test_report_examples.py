@@ -20,18 +20,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.auditing import agreed
-from heedful.report.audit_evidence import evidence_of
-from heedful.report.evidence import gather
-from heedful.report.examples import Cell, audit_cells, audit_measures, put_examples, study_cells
+from heedful.report import (
+    MEASURED,
+    WEIGHTS,
+    Cell,
+    Document,
+    Map,
+    Sorting,
+    Span,
+    averaged,
+    common_axis,
+    drawn,
+    evidence_of,
+    gather,
+    put_examples,
+    reach_of,
+    shown_maps,
+    summed,
+    text,
+)
+from heedful.report.examples import audit_cells, audit_measures, study_cells
 from heedful.report.examples import choice as choosing
-from heedful.report.examples.audit_model import WEIGHTS
-from heedful.report.examples.axis import Span, common_axis
-from heedful.report.examples.cell import Document, Map, Reading, Sorting, reach_of
-from heedful.report.examples.drawn import drawn
-from heedful.report.examples.plain import number, text
-from heedful.report.examples.study_maps import shown_maps
-from heedful.report.examples.study_measures import MEASURED
-from heedful.report.examples.words import averaged, summed
+from heedful.report.examples.cell import Reading
+from heedful.report.examples.plain import number
 from heedful.specs import ModelSpec
 from test_report_audit import parts_of
 from test_report_fake import Fake, fake_study

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.metrics.summary import summarise
-from heedful.probes.importance_sets_summary import summary as importance_summary
-from heedful.probes.score import score_table
-from heedful.report.rankings import RANKINGS
+from heedful.metrics import summarise
+from heedful.probes import score_table
+from heedful.probes import summary as importance_summary
+from heedful.report import RANKINGS
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store, run_key
 

@@ -7,12 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heedful.report import Evidence
-from heedful.report.figures import FIGURES
+from heedful.report import EVEN, FIGURES, SUMMARIES, Evidence
 from heedful.report.figures.conicity import table as conicity_table
-from heedful.report.figures.parts_of_speech import EVEN
 from heedful.report.figures.parts_of_speech import table as kinds_table
-from heedful.report.summaries import SUMMARIES
 from heedful.report.summaries.mohankumar2020 import kind_of
 from heedful.store import Store
 from heedful.studies import STUDIES

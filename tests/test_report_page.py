@@ -12,10 +12,15 @@ import pandas as pd
 import pytest
 
 from heedful.errors import HeedfulError
-from heedful.report import build_report, extra, five_lines, gather
-from heedful.report.build import chosen_figures
-from heedful.report.figures import FIGURES
-from heedful.report.heatmap_choice import of_first
+from heedful.report import (
+    FIGURES,
+    build_report,
+    chosen_figures,
+    extra,
+    five_lines,
+    gather,
+    of_first,
+)
 from heedful.store import Run, Store
 from parsed_page import loads_nothing, parse
 from test_report_fake import HOSTILE, Fake, fake_study

@@ -13,20 +13,36 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.metrics.flips import survival
-from heedful.report import Evidence, build_report, five_lines, gather, published_beside_measured
-from heedful.report.build import chosen_figures
-from heedful.report.display import decoders
-from heedful.report.figures import FIGURES
-from heedful.report.figures.boxes import quantiles
-from heedful.report.figures.erasure import LESS, MORE, cells
-from heedful.report.figures.figure import LONGEST, WIDEST, Figure, Group, Panel
+from heedful.metrics import survival
+from heedful.report import (
+    ANY,
+    FIGURES,
+    LESS,
+    LONGEST,
+    MORE,
+    WIDEST,
+    Evidence,
+    Figure,
+    Group,
+    Removed,
+    build_report,
+    cells,
+    chosen_figures,
+    class_colour,
+    class_legend,
+    compared,
+    curves,
+    decoders,
+    five_lines,
+    folded,
+    gather,
+    papers_of,
+    published_beside_measured,
+    quantiles,
+    removals,
+)
+from heedful.report.figures.figure import Panel
 from heedful.report.figures.flips import table as flip_table
-from heedful.report.figures.panels import ANY, class_legend, folded
-from heedful.report.figures.style import class_colour
-from heedful.report.rankings import Removed, compared, removals
-from heedful.report.stacks import curves
-from heedful.report.studied import papers_of
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from parsed_page import parse

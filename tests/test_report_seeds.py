@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from heedful.report.measured import over_seeds
+from heedful.report import over_seeds
 from heedful.report.summaries.layers import layers_line
 from heedful.report.summaries.serrano2019 import _first
 

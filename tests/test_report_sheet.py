@@ -9,13 +9,15 @@ import json
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from heedful.report import bundle as bundling
-from heedful.report.bundle import asset, bundle
-from heedful.report.sheet import STYLES, Sheet, piece
+from heedful.report import STYLES, Sheet, asset, bundle, piece
+
+bundling = import_module("heedful.report.bundle")
+
 
 HOSTILE = "</script><script>alert(1)</script>\u202e"
 

@@ -11,10 +11,20 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from heedful.report import gather, over_seeds, published_beside_measured
-from heedful.report.display import interval, number, with_sd
-from heedful.report.formats import latex_escape, to_html, to_json, to_latex, to_text
-from heedful.store.csv_jsonl import to_csv
+from heedful.report import (
+    gather,
+    interval,
+    latex_escape,
+    over_seeds,
+    published_beside_measured,
+    to_html,
+    to_json,
+    to_latex,
+    to_text,
+    with_sd,
+)
+from heedful.report.display import number
+from heedful.store import to_csv
 from test_report_fake import Fake, fake_study, write
 
 

@@ -8,11 +8,17 @@ from typing import Any, cast
 
 import pandas as pd
 
-from heedful.report.evidence import Evidence
-from heedful.report.figures import FIGURES
-from heedful.report.figures.frontier import table_of
-from heedful.report.four_tests import frontier, guides, points, seeds, uniform
-from heedful.report.summaries import SUMMARIES
+from heedful.report import (
+    FIGURES,
+    SUMMARIES,
+    Evidence,
+    frontier,
+    guides,
+    points,
+    seeds,
+    table_of,
+    uniform,
+)
 
 SCORES = {"model": 0.8, "own": 0.7, "uniform": 0.69, "base": 0.77, "adversary": 0.6}
 

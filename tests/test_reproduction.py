@@ -16,27 +16,33 @@ from tools.trials import arguments
 from tools.trials import main as run_trial
 from typer.main import get_command
 
-from heedful.cli import plan
-from heedful.cli.app import app
-from heedful.cli.main import main
-from heedful.cli.options import seeds
+from heedful.cli import app, main, plan, seeds
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
 from heedful.probes import PROBES
-from heedful.reproduction import judge
+from heedful.reproduction import (
+    KEYS,
+    TRIALS,
+    Judged,
+    Published,
+    Reason,
+    asked,
+    collect,
+    commands,
+    document,
+    judge,
+    judged,
+    merged,
+    merged_audits,
+    printed,
+    published_cells,
+    read_reasons,
+    read_rows,
+    reason_for,
+    write_compact,
+)
 from heedful.reproduction.audits import COLUMNS as AUDITED
-from heedful.reproduction.audits import merged_audits
-from heedful.reproduction.cells import Published, published_cells
-from heedful.reproduction.commands import commands
-from heedful.reproduction.compact import write_compact
-from heedful.reproduction.document import document
-from heedful.reproduction.judge import Judged
-from heedful.reproduction.lines import printed
-from heedful.reproduction.match import judged
-from heedful.reproduction.reasons import Reason, read_reasons, reason_for
-from heedful.reproduction.rows import COLUMNS, KEYS, collect, merged, read_rows
-from heedful.reproduction.settings import asked
-from heedful.reproduction.trials import TRIALS
+from heedful.reproduction.rows import COLUMNS
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020

@@ -13,10 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heedful.corpora.defaults import default_spec
-from heedful.runner.grid import Grid, grid
-from heedful.runner.machine import Machine, machine
-from heedful.runner.study import run_study
+from heedful.corpora import default_spec
+from heedful.runner import Grid, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora.defaults import default_spec
+from heedful.corpora import default_spec
 from heedful.errors import HeedfulError
-from heedful.models import FAMILIES
-from heedful.models.build import check
-from heedful.runner.choice import Choice
-from heedful.runner.grid import corpus_kind, grid
-from heedful.runner.machine import Machine
-from heedful.runner.study import run_study
-from heedful.runner.usual import FAMILY_OF, USUAL, usual
+from heedful.models import FAMILIES, check
+from heedful.runner import FAMILY_OF, USUAL, Choice, Machine, corpus_kind, grid, run_study, usual
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
-from heedful.studies import STUDIES
-from heedful.studies.study import Setting, Small, Study
+from heedful.studies import STUDIES, Setting, Small, Study
 
 MODELS = (ModelSpec("bilstm"), ModelSpec("cnn", hidden=8))
 PROBES = (ProbeSpec("score"), ProbeSpec("permutation", {"permutations": 3}))

@@ -12,15 +12,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
+from heedful.corpora import default_spec, prepare
+from heedful.probes import PROBES, Evidence, Findings
+from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.runner import streamed as parts
-from heedful.runner.machine import Machine
-from heedful.runner.probe import Reading, probed
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store
 

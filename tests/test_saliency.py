@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import TARGETS, probabilities, probability
-from heedful.saliency import SALIENCIES
-from heedful.saliency.gradient import gradient
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.leave_one_out import leave_one_out, words_left_out
+from heedful.models import TARGETS, OneSequence, probabilities, probability
+from heedful.saliency import SALIENCIES, gradient, gradient_input, leave_one_out, words_left_out
 from heedful.types import Batch, Text
 from heedful.words import word_mask
 from reference.deletion import delete_each

@@ -11,9 +11,8 @@ from torch import Tensor
 from counting import Counting
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import TARGETS, logit
-from heedful.saliency.explain import as_piece, explain
-from heedful.saliency.gradient import gradient
+from heedful.models import TARGETS, logit
+from heedful.saliency import as_piece, explain, gradient
 from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
 from heedful.saliency.occlusion import PIECE as OCCLUSION
 from heedful.saliency.prior import PIECE as PRIOR

@@ -8,9 +8,7 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.saliency.explain import explain
-from heedful.saliency.prior import Prior, fit_prior, prior
-from heedful.saliency.random import random
+from heedful.saliency import Prior, explain, fit_prior, prior, random
 from heedful.types import Batch
 from heedful.words import word_mask
 from tiny import batch_of, pick, tiny_batch, tiny_model

@@ -11,21 +11,13 @@ from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Sa
 from captum_face import from_embedded, from_tokens
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
-from heedful.models.hf.model import HuggingFace
-from heedful.models.output import TARGETS, probability
-from heedful.removal import REMOVALS
-from heedful.removal.removed import removed, removed_many
-from heedful.saliency.explain import explain
+from heedful.models import TARGETS, HuggingFace, attach, probability
+from heedful.removal import REMOVALS, removed, removed_many
+from heedful.saliency import explain, gradient, gradient_input, integrated, leave_one_out, occlusion
 from heedful.saliency.gradient import PIECE as GRADIENT
-from heedful.saliency.gradient import gradient
 from heedful.saliency.gradient_input import PIECE as GRADIENT_INPUT
-from heedful.saliency.gradient_input import gradient_input
 from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
-from heedful.saliency.integrated_gradients import integrated
-from heedful.saliency.leave_one_out import leave_one_out
 from heedful.saliency.occlusion import PIECE as OCCLUSION
-from heedful.saliency.occlusion import occlusion
 from heedful.saliency.smoothgrad import PIECE as SMOOTHGRAD
 from heedful.types import Batch, Text
 from heedful.words import to_words, word_mask, word_numbers

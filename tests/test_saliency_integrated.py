@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from captum_face import from_embedded
 from counting import Counting
 from heedful.errors import HeedfulError
-from heedful.models.output import TARGETS, probability
-from heedful.saliency.clenshaw_curtis import nodes
-from heedful.saliency.integrated_gradients import FLOOR, integrated, integrated_gradients
+from heedful.models import TARGETS, probability
+from heedful.saliency import FLOOR, integrated, integrated_gradients, nodes
 from heedful.specs import UNKNOWN
 from heedful.types import Batch, Trace
 from reference.integrated import riemann

@@ -19,13 +19,11 @@ from torch import Tensor
 
 from bag_of_words import bag_of_words
 from heedful.errors import HeedfulError
-from heedful.models.output import logit, probability
-from heedful.removal.removed import removed, removed_many
+from heedful.models import logit, probability
+from heedful.removal import removed, removed_many
+from heedful.saliency import coalitions, kernel_shap, lime, neighbourhood, proximity
 from heedful.saliency.kernel_shap import PIECE as SHAP
-from heedful.saliency.kernel_shap import kernel_shap
 from heedful.saliency.lime import PIECE as LIME
-from heedful.saliency.lime import lime, neighbourhood, proximity
-from heedful.saliency.shap_subsets import coalitions
 from heedful.types import Batch
 from heedful.words import to_words, word_mask
 from reference.shapley import shapley

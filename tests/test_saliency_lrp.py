@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heedful.errors import HeedfulError
-from heedful.models.one_sequence import OneSequence
-from heedful.models.output import logit, loss, probability
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.lrp import PIECE, lrp, lrp_relevance
-from heedful.saliency.lrp_logits import lrp_logits
+from heedful.models import OneSequence, logit, loss, probability
+from heedful.saliency import gradient_input, lrp, lrp_logits, lrp_relevance
+from heedful.saliency.lrp import PIECE
 from heedful.types import Batch
 from reference.lrp import relevance
 from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model

@@ -10,12 +10,9 @@ import transformers
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.measures.sanity import moved_by_shift, randomised, tau_with_randomised
-from heedful.models.hf.attach import attach
-from heedful.models.output import logit
-from heedful.saliency.lrp import lrp, lrp_relevance
-from heedful.saliency.lrp_hugging_face import rules
-from heedful.saliency.lrp_logits import lrp_logits
+from heedful.measures import moved_by_shift, randomised, tau_with_randomised
+from heedful.models import attach, logit
+from heedful.saliency import lrp, lrp_logits, lrp_relevance, rules
 from heedful.types import Batch, Model
 from heedful.words import to_words
 from reference.lrp_bert import relevance

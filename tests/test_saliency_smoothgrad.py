@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.models.output import TARGETS
+from heedful.models import TARGETS
 from heedful.randomness import example_keys, keyed_normal
-from heedful.saliency.gradient import gradient
-from heedful.saliency.smoothgrad import smoothgrad
+from heedful.saliency import gradient, smoothgrad
 from heedful.types import Batch
 from tiny import pick, tiny_batch, tiny_model
 

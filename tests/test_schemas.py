@@ -18,21 +18,16 @@ from tools.schemas import PAGE, page
 import heedful
 from heedful.annotate import database, jsonl, label_studio
 from heedful.annotate import tables as annotated
-from heedful.auditing.spec import AuditSpec
-from heedful.auditing.table import COLUMNS
-from heedful.cli import gridfile, terminal
-from heedful.cli.main import main
-from heedful.repair.result import COLUMNS as REPAIR
+from heedful.auditing import COLUMNS, AuditSpec
+from heedful.cli import gridfile, main, terminal
+from heedful.repair import COLUMNS as REPAIR
 from heedful.replication import registered, written
+from heedful.report import COLUMNS as CELLS
 from heedful.report import formats
-from heedful.report.tables import COLUMNS as CELLS
 from heedful.schemas import schema, schema_names
 from heedful.specs import ModelSpec, PrepareSpec, TermSpec, TrainSpec
 from heedful.store import SCHEMA_VERSION, Store, outputs
-from heedful.verdict import saved, verdict
-from heedful.verdict.recommend import Ranked
-from heedful.verdict.settings import Settings
-from heedful.verdict.statement import Part, Statement, Stratum
+from heedful.verdict import Part, Ranked, Settings, Statement, Stratum, saved, verdict
 from kept_schemas import check, check_table, check_verb
 
 ONLY = ("interventions", "erasure", "plausibility")

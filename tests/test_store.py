@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store, canonical, run_key
-from heedful.store.pack import pack, unpack
+from heedful.store import Run, Store, canonical, pack, run_key, unpack
 
 FACTS = {"piece": "demo", "seed": 1}
 

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotating import make_study
-from heedful.cli.main import main
-from heedful.store import Store
-from heedful.store.csv_jsonl import plain_text, to_csv, to_jsonl
+from heedful.cli import main
+from heedful.store import Store, plain_text, to_csv, to_jsonl
 
 SCORES = np.linspace(-1, 1, 3001, dtype=np.float64) / 3
 TABLE = pd.DataFrame(

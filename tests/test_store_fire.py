@@ -31,19 +31,22 @@ from faults import (
     refuse,
     refused_everywhere,
 )
-from heedful.auditing.explained import Cost
-from heedful.auditing.part import Part
-from heedful.auditing.parts import read_part, write_part
-from heedful.auditing.result import Audit
-from heedful.cli.main import main
+from heedful.auditing import Audit, Cost, Part, read_part, write_part
+from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store, run_key
+from heedful.store import (
+    Run,
+    Store,
+    output_folder,
+    pack,
+    refusals,
+    run_key,
+    unpack,
+    write_folder,
+    write_text,
+)
 from heedful.store import run as runs
-from heedful.store.files import refusals, write_text
-from heedful.store.outputs import output_folder
-from heedful.store.pack import pack, unpack
-from heedful.store.run import write_folder
-from heedful.verdict.verdict import judge
+from heedful.verdict import judge
 from verdict_tables import World, costs, rows_of
 
 FACTS = {"piece": "fire", "seed": 1}

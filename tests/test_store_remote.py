@@ -31,14 +31,24 @@ from faulty_files import (
     strangely,
     wordless,
 )
-from heedful.cli.main import main
+from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.store import Run, Store, remote, run_key, store_at, store_of
-from heedful.store.pack import pack, unpack
-from heedful.store.places import cache_folder, url_of
-from heedful.store.record import Damaged, Problem
-from heedful.store.remote import Remote
-from heedful.store.run import write_folder
+from heedful.store import (
+    Damaged,
+    Problem,
+    Remote,
+    Run,
+    Store,
+    cache_folder,
+    pack,
+    remote,
+    run_key,
+    store_at,
+    store_of,
+    unpack,
+    url_of,
+    write_folder,
+)
 
 FACTS = {"piece": "far", "seed": 1}
 KEY = run_key("probe", FACTS)

@@ -8,25 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.plan import Options, plan_study
-from heedful.corpora.defaults import default_spec
-from heedful.report import Evidence, five_lines, gather, published_beside_measured
-from heedful.report.build import chosen_figures
-from heedful.report.figures import FIGURES
-from heedful.report.figures.substitution import changes
-from heedful.report.one_text import SHOWN, typical
-from heedful.report.places import places
-from heedful.report.printed import printed
-from heedful.report.quarters import quarters
-from heedful.report.readable import readable
-from heedful.runner.choice import Choice
-from heedful.runner.grid import grid
-from heedful.runner.machine import Machine
-from heedful.runner.study import run_study
+from heedful.cli import Options, plan_study
+from heedful.corpora import default_spec
+from heedful.report import (
+    FIGURES,
+    Evidence,
+    changes,
+    chosen_figures,
+    five_lines,
+    gather,
+    places,
+    printed,
+    published_beside_measured,
+    quarters,
+    readable,
+    typical,
+)
+from heedful.report.one_text import SHOWN
+from heedful.runner import Choice, Machine, grid, run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store
-from heedful.studies.published import published
-from heedful.studies.tutek2020 import MODELS, STUDY
+from heedful.studies import MODELS, published
+from heedful.studies.tutek2020 import STUDY
 
 SMALL = {
     "score": {"resamples": 5},

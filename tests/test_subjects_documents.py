@@ -11,14 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.subjects import read_documents
-from heedful.subjects.documents import inside
-from heedful.subjects.named import prepared_records
+from heedful.subjects import inside, prepared_records, read_documents
 
 ROWS = [
     {"text": "A good film.", "label": "pos"},

@@ -16,7 +16,7 @@ from tiny_hf import tiny_hf  # sets HF_HUB_OFFLINE, which must come before trans
 transformers = pytest.importorskip("transformers")
 
 from heedful.errors import HeedfulError  # noqa: E402
-from heedful.models.output import class_logits  # noqa: E402
+from heedful.models import class_logits  # noqa: E402
 from heedful.subjects import encode, open_subject, predicted  # noqa: E402
 from heedful.types import Model  # noqa: E402
 from heedful.words import word_mask  # noqa: E402

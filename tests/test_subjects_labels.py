@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heedful.errors import HeedfulError
-from heedful.subjects.labels import mapping_warning, match_labels
+from heedful.subjects import mapping_warning, match_labels
 
 NAMELESS = ("LABEL_0", "LABEL_1")
 

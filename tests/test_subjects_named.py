@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from heedful.cli.corpus import corpus_spec
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec, given_spec
-from heedful.corpora.example import Example
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.splitting import cut_splits
+from heedful.cli import corpus_spec
+from heedful.corpora import (
+    CORPORA,
+    Example,
+    Prepared,
+    cut_splits,
+    default_spec,
+    given_spec,
+    prepare,
+)
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 from heedful.store import Store
-from heedful.subjects import read_documents
-from heedful.subjects.named import named_records, prepared_records
-from heedful.subjects.reading import Reading
+from heedful.subjects import Reading, named_records, prepared_records, read_documents
 
 STORIES = 30
 NAMES = ("Ann", "Bob", "Cleo")

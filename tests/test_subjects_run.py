@@ -12,19 +12,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from heedful.auditing.plan import Plan
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.edits.restored import restored
+from heedful.auditing import Plan
+from heedful.corpora import Prepared, default_spec, prepare
+from heedful.edits import restored
 from heedful.errors import HeedfulError
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at
-from heedful.subjects import Adapter, open_subject, predicted, read_documents
-from heedful.subjects.document import Span
+from heedful.subjects import Adapter, Span, open_subject, predicted, read_documents
 from heedful.training.predict import predict
 from tiny import tiny_model
 

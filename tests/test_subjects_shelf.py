@@ -17,15 +17,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.corpora.splitting import pick
+from heedful.corpora import pick
 from heedful.errors import HeedfulError
 from heedful.store import canonical
-from heedful.subjects import Document, read_documents, shelf, survey
-from heedful.subjects.codecs import DOCUMENTS, NAMES, RECORDS, ROWS
-from heedful.subjects.overview import overview
-from heedful.subjects.records import Record
-from heedful.subjects.row import Row
-from heedful.subjects.shelf import Codec, Filling, Shelf
+from heedful.subjects import (
+    DOCUMENTS,
+    NAMES,
+    RECORDS,
+    ROWS,
+    Codec,
+    Document,
+    Filling,
+    Record,
+    Row,
+    Shelf,
+    overview,
+    read_documents,
+    shelf,
+    survey,
+)
 
 TEXTS = st.text(st.characters(), max_size=12)  # halves of surrogate pairs among them
 SPANS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 10**6)), max_size=5).map(tuple)

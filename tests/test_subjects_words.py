@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.subjects.encode import words_of
-from heedful.subjects.words import split_words
+from heedful.subjects import split_words, words_of
 from reference.overlap import word_of
 
 GOLDEN = {

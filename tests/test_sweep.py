@@ -14,17 +14,27 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.runner.claim import claimed
+from heedful.runner import (
+    TRIES,
+    Board,
+    Crew,
+    Engine,
+    Event,
+    Job,
+    Machine,
+    Shard,
+    claimed,
+    crew,
+    environment,
+    first_free,
+    free_memory,
+    list_studies,
+    makespan,
+    run_jobs,
+    run_study,
+    shard,
+)
 from heedful.runner.engines import crew as crews
-from heedful.runner.engines.board import TRIES, Board, Event
-from heedful.runner.engines.crew import Crew, crew
-from heedful.runner.engines.local import environment, first_free
-from heedful.runner.engines.memory import free_memory
-from heedful.runner.jobs import Job
-from heedful.runner.machine import Machine
-from heedful.runner.shard import Shard, shard
-from heedful.runner.study import run_study
-from heedful.runner.sweep import Engine, list_studies, makespan, run_jobs
 from heedful.specs import ProbeSpec
 from heedful.store import Store
 from sweeping import HERE, MODELS, Watcher, needs_ray, planned, results, small_plan, swept

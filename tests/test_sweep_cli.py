@@ -11,11 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.gridfile import read
-from heedful.cli.live import Tally
-from heedful.cli.main import main
-from heedful.runner.engines.board import Event
-from heedful.runner.jobs import Job
+from heedful.cli import Tally, main, read
+from heedful.runner import Event, Job
 from heedful.store import Store
 from sweeping import needs_ray, results
 

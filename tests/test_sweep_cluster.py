@@ -11,15 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.main import main
+from heedful.cli import main
 from heedful.errors import HeedfulError
+from heedful.runner import Board, Crew, Job, Machine, attempt_as
 from heedful.runner.engines import ray as engine
 from heedful.runner.engines import ray_cluster
-from heedful.runner.engines.board import Board
-from heedful.runner.engines.crew import Crew
-from heedful.runner.engines.outcome import attempt_as
-from heedful.runner.jobs import Job
-from heedful.runner.machine import Machine
 from ray_nodes import Nodes, cluster
 from sweeping import Watcher, needs_ray, results
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from heedful.runner.engines.ray_reaper import own_processes
+from heedful.runner import own_processes
 from sweeping import needs_ray
 
 MARK = "HEEDFUL_TEST_MARK"

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from faulty_files import on_machine
-from heedful.edits.restored import restored
-from heedful.runner.engines.crew import Crew
-from heedful.runner.grid import Grid
-from heedful.runner.study import run_study
-from heedful.runner.sweep import Engine, list_studies, run_jobs
+from heedful.edits import restored
+from heedful.runner import Crew, Engine, Grid, list_studies, run_jobs, run_study
 from heedful.store import Store
 from sweeping import HERE, MODELS, PROBES, planned, results, small_plan
 

@@ -15,20 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
+from heedful.models import Family, build
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.training import loop
-from heedful.training.aim import Loss
-from heedful.training.batches import bucketed
-from heedful.training.checkpoint import load, save
-from heedful.training.loop import Trained, train
-from heedful.training.objective import Objective, class_loss
+from heedful.training import (
+    DevScore,
+    Loss,
+    Objective,
+    Progressed,
+    Trained,
+    bucketed,
+    class_loss,
+    class_score,
+    load,
+    loop,
+    save,
+    train,
+)
 from heedful.training.predict import predict
-from heedful.training.progressed import DevScore, Progressed
-from heedful.training.select import class_score
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from tiny import tiny_model

@@ -13,19 +13,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.corpora.conllu import Sentence
-from heedful.corpora.parsed import heads_by_id
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Side, Split
+from heedful.corpora import Prepared, Sentence, Side, Split, heads_by_id
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
+from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.training.aim import Aim
-from heedful.training.loop import train
-from heedful.training.term import Lesson
-from heedful.training.terms import TERMS
-from heedful.training.terms.supervised import missed
+from heedful.training import TERMS, Aim, Lesson, missed, train
 from heedful.types import Keep
 from test_corpora_conllu import line
 from tiny import tiny_model, tiny_split

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.corpora.split import Side, Split
-from heedful.corpora.steps import at_a_quarter
+from heedful.corpora import Side, Split, at_a_quarter
 from heedful.specs import END, START, TermSpec, TrainSpec
-from heedful.training.aim import Aim, loss_of
+from heedful.training import Aim, least, likelihood, loss_of, selector, target_loss, target_steps
 from heedful.training.loop import _pace
-from heedful.training.objective import target_loss, target_steps
-from heedful.training.select import least, likelihood, selector
 from heedful.types import SiteCall, SiteSpec, Trace
 from tiny_pairs import pairs_of, tiny_pairs, tiny_writer
 
@@ -118,7 +115,7 @@ def test_a_call_takes_its_own_queries(step: int) -> None:
 
 def test_attention_can_be_held_while_a_target_is_written() -> None:
     """A uniform first step, later steps at their own weights: held, the edit alone differs."""
-    from heedful.edits.held import held
+    from heedful.edits import held
 
     model, batch = tiny_writer("additive"), tiny_pairs([3, 2], [3, 3])
     with torch.no_grad():

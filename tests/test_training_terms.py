@@ -12,16 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.corpora.prepared import Prepared
-from heedful.edits.edited import edited
+from heedful.corpora import Prepared
+from heedful.edits import edited
 from heedful.errors import HeedfulError
-from heedful.models.build import build
-from heedful.models.family import Family
+from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.training.aim import Aim, check, loss_of
-from heedful.training.loop import Trained, train
-from heedful.training.term import Lesson, Term
-from heedful.training.terms import TERMS
+from heedful.training import TERMS, Aim, Lesson, Term, Trained, loss_of, train
+from heedful.training.aim import check
 from heedful.types import Batch, Keep, Trace
 from killing import Killed, dies_in
 from reference import terms as reference

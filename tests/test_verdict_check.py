@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.verdict import Settings, Verdict, judge
-from heedful.verdict.card import card, escape
-from heedful.verdict.check import Outcome, check, failures, junit
+from heedful.verdict import Outcome, Settings, Verdict, card, check, escape, failures, judge, junit
 from verdict_tables import World, costs, rows_of
 
 QUICK = Settings(resamples=200)

@@ -11,13 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.verdict.cell import Cell
-from heedful.verdict.decide import Decision, needed, rejected
-from heedful.verdict.formulas import difference, first, position
-from heedful.verdict.resample import Sample, sample
-from heedful.verdict.settle import how_many
-from heedful.verdict.statement import Statement
-from heedful.verdict.weigh import Weighed, closed, weigh
+from heedful.verdict import (
+    Cell,
+    Decision,
+    Sample,
+    Statement,
+    Weighed,
+    closed,
+    difference,
+    first,
+    how_many,
+    needed,
+    position,
+    rejected,
+    sample,
+    weigh,
+)
 from reference import verdict as reference
 
 

@@ -15,12 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
-from heedful.verdict import Decision, Settings, Statement, Verdict, judge
-from heedful.verdict.cell import Cell
-from heedful.verdict.contenders import half_of
-from heedful.verdict.leads import choose
-from heedful.verdict.overall import overall
-from heedful.verdict.recommend import Ranked, _preferred
+from heedful.verdict import (
+    Cell,
+    Decision,
+    Ranked,
+    Settings,
+    Statement,
+    Verdict,
+    choose,
+    half_of,
+    judge,
+    overall,
+)
+from heedful.verdict.recommend import _preferred
 from verdict_tables import World, costs, rows_of
 
 QUICK = Settings(resamples=200, signed=("lrp", "gradient"))

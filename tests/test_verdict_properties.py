@@ -11,16 +11,20 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from heedful.verdict.cell import Cell
-from heedful.verdict.decide import Decision
-from heedful.verdict.flips import compare, horizon_times, never_flipped
-from heedful.verdict.health import drop_reason
-from heedful.verdict.properties import PROPERTIES
-from heedful.verdict.settings import Settings
-from heedful.verdict.settle import settle
-from heedful.verdict.statement import Statement
-from heedful.verdict.table import tabulate_rows
-from heedful.verdict.verdict import judge
+from heedful.verdict import (
+    PROPERTIES,
+    Cell,
+    Decision,
+    Settings,
+    Statement,
+    compare,
+    drop_reason,
+    horizon_times,
+    judge,
+    never_flipped,
+    settle,
+    tabulate_rows,
+)
 from verdict_tables import World, rows_of
 
 QUICK = Settings(resamples=200, signed=("attention",))

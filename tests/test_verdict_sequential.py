@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from heedful.errors import HeedfulError
-from heedful.verdict.sequential import level_at, spent
+from heedful.verdict import level_at, spent
 
 
 def test_one_look_spends_all() -> None:

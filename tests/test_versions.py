@@ -18,21 +18,26 @@ from hypothesis import strategies as st
 
 import heedful
 from annotating import make_study
-from heedful.annotate.jsonl import read_jsonl, write_jsonl
-from heedful.annotate.label_studio import read_label_studio, write_label_studio
-from heedful.annotate.study import Study
-from heedful.auditing.stored import looks_of
-from heedful.cli.gridfile import read as read_grid
-from heedful.cli.main import main
+from heedful.annotate import Study, read_jsonl, read_label_studio, write_jsonl, write_label_studio
+from heedful.auditing import looks_of
+from heedful.cli import main
+from heedful.cli import read as read_grid
 from heedful.errors import HeedfulError
-from heedful.report.audits import audit_of_folder, audit_of_run
-from heedful.schemas.versions import check_version, unread
-from heedful.store import Run, Store
-from heedful.store.frames import PartGone, read_part, table_version, write_part
-from heedful.store.record import Damaged, parse_record
-from heedful.store.tarred import read_record, write_tar
-from heedful.training.checkpoint import load, save
-from heedful.training.progressed import Progressed
+from heedful.report import audit_of_folder, audit_of_run
+from heedful.schemas import check_version, unread
+from heedful.store import (
+    Damaged,
+    PartGone,
+    Run,
+    Store,
+    parse_record,
+    read_part,
+    read_record,
+    table_version,
+    write_part,
+    write_tar,
+)
+from heedful.training import Progressed, load, save
 from heedful.verdict import Settings, Verdict, judge
 from verdict_tables import World, rows_of
 

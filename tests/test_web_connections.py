@@ -18,8 +18,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="servers need uvicorn (heedful[web])")
 pytest.importorskip("starlette", reason="servers need starlette (heedful[web])")
 
-from heedful.web.connections import errors_once, most_connections, taken_at_once
-from heedful.web.serving import bound
+from heedful.web import bound, errors_once, most_connections, taken_at_once
 
 SECONDS, MOST = 0.4, 8
 SLACK = 5.0  # a machine may be busy

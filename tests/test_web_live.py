@@ -31,28 +31,30 @@ pytest.importorskip("httpx", reason="fastapi's test client needs httpx")
 
 from starlette.testclient import TestClient
 
-from heedful.cli.main import main
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.edits.custom import custom
-from heedful.edits.frozen import frozen
-from heedful.edits.uniform import uniform
-from heedful.models.output import probabilities
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.cli import main
+from heedful.corpora import default_spec, prepare
+from heedful.edits import custom, frozen, uniform
+from heedful.models import probabilities
+from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import open_subject
-from heedful.subjects.asking import open_asked
+from heedful.subjects import open_asked, open_subject
 from heedful.types import Batch, Model, SiteCall
-from heedful.web.guard import HEADERS, Rules
+from heedful.web import (
+    HEADERS,
+    STATIC,
+    Busy,
+    Limits,
+    Opened,
+    Rules,
+    TooSlow,
+    Turns,
+    address,
+    bound,
+    live_app,
+    rules_for,
+)
 from heedful.web.live import app as live
-from heedful.web.live.app import STATIC, live_app
-from heedful.web.live.limits import Limits
-from heedful.web.live.opened import Opened
-from heedful.web.serving import address, bound, rules_for
-from heedful.web.turns import Busy, TooSlow, Turns
 
 TEXT = "The film was wonderful. Our neighbour opened a window."
 PAIR = {"text": "the food was good and the staff was rude", "text_b": "food"}

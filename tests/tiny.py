@@ -10,10 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora.split import Side, Split
-from heedful.models import ATTENTIONS, ENCODERS
-from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Side, Split
+from heedful.models import ATTENTIONS, ENCODERS, OneSequence, build
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Text
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful.models.hf.attach import attach
-from heedful.models.hf.model import HuggingFace
+from heedful.models import HuggingFace, attach
 from heedful.types import Batch, Text
 
 os.environ["HF_HUB_OFFLINE"] = "1"

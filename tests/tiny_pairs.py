@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.models.build import build
-from heedful.models.generation.writer import Writer
+from heedful.models import Writer, build
 from heedful.specs import END, START, ModelSpec
 from heedful.types import Batch, Text
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from heedful.corpora.split import Side, Split
-from heedful.corpora.steps import at_a_quarter
-from heedful.probes.evidence import Evidence
+from heedful.corpora import Side, Split, at_a_quarter
+from heedful.probes import Evidence
 from heedful.types import Model
 from tiny_pairs import WORDS, rows_of, tiny_pairs
 

@@ -36,7 +36,7 @@ def unimportable() -> dict[str, str]:
 
 
 def answered(arguments: list[str]) -> dict[str, object]:
-    from heedful.cli.main import main
+    from heedful.cli import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

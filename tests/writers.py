@@ -7,9 +7,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from heedful.edits.custom import custom
-from heedful.edits.uniform import uniform
-from heedful.models.generation.writer import Writer
+from heedful.edits import custom, uniform
+from heedful.models import Writer
 from heedful.types import Batch, Keep, SiteCall, Text, Trace
 from tiny_pairs import close, one_pair
 

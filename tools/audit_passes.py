@@ -20,16 +20,11 @@ from typing import Any
 
 import torch
 
-from heedful.auditing.measure import Measurer, health_texts
-from heedful.auditing.spec import AuditSpec
-from heedful.auditing.waves import batches, waves
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.measures.randomised import torch_module
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
-from heedful.saliency.prior import fit_prior
+from heedful.auditing import AuditSpec, Measurer, batches, health_texts, waves
+from heedful.corpora import default_spec, prepare
+from heedful.measures import torch_module
+from heedful.runner import Machine, Recipe, trained
+from heedful.saliency import fit_prior
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
 from heedful.store import Store
 from heedful.subjects import open_subject

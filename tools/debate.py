@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from heedful.report.svg import render
+from heedful.report import render
 
 DOCS = Path(__file__).parent.parent / "docs"
 WANTED = "uniform afterwards"

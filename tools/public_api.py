@@ -29,6 +29,11 @@ MODULES = (
     "heedful.cli.main",
 )
 """Public is what is in their `__all__`, and nothing else."""
+PROMISED = {
+    "heedful.studies": ("STUDIES",),
+    "heedful.schemas": ("schema", "schema_names"),
+}
+"""Packages of which only these are public; their other names are for Heedful's own packages."""
 OFFERED = (staticmethod, property, cached_property)
 LONGEST = 300
 WORDS = (type(None), bool, int, float, str)
@@ -41,7 +46,7 @@ def names() -> str:
 
 def commands() -> str:
     """One line per verb, argument and option."""
-    from heedful.cli.app import app
+    from heedful.cli import app
 
     return "\n".join(_verbs("heedful", typer.main.get_command(app))) + "\n"
 
@@ -50,7 +55,7 @@ def public() -> Iterator[tuple[str, str, Any]]:
     """Module, name and value."""
     for module in MODULES:
         found = import_module(module)
-        for name in sorted(found.__all__):
+        for name in sorted(PROMISED.get(module, found.__all__)):
             yield module, name, getattr(found, name)
 
 
@@ -80,7 +85,7 @@ def _modules() -> Iterator[str]:
     for module in MODULES:
         yield f"# {module}"
         found = import_module(module)
-        for name in sorted(found.__all__):
+        for name in sorted(PROMISED.get(module, found.__all__)):
             yield from _described(name, getattr(found, name))
         yield ""
 
@@ -140,8 +145,7 @@ def _default(value: Any) -> str:
 
 def _options() -> Iterator[str]:
     """What `**options` of audit, explain and open_subject may be."""
-    from heedful.subjects.loading import Loading
-    from heedful.subjects.reading import Reading
+    from heedful.subjects import Loading, Reading
 
     yield "# **options of audit, explain and open_subject"
     for each in (*fields(Reading), *fields(Loading)):

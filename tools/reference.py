@@ -14,9 +14,8 @@ from tools.reference_commands import commands
 from tools.reference_properties import properties
 
 from heedful.catalogue import Catalogue, Piece
-from heedful.cli.list import catalogues
-from heedful.cli.list_facts import better, in_words, reading
-from heedful.runner.fit import NEEDS
+from heedful.cli import better, catalogues, in_words, reading
+from heedful.runner import NEEDS
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 WRITTEN = "<!-- Written by tools/reference.py: change the pieces, then run `make reference`. -->"

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from heedful.cli.app import app
+from heedful.cli import app
 
 INTRO = (
     "What bad input makes is one sentence and exit code 2; a gate that fails is exit code 1, and "

@@ -6,11 +6,9 @@ import inspect
 from collections.abc import Callable
 from importlib import import_module
 
-from heedful.auditing.numbers import NUMBERS
-from heedful.cli.list_facts import better, in_words
-from heedful.verdict.overall import overall
-from heedful.verdict.properties import PROPERTIES
-from heedful.verdict.settings import EFFECTS
+from heedful.auditing import NUMBERS
+from heedful.cli import better, in_words
+from heedful.verdict import EFFECTS, PROPERTIES, overall
 
 
 def properties() -> list[str]:

@@ -11,15 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.cli.options import DEFAULT_STORE, check_data_dir, names, open_store, seeds
-from heedful.cli.terminal import progress_bar, say
-from heedful.corpora.defaults import default_spec
+from heedful.cli import DEFAULT_STORE, check_data_dir, names, open_store, progress_bar, say, seeds
+from heedful.corpora import default_spec
 from heedful.errors import HeedfulError, unknown_name
-from heedful.reproduction.trials import TRIALS
-from heedful.runner.choice import Choice
-from heedful.runner.grid import grid
-from heedful.runner.machine import machine
-from heedful.runner.study import run_study
+from heedful.reproduction import TRIALS
+from heedful.runner import Choice, grid, machine, run_study
 
 
 def main(given: Sequence[str] | None = None) -> int:

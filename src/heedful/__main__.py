@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heedful.cli.main import run
+from heedful.cli import run
 
 if __name__ == "__main__":
     run()

@@ -8,14 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from heedful.catalogue import Measure, Piece, Role
-from heedful.corpora import CORPORA
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sources import MissingData, digests
+from heedful.corpora import CORPORA, Example, MissingData, RawCorpus, digests
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.rerun_without import without_each
-from heedful.probes import PROBES
-from heedful.probes.collect import Collector
-from heedful.probes.evidence import Evidence, Findings
+from heedful.models import without_each
+from heedful.probes import PROBES, Collector, Evidence, Findings
 from heedful.saliency import SALIENCIES
 
 __all__ = [

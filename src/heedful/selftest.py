@@ -17,15 +17,9 @@ from pathlib import Path
 
 import torch
 
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.models import ATTENTIONS, ENCODERS
-from heedful.models.build import build
-from heedful.runner.choice import Choice
-from heedful.runner.grid import grid
-from heedful.runner.machine import Machine, machine
-from heedful.runner.study import run_study
+from heedful.corpora import Prepared, default_spec, prepare
+from heedful.models import ATTENTIONS, ENCODERS, build
+from heedful.runner import Choice, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from annotating import make_study
-from heedful.cli.main import main
+from heedful.cli import main
 from tiny_tokenizers import byte_pairs, saved
 
 WORDS = [

@@ -15,7 +15,7 @@ import typer
 
 from conformance.cases import QUICK, Place, Typed
 from conformance.spoiling import TEXTS
-from heedful.cli.app import app
+from heedful.cli import app
 
 _TINY = (
     "--corpus", "planted", "--param", "n_train=40", "--param", "n_dev=10", "--param", "n_test=10",

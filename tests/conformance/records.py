@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.cases import QUICK, Place, Typed
 from conformance.spoiling import TEXTS, as_json, spoilt, spoilt_bytes, value
-from heedful.store.keys import file_digest, run_key
+from heedful.store import file_digest, run_key
 
 STORE = ("--store", "store")
 

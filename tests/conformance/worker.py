@@ -100,7 +100,7 @@ def _warm_up(model: str, data: str) -> None:
     import altair  # noqa: F401
     import yaml  # noqa: F401
 
-    from heedful.cli.main import main
+    from heedful.cli import main
 
     quick = ("--quick", "--explanations", "attention", "--only", "interventions")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), _silence():
@@ -148,7 +148,7 @@ def _become(request: Request, out: Path, err: Path) -> None:
         os.environ.update(request.environment)
         os.chdir(request.folder)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-        from heedful.cli.main import main
+        from heedful.cli import main
 
         code = main(list(request.arguments))
     except SystemExit as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from heedful.models.attention.weighting import SPARSEMAX, Weighting
+from heedful.models import SPARSEMAX, Weighting
 from reference.sparse import supported
 
 

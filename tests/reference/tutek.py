@@ -7,8 +7,8 @@ from collections import Counter
 
 import torch
 
-from heedful.corpora.split import Split
-from heedful.models.one_sequence import OneSequence
+from heedful.corpora import Split
+from heedful.models import OneSequence
 from heedful.types import Keep
 
 

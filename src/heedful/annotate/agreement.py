@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from heedful.annotate.database import RELEVANCE
 from heedful.annotate.study import Study
 from heedful.annotate.values import JUDGEMENTS
-from heedful.metrics.bootstrap import Interval, bootstrap_statistic
-from heedful.metrics.cohen_kappa import cohen_kappa
-from heedful.metrics.krippendorff import krippendorff
+from heedful.metrics import Interval, bootstrap_statistic, cohen_kappa, krippendorff
 
 Block = NDArray[np.float64]
 RESAMPLES = 300

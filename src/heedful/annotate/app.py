@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.routes import Desk, router
 from heedful.annotate.study import Study
-from heedful.web.guard import LOOPBACK, Guard, Rules, refused
+from heedful.web import LOOPBACK, Guard, Rules, refused
 
 LARGEST = 64 * 1024  # bytes of a request
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"

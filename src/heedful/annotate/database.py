@@ -17,8 +17,8 @@ from typing import Any
 from heedful.annotate.item import Item
 from heedful.annotate.refusal import Refusal
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import check_version
-from heedful.store.outputs import FileKind, check_file
+from heedful.schemas import check_version
+from heedful.store import FileKind, check_file
 
 RELEVANCE, RATIONALE = "relevance", "rationale"
 TASKS = (RELEVANCE, RATIONALE)

@@ -15,10 +15,10 @@ from heedful.annotate.database import RATIONALE
 from heedful.annotate.item import Item
 from heedful.annotate.merging import merged
 from heedful.annotate.study import Study
-from heedful.corpora.readers import read_rows
+from heedful.corpora import read_rows
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import check_version
-from heedful.store.outputs import write_file
+from heedful.schemas import check_version
+from heedful.store import write_file
 
 Answers = dict[str, dict[int, Any]]
 VERSION = 1

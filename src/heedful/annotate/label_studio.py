@@ -17,8 +17,8 @@ from heedful.annotate.study import Study
 from heedful.annotate.values import JUDGEMENTS
 from heedful.errors import HeedfulError
 from heedful.input_files import read_whole, readable
-from heedful.schemas.versions import check_version
-from heedful.store.outputs import FileKind, begins, write_file
+from heedful.schemas import check_version
+from heedful.store import FileKind, begins, write_file
 
 Answers = dict[str, dict[int, Any]]
 VERSION = 1

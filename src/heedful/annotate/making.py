@@ -12,12 +12,10 @@ from torch import Tensor
 from heedful.annotate.database import RATIONALE, RELEVANCE, TASKS, Plan
 from heedful.annotate.item import ORIGINAL, PERMUTED, PLAIN, Item
 from heedful.errors import HeedfulError, unknown_name
-from heedful.measures.curves import ranking
-from heedful.measures.interventions import Intervention, edits_at
-from heedful.measures.replaced import base_trace, read_map
-from heedful.models.output import class_logits
+from heedful.measures import Intervention, base_trace, edits_at, ranking, read_map
+from heedful.models import class_logits
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import on_text, text_site
+from heedful.saliency import on_text, text_site
 from heedful.subjects import Subject, open_subject
 from heedful.types import Batch, Trace
 from heedful.words import to_words, word_mask

@@ -12,7 +12,7 @@ import pandas as pd
 from heedful.annotate.agreement import Agreement, agreement
 from heedful.annotate.database import RELEVANCE
 from heedful.annotate.study import Study
-from heedful.report.figure5 import figure5, is_published, published_figure5, unsure
+from heedful.report import figure5, is_published, published_figure5, unsure
 
 Answers = Mapping[str, Mapping[int, Any]]
 

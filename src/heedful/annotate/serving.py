@@ -8,9 +8,8 @@ from urllib.parse import quote
 from heedful.annotate.app import application
 from heedful.annotate.database import opened
 from heedful.annotate.study import Study
-from heedful.web.guard import LOOPBACK
-from heedful.web.serving import address, bound
-from heedful.web.serving import serve as run
+from heedful.web import LOOPBACK, address, bound
+from heedful.web import serve as run
 
 
 def serve(study: Study, host: str, port: int, ready: Callable[[str], None]) -> None:

@@ -20,7 +20,7 @@ from heedful.annotate.item import Item, item_of
 from heedful.annotate.refusal import Refusal
 from heedful.annotate.values import read, stored
 from heedful.errors import HeedfulError
-from heedful.store.outputs import FileKind
+from heedful.store import FileKind
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ from heedful.annotate.database import RELEVANCE
 from heedful.annotate.results import judgements
 from heedful.annotate.study import Study
 from heedful.report.figure5 import SHOWN
-from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import refusals
-from heedful.store.outputs import output_folder
+from heedful.store import output_folder, refusals, to_csv
 
 RESULTS = "annotation results"
 """The kind of folder."""

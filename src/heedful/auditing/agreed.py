@@ -8,9 +8,7 @@ from torch import Tensor
 
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
-from heedful.measures.agreement import agreement
-from heedful.measures.eraser import eraser_plausibility
-from heedful.measures.plausibility import plausibility_of
+from heedful.measures import agreement, eraser_plausibility, plausibility_of
 from heedful.types import Batch
 from heedful.words import word_mask
 

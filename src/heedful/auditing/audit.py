@@ -20,10 +20,9 @@ from heedful.auditing.trial import Trial
 from heedful.auditing.waves import FIRST, WAVE, batches, waves
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
-from heedful.store.frames import PartGone
+from heedful.store import PartGone
 from heedful.subjects import Subject, open_subject
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Settings, Verdict
 
 LONG = 60.0
 """Seconds, before which nobody is told how long it will take."""

@@ -11,10 +11,14 @@ from jaxtyping import Float
 from heedful.auditing.operators import not_by_own
 from heedful.auditing.result import Audit
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics.bootstrap import Intervals, bootstrap_means, bootstrap_statistic
-from heedful.metrics.f1 import F1_OF_MEANS, f1_of_means
-from heedful.verdict.card import escape
-from heedful.verdict.settings import Settings
+from heedful.metrics import (
+    F1_OF_MEANS,
+    Intervals,
+    bootstrap_means,
+    bootstrap_statistic,
+    f1_of_means,
+)
+from heedful.verdict import Settings, escape
 
 LOWER_IS_BETTER = frozenset(
     {"sufficiency", "eraser_sufficiency", "deletion_auc", "flip_share", "flip_censored"}

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.auditing.waves import WAVE, batches, waves
-from heedful.measures.randomised import torch_module
-from heedful.saliency.prior import fit_prior
+from heedful.measures import torch_module
+from heedful.saliency import fit_prior
 from heedful.subjects import Subject, open_subject
 
 SLOW = 10.0

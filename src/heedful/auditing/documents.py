@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.subjects.document import Document
+from heedful.subjects import Document
 
 
 def documents_table(documents: Sequence[Document]) -> pd.DataFrame:

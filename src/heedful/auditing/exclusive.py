@@ -10,10 +10,9 @@ from torch import Tensor
 
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
-from heedful.measures.exclusivity import ENTROPY_WITHIN, ExclusivityParams, exclusivity
-from heedful.measures.reachable import reachable
-from heedful.probes.furthest import band, furthest
-from heedful.saliency.attention import text_site
+from heedful.measures import ENTROPY_WITHIN, ExclusivityParams, exclusivity, reachable
+from heedful.probes import band, furthest
+from heedful.saliency import text_site
 from heedful.types import Batch, Model, Trace
 
 

@@ -15,10 +15,9 @@ from heedful.auditing.decisions import Decisions
 from heedful.auditing.named import Named
 from heedful.auditing.spec import FLOORS
 from heedful.errors import HeedfulError
-from heedful.measures.randomised import torch_module
-from heedful.models.output import TARGETS
-from heedful.saliency.explain import explain
-from heedful.saliency.prior import Prior
+from heedful.measures import torch_module
+from heedful.models import TARGETS
+from heedful.saliency import Prior, explain
 from heedful.types import Model
 
 

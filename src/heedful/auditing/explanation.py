@@ -13,10 +13,10 @@ import torch
 from heedful.auditing.measure import check_finite
 from heedful.auditing.named import all_named, fitted, names_in
 from heedful.errors import HeedfulError, meant, unknown_name
-from heedful.measures.interactions import interactions
-from heedful.models.output import TARGETS, probabilities
-from heedful.saliency.explain import explain as scores_of
-from heedful.saliency.prior import fit_prior
+from heedful.measures import interactions
+from heedful.models import TARGETS, probabilities
+from heedful.saliency import explain as scores_of
+from heedful.saliency import fit_prior
 from heedful.subjects import Subject, open_subject
 from heedful.types import Batch
 from heedful.words import word_mask

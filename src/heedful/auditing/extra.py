@@ -15,14 +15,22 @@ from heedful.auditing.named import Named
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
 from heedful.errors import HeedfulError
-from heedful.measures.heads import head_statistics
-from heedful.measures.infidelity import Noise, infidelity, max_sensitivity
-from heedful.measures.interventions import MODES, Intervention, effect
-from heedful.measures.layers import cumulative
-from heedful.measures.null_space import null_space
-from heedful.measures.sanity import WordMap, moved_by_shift, tau_with_randomised
-from heedful.models.output import TARGETS
-from heedful.saliency.attention import text_sites
+from heedful.measures import (
+    MODES,
+    Intervention,
+    Noise,
+    WordMap,
+    cumulative,
+    effect,
+    head_statistics,
+    infidelity,
+    max_sensitivity,
+    moved_by_shift,
+    null_space,
+    tau_with_randomised,
+)
+from heedful.models import TARGETS
+from heedful.saliency import text_sites
 from heedful.types import Batch, Model, Trace
 
 

@@ -6,9 +6,8 @@ from torch import Tensor
 
 from heedful.auditing.spec import ATTENTION, AuditSpec
 from heedful.auditing.table import Table
-from heedful.measures.interventions import Intervention, effect
-from heedful.measures.sensitivity import erasures, tvd_permuted
-from heedful.saliency.attention import text_site
+from heedful.measures import Intervention, effect, erasures, tvd_permuted
+from heedful.saliency import text_site
 from heedful.types import Batch, Model, Trace
 
 _EDITS = (("uniform", "main"), ("permute", "main"), ("uniform", "all"), ("permute", "all"))

@@ -10,8 +10,7 @@ import pandas as pd
 
 from heedful.auditing.gathered import BLOCK
 from heedful.store import Frames
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict, judge
+from heedful.verdict import Settings, Verdict, judge
 
 MANY_CLASSES = 1000
 MOST_JUDGED = 10 * BLOCK

@@ -21,12 +21,10 @@ from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
 from heedful.auditing.taken_away import Erasing, site_maps
 from heedful.errors import HeedfulError
-from heedful.measures.randomised import randomised
-from heedful.measures.replaced import base_trace
-from heedful.models.output import probabilities
+from heedful.measures import base_trace, randomised
+from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import mass_outside, text_site
-from heedful.saliency.prior import Prior
+from heedful.saliency import Prior, mass_outside, text_site
 from heedful.types import Batch, Model, Trace
 from heedful.words import word_mask
 

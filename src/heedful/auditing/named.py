@@ -12,8 +12,7 @@ from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.removal import REMOVALS
-from heedful.saliency import SALIENCIES
-from heedful.saliency.prior import Prior
+from heedful.saliency import SALIENCIES, Prior
 from heedful.types import Model
 
 GIVEN = ("model", "batch", "label", "target", "trace", "counts", "texts")

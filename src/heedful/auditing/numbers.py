@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
-from heedful.measures import eraser, erasure, importance, plausibility, unsigned
-from heedful.measures.heads import STATISTICS
+from heedful.measures import (
+    CANDIDATE_MEASURES,
+    ERASER_MEASURES,
+    ERASURE_MEASURES,
+    IMPORTANCE_MEASURES,
+    PLAUSIBILITY_MEASURES,
+    STATISTICS,
+)
 
 ALWAYS = "any group"
 SEEDS = "--seed-model"
@@ -133,23 +139,23 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
         "tie_rate": Measure("share of pairs of words whose attention ties", range=SHARE),
     },
     "erasure": {
-        **erasure.MEASURES,
+        **ERASURE_MEASURES,
         "search_gap:*": Measure(
             "how far the best order found by search is from the best of all orders, short texts",
             False,
             range=NOT_NEGATIVE,
         ),
     },
-    "importance": importance.MEASURES,
-    "plausibility": plausibility.MEASURES,
+    "importance": IMPORTANCE_MEASURES,
+    "plausibility": PLAUSIBILITY_MEASURES,
     "exclusivity": _EXCLUSIVITY,
     "layers": _LAYERS,
     "heads": {f"head_{name}": Measure(words) for name, words in STATISTICS.items()},
     "sanity": _SANITY,
     "null_space": _NULL_SPACE,
     "infidelity": _INFIDELITY,
-    "eraser": eraser.MEASURES,
-    "candidates": unsigned.MEASURES,
+    "eraser": ERASER_MEASURES,
+    "candidates": CANDIDATE_MEASURES,
     ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
     SEEDS: _STABILITY,
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.types import Model
-from heedful.verdict.settings import Settings
+from heedful.verdict import Settings
 
 SAME = (
     "this model has no mask token of its own, so mask and unk are the same removal operator: "

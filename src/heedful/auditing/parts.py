@@ -10,10 +10,9 @@ import pandas as pd
 from heedful.auditing.explained import Cost
 from heedful.auditing.part import Part
 from heedful.auditing.shown import COLUMNS
-from heedful.store.files import refusals, whole_file
-from heedful.store.frames import PartGone
-from heedful.store.frames import read_part as read_table
-from heedful.store.frames import write_part as write_table
+from heedful.store import PartGone, refusals, whole_file
+from heedful.store import read_part as read_table
+from heedful.store import write_part as write_table
 
 KINDS = ("rows", "maps", "shown", "documents", "costs")
 

@@ -16,11 +16,8 @@ import pyarrow as pa
 from heedful.auditing.shown import nothing
 from heedful.auditing.tables import TABLES, TYPES
 from heedful.errors import HeedfulError
-from heedful.store import Frames
-from heedful.store.files import refusals
-from heedful.store.outputs import check_file, output_folder, write_file
-from heedful.verdict.saved import check_tables, facts_text, read_facts, read_text
-from heedful.verdict.verdict import Verdict
+from heedful.store import Frames, check_file, output_folder, refusals, write_file
+from heedful.verdict import Verdict, check_tables, facts_text, read_facts, read_text
 
 AUDIT = "audit"
 """The kind of folder."""
@@ -69,8 +66,7 @@ class Audit:
 
     def to_html(self, path: str | Path) -> Path:
         """One page that opens without a network."""
-        from heedful.report.page import audit_page
-        from heedful.report.target import PAGE_FILE
+        from heedful.report import PAGE_FILE, audit_page
 
         out = Path(path)
         check_file(out, PAGE_FILE)

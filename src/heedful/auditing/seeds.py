@@ -15,11 +15,11 @@ from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
-from heedful.measures.exclusivity import largest_jsd
-from heedful.metrics.jsd import jsd
+from heedful.measures import largest_jsd
+from heedful.metrics import jsd
 from heedful.store import Frames, Store
-from heedful.subjects.open import described, source_of
-from heedful.verdict.settings import Settings
+from heedful.subjects import described, source_of
+from heedful.verdict import Settings
 
 
 def check_trainings(models: Sequence[str], store: Store | None) -> None:

@@ -24,9 +24,9 @@ from torch import Tensor
 
 from heedful.auditing.exclusive import Apart
 from heedful.auditing.spec import ATTENTION, FLOORS
-from heedful.measures.curves import Curves
-from heedful.probes.token_logits import MOST_LOGITS
-from heedful.saliency.attention import text_site
+from heedful.measures import Curves
+from heedful.probes import MOST_LOGITS
+from heedful.saliency import text_site
 from heedful.types import Batch, Model, TokenLogits, Trace
 from heedful.words import to_words, word_mask
 

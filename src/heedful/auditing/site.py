@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from heedful.auditing.spec import ATTENTION
-from heedful.saliency.attention import reader, text_site, text_sites
+from heedful.saliency import reader, text_site, text_sites
 from heedful.types import Batch, Keep, Model, SiteSpec, Trace
 
 ALL = 0.99

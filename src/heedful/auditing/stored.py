@@ -12,7 +12,7 @@ import torch
 from heedful.auditing.result import Audit
 from heedful.auditing.tables import TABLES, TYPES
 from heedful.store import Frames, Run, Store, run_key
-from heedful.verdict.verdict import check_schema
+from heedful.verdict import check_schema
 
 KIND = "audit"
 

@@ -14,16 +14,27 @@ from heedful.auditing.decisions import Decisions
 from heedful.auditing.shown import Shown
 from heedful.auditing.spec import ATTENTION, CEILING, AuditSpec
 from heedful.auditing.table import Table
-from heedful.measures.ceiling import Ceilings, Search, ceilings, search_gaps
-from heedful.measures.curves import Grid, curves_of
-from heedful.measures.eraser import BINS, eraser_erasure
+from heedful.measures import (
+    BINS,
+    LEAST,
+    Ceilings,
+    Grid,
+    Importance,
+    Search,
+    all_subsets,
+    ceilings,
+    curves_of,
+    eraser_erasure,
+    importance,
+    measured,
+    oracle,
+    search_gaps,
+    unsigned_measures,
+)
 from heedful.measures.erasure import erasure
-from heedful.measures.exact import all_subsets
-from heedful.measures.importance import LEAST, Importance, importance, measured, oracle
-from heedful.measures.unsigned import unsigned_measures
-from heedful.models.output import TARGETS
-from heedful.removal.memory import Memory
-from heedful.saliency.attention import on_text, one_map, read, reader, text_sites
+from heedful.models import TARGETS
+from heedful.removal import Memory
+from heedful.saliency import on_text, one_map, read, reader, text_sites
 from heedful.types import Batch, Model, Trace
 from heedful.words import to_words, word_mask
 

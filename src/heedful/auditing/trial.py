@@ -28,13 +28,11 @@ from heedful.auditing.stored import KIND, looks_of, stored_tables
 from heedful.auditing.taken_away import search_facts
 from heedful.auditing.waves import first_texts
 from heedful.errors import HeedfulError
-from heedful.saliency.prior import fit_prior
+from heedful.saliency import fit_prior
 from heedful.store import Frames, Run, run_key
-from heedful.subjects import Subject
-from heedful.subjects.document import Document
+from heedful.subjects import Document, Subject
 from heedful.types import Batch
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Settings, Verdict
 from heedful.words import word_mask
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.randomness import stable_hash
-from heedful.subjects.subject import Subject, groups
+from heedful.subjects import Subject, groups
 
 WAVE = 32
 LARGE = 256

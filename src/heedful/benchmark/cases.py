@@ -21,8 +21,7 @@ from heedful.benchmark.trained.kinds import KINDS as TRAINED
 from heedful.benchmark.trained.kinds import Kind
 from heedful.benchmark.trained.truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
-from heedful.subjects.row import Truncation
-from heedful.subjects.subject import Subject
+from heedful.subjects import Subject, Truncation
 
 PARTS = ("trained", "compiled")
 DEVELOPMENT, HELD_OUT = "development", "held-out"

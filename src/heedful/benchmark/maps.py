@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.auditing.named import Named
+from heedful.auditing import Named
 from heedful.catalogue import Piece
-from heedful.metrics.precision_at_k import mean_rank, precision_at_k
+from heedful.metrics import mean_rank, precision_at_k
 from heedful.randomness import stable_hash
 from heedful.types import Batch, Model
 

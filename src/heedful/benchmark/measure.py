@@ -10,23 +10,24 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from heedful.auditing.audit import audit_subject
-from heedful.auditing.measure import Measurer
-from heedful.auditing.operators import distinct_operators
-from heedful.auditing.plan import Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import EXTRA, AuditSpec
-from heedful.auditing.waves import batches
+from heedful.auditing import (
+    EXTRA,
+    Audit,
+    AuditSpec,
+    Measurer,
+    Plan,
+    audit_subject,
+    batches,
+    distinct_operators,
+)
 from heedful.benchmark.cases import Case, Opened
 from heedful.benchmark.maps import SHUFFLED, TRUTH, constructed, precision_and_rank
 from heedful.benchmark.rows import row, table
 from heedful.benchmark.separation import area_under_curve, orientation
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
-from heedful.saliency.prior import fit_prior
-from heedful.verdict.decide import Decision
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict, judge
+from heedful.saliency import fit_prior
+from heedful.verdict import Decision, Settings, Verdict, judge
 
 VERSION = 3
 """Goes up whenever the same models would get other rows."""

@@ -15,11 +15,10 @@ from heedful.benchmark.shortcuts import show as shortcuts
 from heedful.benchmark.text_tables import aligned, markdown
 from heedful.benchmark.trained.kinds import KINDS
 from heedful.errors import HeedfulError
-from heedful.report.estimate import Estimate
-from heedful.report.figures.dots import Panel, Picture, Row
-from heedful.store.files import write_text
-from heedful.verdict.properties.importance import MEASURE
-from heedful.verdict.settings import EFFECTS
+from heedful.report import Estimate, Picture, Row
+from heedful.report.figures.dots import Panel
+from heedful.store import write_text
+from heedful.verdict import EFFECTS, MEASURE
 
 ROWS = Path("reproduction/benchmark.csv")
 SHORTCUTS = Path("reproduction/shortcuts.csv")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from heedful.benchmark.cases import Case
 from heedful.errors import HeedfulError
-from heedful.store.outputs import FileKind, begins
+from heedful.store import FileKind, begins
 
 COLUMNS = (
     "split",

@@ -12,8 +12,7 @@ from heedful.benchmark.cases import FEW, Case
 from heedful.benchmark.measure import Effort, measured, version
 from heedful.benchmark.rows import joined, read
 from heedful.progress import Progress, duration, silent
-from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import write_text
+from heedful.store import to_csv, write_text
 
 TEXTS_A_SECOND = 60.0
 """On one core, all measures and verdicts together; right to a factor of two."""

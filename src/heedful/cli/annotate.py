@@ -17,7 +17,7 @@ from heedful.cli.terminal import say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.annotate.study import Study
+    from heedful.annotate import Study
 
 annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
 
@@ -52,9 +52,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
-    from heedful.annotate.database import RATIONALE, STUDY
-    from heedful.annotate.inviting import new_study
-    from heedful.annotate.making import Wanted, plan_study
+    from heedful.annotate import RATIONALE, STUDY, Wanted, new_study, plan_study
 
     check_outputs(Output("-o", out, STUDY), inputs=(model, data), store=subject.store)
     if task == RATIONALE and was_given(context, "top"):
@@ -77,7 +75,7 @@ def new(
 @annotate.command("invite")
 def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
     """Links for more annotators; also while the study is being served."""
-    from heedful.annotate.inviting import invite
+    from heedful.annotate import invite
 
     found = invite(_opened(study), annotators)
     if as_json:
@@ -97,8 +95,8 @@ def serve(
 ) -> None:
     """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
     try:
-        from heedful.annotate.serving import links
-        from heedful.annotate.serving import serve as run
+        from heedful.annotate import links
+        from heedful.annotate import serve as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
 
@@ -122,8 +120,8 @@ def results(
     as_json: JsonOption = False,
 ) -> None:
     """Progress, agreement and the tables of Figure 5, so far."""
-    from heedful.annotate.results import results as compute
-    from heedful.annotate.tables import RESULTS, lines, write_tables
+    from heedful.annotate import RESULTS, lines, write_tables
+    from heedful.annotate import results as compute
 
     opened = _opened(study)
     check_outputs(Output("-o", out, RESULTS), inputs=(study,))
@@ -148,9 +146,14 @@ def export(
     ] = "majority",
 ) -> None:
     """Write items and answers. Rationales can be audited: --rationale-column rationale."""
-    from heedful.annotate.jsonl import read_jsonl, write_jsonl
-    from heedful.annotate.label_studio import INTERFACE, read_label_studio, write_label_studio
-    from heedful.annotate.study import export_of
+    from heedful.annotate import (
+        INTERFACE,
+        export_of,
+        read_jsonl,
+        read_label_studio,
+        write_jsonl,
+        write_label_studio,
+    )
 
     opened = _opened(study)
     lines = _format(kind) == "jsonl"
@@ -175,9 +178,7 @@ def import_answers(
     kind: Format = "jsonl",
 ) -> None:
     """Take answers from a file, all or none; unknown annotators are added."""
-    from heedful.annotate.inviting import annotators
-    from heedful.annotate.jsonl import read_jsonl
-    from heedful.annotate.label_studio import read_label_studio
+    from heedful.annotate import annotators, read_jsonl, read_label_studio
 
     opened = _opened(study)
     answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
@@ -189,7 +190,7 @@ def import_answers(
 
 
 def _opened(path: Path) -> Study:
-    from heedful.annotate.study import Study
+    from heedful.annotate import Study
 
     return Study(path)
 

@@ -27,8 +27,7 @@ from heedful.errors import HeedfulError
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.auditing.result import Audit
-    from heedful.auditing.spec import AuditSpec
+    from heedful.auditing import Audit, AuditSpec
 
 Budget = Annotated[
     str | None, typer.Option(help="Stop when the verdict is clear or after this time: 5min.")
@@ -57,8 +56,8 @@ def audit(
     as_json: JsonOption = False,
 ) -> None:
     """Put a model on trial. Started again after a kill, it goes on where it was."""
-    from heedful.auditing.result import AUDIT
-    from heedful.verdict.card import CARD
+    from heedful.auditing import AUDIT
+    from heedful.verdict import CARD
 
     check_outputs(
         Output("-o", out, AUDIT),
@@ -70,7 +69,7 @@ def audit(
         raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
     limit, spec, settings = seconds(budget), measured.spec(subject.seed), measured.settings
     if seed_model:
-        from heedful.auditing.seeds import check_trainings
+        from heedful.auditing import check_trainings
 
         check_trainings([model, *seed_model], existing_store(subject.store))
     if dry_run:
@@ -78,7 +77,7 @@ def audit(
         return
     found = run_audit(model, data, measured, subject, limit)
     if seed_model:
-        from heedful.auditing.seeds import over_seeds
+        from heedful.auditing import over_seeds
 
         others = [run_audit(each, data, measured, subject) for each in seed_model]
         found = over_seeds([found, *others], settings)
@@ -102,7 +101,7 @@ def _show(found: Audit) -> None:
 
 def _layers(found: Audit) -> list[str]:
     """One line where layers were measured."""
-    from heedful.report.audit_evidence import evidence_of
+    from heedful.report import evidence_of
     from heedful.report.audit_layers import layers_line
 
     line = layers_line(evidence_of(found.as_parts()))
@@ -116,8 +115,8 @@ def run_audit(
     subject: on.SubjectOptions,
     budget: float | None = None,
 ) -> Audit:
-    from heedful.auditing.audit import audit as run
-    from heedful.auditing.plan import Plan
+    from heedful.auditing import Plan
+    from heedful.auditing import audit as run
 
     spec, settings = measured.spec(subject.seed), measured.settings
     set_threads(subject.threads)
@@ -140,7 +139,7 @@ def _dry_run(
     models: list[str], data: str | None, spec: AuditSpec, subject: on.SubjectOptions, as_json: bool
 ) -> None:
     """The first is timed: trainings of one model take alike."""
-    from heedful.auditing.cost import estimate
+    from heedful.auditing import estimate
 
     set_threads(subject.threads)
     with progress_bar() as progress:
@@ -159,9 +158,9 @@ def _dry_run(
 
 
 def _write(found: Audit, out: Path | None, card: Path | None) -> None:
-    from heedful.auditing.result import write_audit
-    from heedful.store.outputs import write_file
-    from heedful.verdict.card import card as write_card
+    from heedful.auditing import write_audit
+    from heedful.store import write_file
+    from heedful.verdict import card as write_card
 
     if out is not None:
         write_audit(found, out)
@@ -171,7 +170,7 @@ def _write(found: Audit, out: Path | None, card: Path | None) -> None:
 
 def _draw(found: Audit, out: Path) -> None:
     """Last: the tables are there, and a page can be made of them at any time."""
-    from heedful.report.extra import check_packages
+    from heedful.report import check_packages
 
     page = out / "page.html"
     try:

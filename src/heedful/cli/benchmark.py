@@ -74,11 +74,8 @@ def benchmark(
     With --part shortcuts, words that decide are planted in real corpora, and explanations are
     scored by finding them; it is not a part of the others, needs data and takes hours. --kinds
     are then single_token, token_in_context, ordered_pair and xor."""
-    from heedful.benchmark.cases import PARTS, cases
-    from heedful.benchmark.page import broken, to_text, write_page
+    from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, to_text, write_page
     from heedful.benchmark.rows import ROWS
-    from heedful.benchmark.run import estimate, run
-    from heedful.benchmark.tables import as_dict
 
     if report:
         others = given_options(context, but=("report",))
@@ -114,7 +111,7 @@ def benchmark(
 
 def _seeds(text: str | None, held_out: bool) -> list[int]:
     """A count is that many seeds of the part that is run."""
-    from heedful.benchmark.cases import FIRST_HELD_OUT
+    from heedful.benchmark import FIRST_HELD_OUT
 
     if text is None:
         return []

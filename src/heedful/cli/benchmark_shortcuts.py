@@ -52,9 +52,8 @@ def check_given(part: str | None, given: list[str]) -> bool:
 
 def run_part(options: Options) -> None:
     """Every cell's rows are in the file as soon as it is done; models are kept in the store."""
-    from heedful.benchmark.shortcuts.plan import ROWS, ShortcutPlan
-    from heedful.benchmark.shortcuts.run import run_shortcuts
-    from heedful.benchmark.shortcuts.show import to_markdown
+    from heedful.benchmark import ShortcutPlan, run_shortcuts, to_markdown
+    from heedful.benchmark.shortcuts.plan import ROWS
 
     lists = {"shortcuts": options.kinds, "corpora": options.corpora, "models": options.models}
     chosen = {

@@ -18,8 +18,8 @@ from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.auditing.spec import AuditSpec
-    from heedful.verdict.verdict import Verdict
+    from heedful.auditing import AuditSpec
+    from heedful.verdict import Verdict
 
 
 @spread
@@ -41,11 +41,10 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Fail (exit code 1) where attention is refuted, below a threshold, or worse than before."""
-    from heedful.store.outputs import write_file
-    from heedful.verdict.check import JUNIT, failures
-    from heedful.verdict.check import check as compare
-    from heedful.verdict.check import junit as as_junit
-    from heedful.verdict.saved import VERDICT
+    from heedful.store import write_file
+    from heedful.verdict import JUNIT, VERDICT, failures
+    from heedful.verdict import check as compare
+    from heedful.verdict import junit as as_junit
 
     thresholds = _thresholds(at_least or [])
     check_outputs(
@@ -75,10 +74,9 @@ def check(
 def _baseline(path: Path, spec: AuditSpec) -> Verdict:
     """Refused before anything is measured where its numbers were measured otherwise, whatever
     operators are the same to the model."""
-    from heedful.auditing.identity import spec_digest
-    from heedful.auditing.operators import merged
+    from heedful.auditing import merged, spec_digest
     from heedful.input_files import read_whole
-    from heedful.verdict.verdict import Verdict
+    from heedful.verdict import Verdict
 
     if not path.is_file():
         raise HeedfulError(
@@ -104,7 +102,7 @@ def _made_otherwise(path: Path) -> HeedfulError:
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    from heedful.verdict.properties import PROPERTIES
+    from heedful.verdict import PROPERTIES
 
     found = numbers(texts, "--at-least")
     for name in found:

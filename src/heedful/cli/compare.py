@@ -27,9 +27,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """One measure of every explanation, with 95% intervals over texts, as a Markdown table."""
-    from heedful.auditing.compare import compare as side_by_side
-    from heedful.auditing.compare import made_with, to_markdown
-    from heedful.auditing.result import Audit
+    from heedful.auditing import Audit, made_with, to_markdown
+    from heedful.auditing import compare as side_by_side
 
     names = [path.resolve().name for path in audits]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -52,7 +51,7 @@ def compare(
 
 def _title(table: pd.DataFrame, measure: str) -> str:
     """What the numbers are: a table alone does not say."""
-    from heedful.auditing.compare import LOWER_IS_BETTER
+    from heedful.auditing import LOWER_IS_BETTER
 
     ways = sorted({str(each) for each in table["operator"]} - {""})
     first = "lowest" if measure in LOWER_IS_BETTER else "highest"

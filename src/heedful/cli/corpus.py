@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from heedful.cli.options import MOST
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import given_spec
+from heedful.corpora import CORPORA, given_spec
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import value_of
 from heedful.specs import CorpusSpec

@@ -19,8 +19,7 @@ from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.progress import Progress
-    from heedful.runner.choice import Choice
-    from heedful.runner.machine import Machine
+    from heedful.runner import Choice, Machine
     from heedful.store import Run, Store
 
 AUDITED = 100
@@ -39,10 +38,8 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Train two models on the embedded corpus, audit both, write the page: about two minutes."""
-    from heedful.report.build import build_report
-    from heedful.report.extra import check_packages
-    from heedful.report.target import REPORT
-    from heedful.runner.machine import machine
+    from heedful.report import REPORT, build_report, check_packages
+    from heedful.runner import machine
     from heedful.store import Store
 
     if out.exists() and not out.is_dir():
@@ -71,7 +68,7 @@ def demo(
 
 def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
     """Without an encoder that mixes words the logit is a sum of words, weighted by attention."""
-    from heedful.runner.choice import Choice
+    from heedful.runner import Choice
 
     choice = Choice(["average"], ["additive"], train=(("epochs", EPOCHS),))
     return _study(store, choice, seed, here, progress)
@@ -79,7 +76,7 @@ def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
 
 def _deceptive(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
     """A BiLSTM carries what a word says to its neighbours, which may be attended (pruthi2020)."""
-    from heedful.runner.choice import Choice
+    from heedful.runner import Choice
     from heedful.specs import TermSpec
 
     off = (("terms", (TermSpec("impermissible", 1.0),)),)
@@ -89,10 +86,9 @@ def _deceptive(store: Store, seed: int, here: Machine, progress: Progress) -> Ru
 
 
 def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Progress) -> Run:
-    from heedful.corpora.defaults import default_spec
-    from heedful.corpora.planted_grammar import NEGATORS, class_words
-    from heedful.runner.grid import grid
-    from heedful.runner.study import run_study
+    from heedful.corpora import class_words, default_spec
+    from heedful.corpora.planted_grammar import NEGATORS
+    from heedful.runner import grid, run_study
     from heedful.studies.jain2019 import STUDY
 
     words = {word for label in (0, 1) for word in class_words(label, 2)}
@@ -102,9 +98,7 @@ def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Pro
 
 def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
     """Of the model that the study trained, on some of the texts it was tested on."""
-    from heedful.auditing.audit import audit
-    from heedful.auditing.plan import Plan
-    from heedful.auditing.spec import AuditSpec
+    from heedful.auditing import AuditSpec, Plan, audit
 
     model = store.open(str(study.table("cells")["model_run"].iloc[0]))
     plan, spec = Plan(store, progress=progress), AuditSpec(EXPLANATIONS)

@@ -122,7 +122,7 @@ def _store(place: str) -> dict[str, Any]:
 
 
 def _damaged(store: Store) -> list[str]:
-    from heedful.store.record import Damaged
+    from heedful.store import Damaged
 
     found = []
     for key in store.keys():

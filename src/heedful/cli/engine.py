@@ -14,11 +14,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.runner.engines.board import Failure
-    from heedful.runner.grid import Grid
-    from heedful.runner.jobs import Job
-    from heedful.runner.machine import Machine
-    from heedful.runner.sweep import Engine
+    from heedful.runner import Engine, Failure, Grid, Job, Machine
     from heedful.store import Store
 
 _Engine = Annotated[
@@ -55,7 +51,7 @@ class Where:
 
     def check(self) -> None:
         """Before anything is done."""
-        from heedful.runner.sweep import ENGINES, HERE
+        from heedful.runner import ENGINES, HERE
 
         known = [name for name in ENGINES if name != HERE]
         if self.engine is not None and self.engine not in known:
@@ -71,7 +67,7 @@ class Where:
                 "with --device cuda where there is one."
             )
         if self.engine == "ray":
-            from heedful.runner.engines.ray_cluster import check
+            from heedful.runner import check
 
             check(self.address)
 
@@ -88,8 +84,7 @@ class Where:
         GPUs that are not here."""
         from dataclasses import replace
 
-        from heedful.runner.engines.crew import cores
-        from heedful.runner.machine import machine
+        from heedful.runner import cores, machine
 
         remote = self.address is not None and self.device == "cuda"
         threads = self.threads
@@ -100,14 +95,13 @@ class Where:
 
     def part(self, plan: Grid) -> Grid:
         """Its cells of this shard, or all."""
-        from heedful.runner.shard import shard
+        from heedful.runner import shard
 
         return shard(self.shard).cut(plan) if self.shard is not None else plan
 
     def hire(self, device: str = "cpu") -> Engine:
         """To be called when jobs are known: a worker's memory is guessed from what they took."""
-        from heedful.runner.engines.crew import crew
-        from heedful.runner.sweep import HERE, Engine
+        from heedful.runner import HERE, Engine, crew
 
         fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
         found = crew(self.workers, self.threads, device, fraction, self.address)
@@ -124,7 +118,7 @@ class WhereSwept(Where):
 def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
     """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
     from heedful.cli.live import live
-    from heedful.runner.sweep import HERE, run_jobs
+    from heedful.runner import HERE, run_jobs
 
     still = [job for job in jobs if not job.done]
     if not still:

@@ -36,7 +36,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Score every word of a text."""
-    from heedful.auditing.explanation import explain as run
+    from heedful.auditing import explain as run
 
     if not text.strip():
         raise HeedfulError("the text is empty: give at least one word.")

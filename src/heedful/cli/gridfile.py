@@ -11,7 +11,7 @@ from heedful.cli.options import MOST_SEEDS
 from heedful.cli.yaml_lines import Check, Lines, line_of, unknown, whole
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
-from heedful.schemas.versions import check_version
+from heedful.schemas import check_version
 
 SCHEMA_VERSION = 1
 

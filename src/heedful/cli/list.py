@@ -163,11 +163,10 @@ def catalogues() -> dict[str, Catalogue]:
     from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
     from heedful.probes import PROBES
     from heedful.removal import REMOVALS
-    from heedful.report.figures import FIGURES
+    from heedful.report import FIGURES
     from heedful.saliency import SALIENCIES
     from heedful.studies import STUDIES
-    from heedful.training.finetune_terms import STATE_TERMS
-    from heedful.training.terms import TERMS
+    from heedful.training import STATE_TERMS, TERMS
 
     models = (CORPORA, FAMILIES, ENCODERS, WRAPPERS, ATTENTIONS, EDITS, REMOVALS)
     trained = (TERMS, STATE_TERMS)

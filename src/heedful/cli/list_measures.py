@@ -25,7 +25,7 @@ class Measured:
 
     def reading(self) -> dict[str, str]:
         """What a reader of the number wants to know, under its heading; only what is known."""
-        from heedful.replication.bibliography import in_order
+        from heedful.replication import in_order
 
         each = self.measure
         known = {
@@ -47,7 +47,7 @@ def audit_measures() -> list[Measured]:
 def measured_by(name: str, known: Mapping[str, Catalogue]) -> list[Measured]:
     """Everything that reports a number of this name; the nearest name it is declared under.
     Where there is none, numbers whose names begin with it: `deletion` is `deletion_auc`."""
-    from heedful.auditing.numbers import declaration
+    from heedful.auditing import declaration
 
     found, begun = [], []
     for by, measures in (*_of_audits(), *_of_pieces(known)):
@@ -64,7 +64,7 @@ def measure_names(known: Mapping[str, Catalogue]) -> list[str]:
 
 
 def _of_audits() -> Iterator[tuple[str, Mapping[str, Measure]]]:
-    from heedful.auditing.numbers import ALWAYS, NUMBERS, SEEDS
+    from heedful.auditing import ALWAYS, NUMBERS, SEEDS
 
     special = {ALWAYS: "heedful audit", SEEDS: f"heedful audit {SEEDS}"}
     for group, measures in NUMBERS.items():

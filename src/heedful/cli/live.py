@@ -18,8 +18,7 @@ from heedful.cli.terminal import harmless, say
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.runner.engines.board import Event, Watch
-    from heedful.runner.jobs import Job
+    from heedful.runner import Event, Job, Watch
 
 _LATEST = 12  # ended jobs that stay to be seen
 _RUNNING = 40

@@ -11,8 +11,8 @@ from heedful.cli.options import names, numbers
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.auditing.spec import AuditSpec
-    from heedful.verdict.settings import Settings
+    from heedful.auditing import AuditSpec
+    from heedful.verdict import Settings
 
 Explanations = Annotated[
     str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
@@ -60,7 +60,7 @@ class MeasureOptions:
     smallest: Smallest = None
 
     def spec(self, seed: int) -> AuditSpec:
-        from heedful.auditing.spec import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
+        from heedful.auditing import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
 
         chosen = self.chosen
         if self.explanations is not None:
@@ -77,7 +77,7 @@ class MeasureOptions:
     @property
     def chosen(self) -> tuple[str, ...]:
         """The explanations that were asked for by name."""
-        from heedful.auditing.named import all_named, names_in
+        from heedful.auditing import all_named, names_in
 
         texts = [text for text in (self.explanations, self.also) if text is not None]
         return tuple(each.name for each in all_named(n for text in texts for n in names_in(text)))
@@ -90,7 +90,7 @@ class MeasureOptions:
 
     @property
     def settings(self) -> Settings:
-        from heedful.verdict.settings import Settings
+        from heedful.verdict import Settings
 
         effects = numbers(self.smallest or [], "--smallest")
         for name, value in effects.items():
@@ -101,8 +101,7 @@ class MeasureOptions:
 
     def _check_used(self, spec: AuditSpec) -> None:
         """What was asked for by name must be looked at by some group."""
-        from heedful.auditing.named import all_named
-        from heedful.auditing.spec import MAPPED
+        from heedful.auditing import MAPPED, all_named
 
         all_named(spec.explanations)
         for name in self.chosen:
@@ -114,7 +113,7 @@ class MeasureOptions:
 
     @property
     def _exact(self) -> int:
-        from heedful.measures.exact import MOST_WORDS
+        from heedful.measures import MOST_WORDS
 
         if self.exact_words is None or not 0 <= self.exact_words <= MOST_WORDS:
             raise HeedfulError(f"--exact-words is {self.exact_words}: give 0 to {MOST_WORDS}.")
@@ -135,7 +134,7 @@ class MeasureOptions:
 
 
 def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
-    from heedful.auditing.spec import EXTRA, GROUPS
+    from heedful.auditing import EXTRA, GROUPS
 
     asked = tuple(names(extra, "--extra")) if extra is not None else ()
     for name in asked:

@@ -48,8 +48,7 @@ DEFAULT_STORE = "heedful-store"
 
 
 def open_store(place: str) -> Store:
-    from heedful.store import store_at
-    from heedful.store.places import url_of
+    from heedful.store import store_at, url_of
 
     if url_of(place) is None and Path(place) == Path():
         raise HeedfulError("the store needs a folder of its own: give one with --store.")
@@ -75,7 +74,7 @@ def source(context: typer.Context, name: str) -> str:
 
 def existing_store(place: str) -> Store | None:
     """A folder that is not there is not made; at a URL there is a store once a run is."""
-    from heedful.store.places import url_of
+    from heedful.store import url_of
 
     if url_of(place) is None:
         return _checked(open_store(place)) if Path(place).is_dir() else None
@@ -101,7 +100,7 @@ def check_data_dir(path: Path | None) -> Path | None:
 
 def set_threads(threads: int | None) -> None:
     """And full precision: almost equal outputs are to be told apart."""
-    from heedful.runner.machine import machine
+    from heedful.runner import machine
 
     machine("auto", threads)
 

@@ -22,7 +22,7 @@ from heedful.cli.terminal import say
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.store.outputs import FileKind
+    from heedful.store import FileKind
 
 PLACE = ""
 """Instead of a kind: a folder that files are put into, whatever is there."""
@@ -71,7 +71,7 @@ def check_outputs(
 def drawn_later(*command: object) -> Iterator[None]:
     """Where charts cannot be drawn, what was measured is kept: one sentence, and exit code 1.
     `command` draws them later; without one, the same command does."""
-    from heedful.report.renderer import Undrawn
+    from heedful.report import Undrawn
 
     try:
         yield
@@ -82,7 +82,7 @@ def drawn_later(*command: object) -> Iterator[None]:
 
 
 def _check_kind(output: Output) -> None:
-    from heedful.store.outputs import check_file, check_folder
+    from heedful.store import check_file, check_folder
 
     if not isinstance(output.kind, str):
         check_file(output.typed, output.kind)
@@ -142,6 +142,6 @@ def _check_writable(output: Output) -> None:
 
 def _runs_output(store: str | None) -> list[Output]:
     """The store is an output too, in a folder of its own."""
-    from heedful.store.places import url_of
+    from heedful.store import url_of
 
     return [] if store is None or url_of(store) else [Output("--store", Path(store), PLACE)]

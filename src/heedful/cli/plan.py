@@ -11,8 +11,8 @@ from heedful.cli.terminal import say
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.runner.grid import Grid
-    from heedful.studies.study import Study
+    from heedful.runner import Grid
+    from heedful.studies import Study
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,7 @@ def plan_study(
     options: Options,
 ) -> Grid:
     from heedful.cli.corpus import corpus_spec
-    from heedful.runner.choice import Choice
-    from heedful.runner.grid import grid
+    from heedful.runner import Choice, grid
     from heedful.studies import STUDIES
 
     study = STUDIES[name].make()

@@ -31,8 +31,8 @@ def prepare(
     as_json: JsonOption = False,
 ) -> None:
     """Split, tokenise, filter, look up word vectors, and store the result."""
-    from heedful.corpora.prepare import prepare as prepare_corpus
-    from heedful.corpora.prepared import Prepared
+    from heedful.corpora import Prepared
+    from heedful.corpora import prepare as prepare_corpus
 
     spec = corpus_spec(corpus, param, limit, columns)
     with progress_bar() as progress:

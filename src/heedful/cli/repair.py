@@ -29,9 +29,8 @@ from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.repair.result import Repair
-    from heedful.repair.work import Work
-    from heedful.runner.machine import Machine
+    from heedful.repair import Repair, Work
+    from heedful.runner import Machine
     from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
     from heedful.store import Store
 
@@ -83,9 +82,9 @@ def repair(
 ) -> None:
     """Train a base model and one per method, audit all, and choose. Started again after a
     kill, it goes on where it was."""
-    from heedful.repair.result import REPAIR
-    from heedful.report.extra import check_packages
-    from heedful.runner.machine import machine
+    from heedful.repair import REPAIR
+    from heedful.report import check_packages
+    from heedful.runner import machine
 
     if out is not None:
         check_packages()
@@ -111,7 +110,7 @@ def repair(
         _dry_run(work, place, where, as_json)
         return
     with progress_bar() as progress:
-        from heedful.repair.run import repair as run
+        from heedful.repair import repair as run
 
         found = run(work, place, where, progress, say)
     _show(found, store, out, as_json)
@@ -123,9 +122,8 @@ def repair(
 
 def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]:
     """The usual methods, less those the corpus has nothing for, which is said."""
-    from heedful.corpora.prepare import prepare
-    from heedful.corpora.prepared import Prepared
-    from heedful.repair.methods import USUAL, unfit
+    from heedful.corpora import Prepared, prepare
+    from heedful.repair import USUAL, unfit
 
     corpus = Prepared(prepare(spec, store, data_dir))
     reasons = {name: unfit(name, corpus) for name in USUAL}
@@ -136,8 +134,7 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
 
 
 def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
-    from heedful.runner.grid import corpus_kind
-    from heedful.runner.usual import usual
+    from heedful.runner import corpus_kind, usual
 
     chosen = {name: value for name, value in given.items() if value is not None}
     return replace(usual(corpus_kind(spec), None), **chosen)
@@ -155,7 +152,7 @@ def _training(**given: Any) -> TrainSpec:
 def _work(
     spec: CorpusSpec, methods: list[str], base: ModelSpec, train: TrainSpec, quick: bool
 ) -> Work:
-    from heedful.repair.work import SPEC, Work
+    from heedful.repair import SPEC, Work
 
     small = replace(SPEC, exact=8, search_steps=20, permutations=10)
     chosen = small if quick else SPEC
@@ -163,7 +160,7 @@ def _work(
 
 
 def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
-    from heedful.repair.cost import estimate
+    from heedful.repair import estimate
 
     costs = estimate(work, store, where)
     total = sum(cost.train_seconds + cost.audit_seconds for cost in costs)
@@ -180,9 +177,8 @@ def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
 
 
 def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
-    from heedful.repair.result import MODEL, load_line
-    from heedful.report.repair_numbers import text_lines
-    from heedful.report.repair_page import careful
+    from heedful.repair import MODEL, load_line
+    from heedful.report import careful, text_lines
 
     load = load_line(store if out is None else out / MODEL, found.model)
     if as_json:

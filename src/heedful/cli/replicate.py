@@ -26,12 +26,11 @@ from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.auditing.result import Audit
+    from heedful.auditing import Audit
     from heedful.cli.measured import MeasureOptions
     from heedful.cli.subject import SubjectOptions
-    from heedful.replication.audit_text import AuditText
-    from heedful.replication.study_text import StudyText
-    from heedful.runner.grid import Grid
+    from heedful.replication import AuditText, StudyText
+    from heedful.runner import Grid
     from heedful.store import Store
 
 Asked = dict[str, Any]
@@ -75,8 +74,7 @@ def replicate(
 
 def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool) -> None:
     from heedful.cli.draft import read
-    from heedful.replication.registered import REGISTRATION, Registered
-    from heedful.replication.rests import already_there
+    from heedful.replication import REGISTRATION, Registered, already_there
 
     path = out or draft.with_suffix(".registered.json")
     check_outputs(Output("-o", path, REGISTRATION), inputs=(draft,), store=place.store)
@@ -101,8 +99,7 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
 def _replicate(
     spec: Path, out: Path | None, published: str | None, place: PlaceOptions, as_json: bool
 ) -> None:
-    from heedful.replication.registered import Registered
-    from heedful.replication.written import kind_of, write
+    from heedful.replication import Registered, kind_of, write
 
     registered = Registered.read(spec)
     if published is not None:
@@ -135,7 +132,7 @@ def _replicate(
 
 
 def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[Asked]]:
-    from heedful.replication.rests import study_rests_on
+    from heedful.replication import study_rests_on
 
     plans = [_plan(each, place) for each in asked["studies"]]
     return {
@@ -146,8 +143,8 @@ def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[A
 
 def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     """The first model's facts, and the keys of the others that are crossed with it."""
-    from heedful.auditing.seeds import check_trainings
-    from heedful.replication.rests import audit_rests_on
+    from heedful.auditing import check_trainings
+    from heedful.replication import audit_rests_on
     from heedful.subjects import open_subject
 
     subject, measured = _options(asked, place)
@@ -172,8 +169,7 @@ def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, Measure
 
 
 def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
-    from heedful.replication.audit_text import AuditText
-    from heedful.replication.audited import Audited
+    from heedful.replication import Audited, AuditText
 
     subject, measured = _options(asked, place)
     say(f"{name}: {asked['model']}")
@@ -183,7 +179,7 @@ def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
 
 
 def _audit(asked: Asked, subject: SubjectOptions, measured: MeasureOptions) -> Audit:
-    from heedful.auditing.seeds import over_seeds
+    from heedful.auditing import over_seeds
     from heedful.cli.audit import run_audit
 
     found = [run_audit(model, asked.get("data"), measured, subject) for model in _models(asked)]
@@ -191,9 +187,8 @@ def _audit(asked: Asked, subject: SubjectOptions, measured: MeasureOptions) -> A
 
 
 def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOptions) -> StudyText:
-    from heedful.replication.study_text import StudyText
-    from heedful.runner.machine import machine
-    from heedful.runner.study import run_study
+    from heedful.replication import StudyText
+    from heedful.runner import machine, run_study
 
     say(f"{name}: {asked['study']}")
     where = machine(place.device, place.threads, place.batch_size)

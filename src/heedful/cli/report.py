@@ -31,8 +31,7 @@ def report(
 ) -> None:
     """Write one page for all runs; into a folder also figures (SVG) and tables (CSV, LaTeX, JSON).
     Needs no torch."""
-    from heedful.report.audits import names_folder
-    from heedful.report.build import build_report
+    from heedful.report import build_report, names_folder
     from heedful.report.target import kind_of
 
     check_outputs(Output("-o", out, kind_of(out)), store=store)

@@ -41,15 +41,12 @@ def serve(
 ) -> None:
     """Ask a model, see its attention, and move it: a page on this machine."""
     try:
-        from heedful.web.serving import address, bound, rules_for
-        from heedful.web.serving import serve as run
+        from heedful.web import address, bound, rules_for
+        from heedful.web import serve as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
-    from heedful.subjects.asking import open_asked
-    from heedful.subjects.open import source_of
-    from heedful.web.live.app import live_app
-    from heedful.web.live.limits import Limits
-    from heedful.web.live.opened import Opened
+    from heedful.subjects import open_asked, source_of
+    from heedful.web import Limits, Opened, live_app
 
     store = existing_store(asked.store)
     if other is not None and source_of(other, store) == source_of(model, store):

@@ -22,8 +22,7 @@ from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.store import Store
-    from heedful.store.record import Record
+    from heedful.store import Record, Store
 
 KINDS = ("corpus", "model", "probe", "study", "audit")
 store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_is_help=False)
@@ -99,8 +98,8 @@ def pack(
     as_json: JsonOption = False,
 ) -> None:
     """Pack runs into files small enough to carry; `unpack` takes them into another store."""
-    from heedful.store.pack import ROW_KINDS, check_packs
-    from heedful.store.pack import pack as write_pack
+    from heedful.store import ROW_KINDS, check_packs
+    from heedful.store import pack as write_pack
 
     if what not in ("rows", "all"):
         raise unknown_name("--what", what, ["all", "rows"])
@@ -124,7 +123,7 @@ def unpack(
     as_json: JsonOption = False,
 ) -> None:
     """Take the runs of a pack into the store; those already here are left alone."""
-    from heedful.store.pack import unpack as read_pack
+    from heedful.store import unpack as read_pack
 
     new, known = read_pack(open_store(path), parts)
     if as_json:
@@ -141,9 +140,7 @@ def export(
     path: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write one table of a run as CSV, JSON lines or Parquet, with every digit and whole lists."""
-    from heedful.store.csv_jsonl import columns_of, to_csv, to_jsonl
-    from heedful.store.files import whole_file
-    from heedful.store.outputs import FileKind
+    from heedful.store import FileKind, columns_of, to_csv, to_jsonl, whole_file
 
     frame = _existing(path).resolve(run).table(table)
     older = FileKind(
@@ -167,7 +164,7 @@ def export(
 def _look(place: Store, kind: str | None) -> tuple[dict[str, Record], dict[str, str]]:
     """The records of a kind, and the reasons why runs of any kind cannot be read: a damaged run
     must not hide the others."""
-    from heedful.store.record import Damaged
+    from heedful.store import Damaged
 
     records, damaged = {}, {}
     for key in place.keys():
@@ -180,7 +177,7 @@ def _look(place: Store, kind: str | None) -> tuple[dict[str, Record], dict[str, 
 
 def _whole(place: Store, keys: list[str]) -> list[str]:
     """Those that can be read."""
-    from heedful.store.record import Damaged
+    from heedful.store import Damaged
 
     found = []
     for key in keys:
@@ -194,7 +191,7 @@ def _what(facts: Mapping[str, Any]) -> str:
     model = facts.get("model")
     if facts.get("piece") or not isinstance(model, Mapping):
         return str(facts.get("piece", ""))
-    from heedful.report.cells import model_name
+    from heedful.report import model_name
 
     return model_name(dict(model))
 

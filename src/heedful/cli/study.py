@@ -32,8 +32,7 @@ from heedful.errors import HeedfulError
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.runner.grid import Grid
-    from heedful.runner.machine import Machine
+    from heedful.runner import Grid, Machine
     from heedful.store import Run, Store
 
 
@@ -84,7 +83,7 @@ def study(
     _check_alone(name, out, as_json, asked.shard)
     place = open_store(store)
     if out is not None:
-        from heedful.report.extra import check_packages
+        from heedful.report import check_packages
         from heedful.report.target import kind_of
 
         check_packages()
@@ -141,12 +140,12 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
     if asked.shard or (plan.failed and plan.hopeless):
         return not plan.failed
     with progress_bar() as progress:
-        from heedful.runner.study import run_study
+        from heedful.runner import run_study
 
         run = run_study(plan, place, where, progress, say)
     _show(place, run, as_json)
     if out is not None:
-        from heedful.report.build import build_report
+        from heedful.report import build_report
 
         with drawn_later("heedful", "report", run.key, "--store", place.place, "-o", out):
             say(f"report: {build_report(place, [run], out).page}")
@@ -182,16 +181,15 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:
     """All of it done by an engine, so that it only has to be listed; with what failed."""
-    from heedful.runner.jobs import jobs
-    from heedful.runner.sweep import with_failures
+    from heedful.runner import jobs, with_failures
 
     found = jobs([plan], store, machine, timed=False, announce=say)
     return with_failures(plan, perform(found, store, machine, asked.hire(machine.device)))
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
-    from heedful.corpora.sources import MissingData
-    from heedful.runner.cost import estimate
+    from heedful.corpora import MissingData
+    from heedful.runner import estimate
 
     costs, left_out = [], {}
     for cell in plan.cells:
@@ -215,12 +213,14 @@ def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
 
 
 def _show(store: Store, run: Run, as_json: bool) -> None:
-    from heedful.report.evidence import gather
-    from heedful.report.formats import to_text
-    from heedful.report.measured import measured
-    from heedful.report.readable import readable
-    from heedful.report.summary import five_lines
-    from heedful.report.tables import published_beside_measured
+    from heedful.report import (
+        five_lines,
+        gather,
+        measured,
+        published_beside_measured,
+        readable,
+        to_text,
+    )
 
     evidence = gather(store, [run])
     table = published_beside_measured(evidence, str(run.facts["piece"]))

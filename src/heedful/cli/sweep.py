@@ -27,10 +27,7 @@ from heedful.progress import duration
 
 if TYPE_CHECKING:
     from heedful.cli.gridfile import GridFile
-    from heedful.runner.engines.board import Failure
-    from heedful.runner.engines.crew import Crew
-    from heedful.runner.grid import Grid
-    from heedful.runner.jobs import Job
+    from heedful.runner import Crew, Failure, Grid, Job
     from heedful.store import Run
 
 
@@ -49,8 +46,8 @@ def sweep(
     `store` and `data_dir` of the grid count more than the environment, and options more than both.
     """
     from heedful.cli.gridfile import read
-    from heedful.runner.jobs import jobs as jobs_of
-    from heedful.runner.sweep import list_studies
+    from heedful.runner import jobs as jobs_of
+    from heedful.runner import list_studies
 
     asked.check()
     file = read(grid)
@@ -88,7 +85,7 @@ def _places(
 def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
     """A grid for each entry; what a study refuses is said with the entry's line."""
     from heedful.cli.plan import plan_values
-    from heedful.runner.grid import check_size
+    from heedful.runner import check_size
 
     found: list[Grid] = []
     for entry in file.entries:
@@ -107,8 +104,7 @@ def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
 
 def _check_params(plan: Grid) -> None:
     """Now, since a corpus would only say so when it is prepared."""
-    from heedful.corpora import CORPORA
-    from heedful.corpora.prepare import corpus_params
+    from heedful.corpora import CORPORA, corpus_params
 
     for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
         corpus_params(CORPORA[spec.name], spec.params)
@@ -127,7 +123,7 @@ def _show_plan(jobs: list[Job], crew: Crew) -> None:
 
 
 def _told(jobs: list[Job], crew: Crew) -> dict[str, Any]:
-    from heedful.runner.sweep import makespan
+    from heedful.runner import makespan
 
     return {
         "jobs": [_fields(job) for job in jobs],

@@ -31,9 +31,7 @@ from heedful.cli.trained import result_of, show_costs, show_results
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.runner.finetune import Task
-    from heedful.runner.grid import Grid
-    from heedful.runner.machine import Machine
+    from heedful.runner import Grid, Machine, Task
     from heedful.store import Store
 
 
@@ -112,7 +110,7 @@ def train(
     as_json: JsonOption = False,
 ) -> None:
     """Train a model, or several that differ by seed, and store it with its test scores."""
-    from heedful.runner.machine import machine
+    from heedful.runner import machine
 
     spec = corpus_spec(corpus, param, limit, columns)
     chosen = _given(
@@ -146,8 +144,8 @@ def train(
         plan = _plan(spec, {**scratch, **beside}, chosen, numbers, folder)
         runs = _train(plan, open_store(store), where, dry_run, as_json)
     else:
-        from heedful.runner.finetune import task
-        from heedful.training.finetune_spec import FinetuneSpec
+        from heedful.runner import task
+        from heedful.training import FinetuneSpec
 
         _refuse(scratch, "a --pretrained model brings its own")
         work = task(pretrained, spec, FinetuneSpec(**chosen, **fine, **beside), folder)
@@ -182,10 +180,9 @@ def _plan(
 ) -> Grid:
     from dataclasses import replace
 
-    from heedful.runner.grid import corpus_kind, grid
-    from heedful.runner.usual import WRITING, usual
+    from heedful.runner import WRITING, corpus_kind, grid, usual
     from heedful.specs import ProbeSpec, TrainSpec
-    from heedful.studies.study import Setting, Study
+    from heedful.studies import Setting, Study
 
     kind = corpus_kind(spec)
     writes = kind == "generation"
@@ -208,13 +205,13 @@ def _train(
     plan: Grid, store: Store, where: Machine, dry_run: bool, as_json: bool
 ) -> list[dict[str, Any]]:
     if dry_run:
-        from heedful.runner.cost import estimate
+        from heedful.runner import estimate
 
         costs = [vars(estimate(plan, cell, store, where)) for cell in plan.cells]
         show_costs(costs, as_json)
         return []
     with progress_bar() as progress:
-        from heedful.runner.study import run_study
+        from heedful.runner import run_study
 
         cells = run_study(plan, store, where, progress, say).table("cells")
     return [
@@ -226,7 +223,7 @@ def _train(
 def _finetune(
     work: Task, numbers: list[int], store: Store, where: Machine, dry_run: bool, as_json: bool
 ) -> list[dict[str, Any]]:
-    from heedful.runner.finetune import FOLDER, finetuned, seconds
+    from heedful.runner import FOLDER, finetuned, seconds
     from heedful.training.finetune_spec import check
 
     check(work.spec, where.device)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from heedful.catalogue import Range
-from heedful.corpora import CORPORA
+from heedful.corpora.registry import CORPORA
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters
 from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec

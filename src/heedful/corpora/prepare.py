@@ -18,12 +18,12 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from heedful.catalogue import Piece
-from heedful.corpora import CORPORA
 from heedful.corpora.describe import describe
 from heedful.corpora.encode import Progress, Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.filters import Count, filter_lengths
 from heedful.corpora.marking import mark
+from heedful.corpora.registry import CORPORA
 from heedful.corpora.sources import MissingData, digests
 from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
 from heedful.corpora.vectors import vectors_file, word_vectors

@@ -14,10 +14,11 @@ from itertools import islice
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora import CORPORA, sst
+from heedful.corpora import sst
 from heedful.corpora.defaults import default_prepare
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
 from heedful.corpora.made import SIZES, check_recipe
+from heedful.corpora.registry import CORPORA
 from heedful.corpora.shortcut_rules import RULES, WORDS, insert
 from heedful.corpora.splitting import cut_splits, pick
 from heedful.errors import HeedfulError, unknown_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.errors import HeedfulError
-from heedful.store.keys import file_digest
+from heedful.store import file_digest
 
 
 class MissingData(HeedfulError):

@@ -1,19 +1,5 @@
 """Edits: the one way attention is changed, in probes, studies and training alike."""
 
-from heedful.catalogue import Catalogue, Range
+from heedful.lazy import face
 
-SEED: Range = (0, 2**63 - 1)
-"""Probes draw theirs by hashes."""
-
-EDITS = Catalogue(
-    "edit",
-    {
-        "uniform": "heedful.edits.uniform",
-        "random": "heedful.edits.random",
-        "permute": "heedful.edits.permute",
-        "erase": "heedful.edits.erase",
-        "frozen": "heedful.edits.frozen",
-        "custom": "heedful.edits.custom",
-        "detach": "heedful.edits.detach",
-    },
-)
+__all__ = face(__name__)

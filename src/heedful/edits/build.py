@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heedful.edits import EDITS
+from heedful.edits.registry import EDITS
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
 from heedful.types import Edit, EditSpec

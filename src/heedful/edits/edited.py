@@ -11,10 +11,7 @@ from torch import Tensor
 from heedful.edits.build import build_edit
 from heedful.edits.frozen import frozen
 from heedful.errors import HeedfulError
-from heedful.models.attention.attention import Attention
-from heedful.models.family import Family
-from heedful.models.generation.writer import State, Writer
-from heedful.models.rerun_without import without_each
+from heedful.models import Attention, Family, State, Writer, without_each
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from heedful.catalogue import Piece
-from heedful.edits import SEED
+from heedful.edits.registry import SEED
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Edit, SiteCall
 

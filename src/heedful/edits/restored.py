@@ -9,12 +9,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from heedful.corpora.blinded import shown_to
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared, shown_to
 from heedful.edits.edited import edited
-from heedful.models.build import build
-from heedful.models.family import Family
-from heedful.models.main_site import main_site
+from heedful.models import Family, build, main_site
 from heedful.store import Run, store_of
 
 Given = Mapping[str, Tensor]

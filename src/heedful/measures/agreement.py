@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.metrics.kendall import KendallResult, kendall_tau_b
-from heedful.metrics.ties import TOLERANCE, tied_ranks
+from heedful.metrics import TOLERANCE, KendallResult, kendall_tau_b, tied_ranks
 
 Scores = Float[Tensor, "b w"]
 

@@ -19,12 +19,11 @@ from torch import Tensor
 
 from heedful.measures.beam import NEVER, Beams, Hunt, beam_search
 from heedful.measures.curves import Curves, Grid, counts_of, curves_of, ranking
-from heedful.measures.erasure import MEASURES, erasure
+from heedful.measures.erasure import ERASURE_MEASURES, erasure
 from heedful.measures.exact import all_subsets, exact_orders
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
+from heedful.removal import Memory, Operator
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
@@ -109,7 +108,7 @@ def search_gaps(exact: Ceilings, searched: Ceilings) -> dict[str, Float[Tensor, 
     for measure, best in exact.values.items():
         if measure == "flip_censored":
             continue
-        sign = 1.0 if MEASURES[measure].higher_is_better else -1.0
+        sign = 1.0 if ERASURE_MEASURES[measure].higher_is_better else -1.0
         found, never = searched.values[measure], measure == "flip_share"
         gap = best.nan_to_num(1.0) - found.nan_to_num(1.0) if never else best - found
         gaps[measure] = (sign * gap).clamp(min=0.0)
@@ -193,7 +192,7 @@ def _winners(
 ) -> Ceilings:
     best = {
         measure: _best(scores, {name: each[measure] for name, each in values.items()}, measure)
-        for measure in MEASURES
+        for measure in ERASURE_MEASURES
         if measure != "flip_censored"
     }
     reached = {measure: value for measure, (value, _) in best.items()}
@@ -209,7 +208,7 @@ def _best(
 ) -> tuple[Tensor, Scores]:
     """Each text's best value and the scores behind it; NaN loses to any number."""
     table = torch.stack(list(values.values()), -1)
-    sign = 1.0 if MEASURES[measure].higher_is_better else -1.0
+    sign = 1.0 if ERASURE_MEASURES[measure].higher_is_better else -1.0
     index = torch.where(table.isnan(), -torch.inf, sign * table).argmax(-1, keepdim=True)
     maps = torch.stack([scores[name] for name in values], 1)
     chosen = maps.gather(1, index[..., None].expand(-1, -1, maps.shape[2]))[:, 0]

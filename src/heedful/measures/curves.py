@@ -14,12 +14,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.models.output import probability
+from heedful.metrics import TOLERANCE, tied_ranks
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal.answers import answers
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
+from heedful.removal import Memory, Operator, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

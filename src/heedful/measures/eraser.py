@@ -14,10 +14,7 @@ from torch import Tensor
 from heedful.catalogue import SHARE, SIGNED, Measure
 from heedful.measures.curves import Curves, Grid, counts_of, ranking
 from heedful.measures.erasure import comprehensiveness, sufficiency
-from heedful.metrics.auprc import auprc_by_trapezoids
-from heedful.metrics.iou_f1 import span_matches
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.metrics.token_f1 import token_f1
+from heedful.metrics import TOLERANCE, auprc_by_trapezoids, span_matches, tied_ranks, token_f1
 
 BINS = Grid(shares=(0.01, 0.05, 0.1, 0.2, 0.5), points=0, single=0)
 _SHARES = ", ".join(f"{share:.0%}" for share in BINS.shares)
@@ -29,7 +26,7 @@ def _measure(description: str, formula: str, up: bool = True, signed: bool = Fal
     return Measure(description, up, range=limits, formula=formula, papers=("deyoung2020",))
 
 
-MEASURES = {
+ERASER_MEASURES = {
     "eraser_comprehensiveness": _measure(
         "ERASER's AOPC of comprehensiveness: mean fall of p when the top words go",
         f"mean over s = {_SHARES} of p(x) − p(x without the top s of its words)",

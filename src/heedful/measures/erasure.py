@@ -16,7 +16,7 @@ from heedful.measures.curves import Curves, Grid
 _BINS = ", ".join(f"{share:.0%}" for share in Grid().shares)
 _STEPS = f"trapezoids at {Grid().points + 1} points"
 
-MEASURES = {
+ERASURE_MEASURES = {
     "comprehensiveness": Measure(
         "mean fall of p when the top words go",
         True,

@@ -15,10 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.measures.curves import Counts, Grid, counts_at
-from heedful.removal.answers import answers
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
-from heedful.removal.subsets import Subsets, bits
+from heedful.removal import Memory, Operator, Subsets, answers, bits
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

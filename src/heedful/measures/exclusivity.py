@@ -16,13 +16,10 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.measures.replaced import base_trace, read_map, read_mask, reading, resumed
-from heedful.metrics.entropy import entropy
-from heedful.metrics.jsd import jsd
-from heedful.metrics.tvd import tvd
-from heedful.models.masked_softmax import masked_softmax
-from heedful.models.output import probabilities
+from heedful.metrics import entropy, jsd, tvd
+from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
-from heedful.saliency.attention import one_map, read, reader, text_site
+from heedful.saliency import one_map, read, reader, text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 

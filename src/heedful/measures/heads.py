@@ -9,9 +9,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.metrics.entropy import entropy
-from heedful.saliency.attention import read, text_sites
-from heedful.saliency.rollout import self_sites
+from heedful.metrics import entropy
+from heedful.saliency import read, self_sites, text_sites
 from heedful.types import Batch, Keep, Model, SiteSpec, Text, Trace
 from heedful.words import word_numbers
 

@@ -27,18 +27,14 @@ from torch import Tensor
 from heedful.catalogue import SIGNED, Measure
 from heedful.errors import HeedfulError
 from heedful.measures.exact import MOST_WORDS, all_subsets
-from heedful.metrics.kendall import kendall_tau_b
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.models.output import probability
+from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal.answers import answers
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
-from heedful.removal.subsets import Subsets
+from heedful.removal import Memory, Operator, Subsets, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
-MEASURES = {
+IMPORTANCE_MEASURES = {
     "importance_captured": Measure(
         "importance among the top words, fewer of them counting more (0: a random order)",
         True,

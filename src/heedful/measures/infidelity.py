@@ -15,10 +15,9 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.measures.shifted import Shifted
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal.answers import answers
-from heedful.removal.operator import Operator
+from heedful.removal import Operator, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

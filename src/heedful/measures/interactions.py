@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.output import logit
-from heedful.saliency.word_subsets import subset_values
+from heedful.models import logit
+from heedful.saliency import subset_values
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

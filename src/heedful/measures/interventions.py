@@ -13,15 +13,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.edits.held import held
-from heedful.edits.permute import permute
-from heedful.edits.uniform import uniform
+from heedful.edits import held, permute, uniform
 from heedful.errors import unknown_name
 from heedful.measures.replaced import base_trace
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
+from heedful.metrics import tvd
+from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import text_site
+from heedful.saliency import text_site
 from heedful.types import Batch, Edit, Edits, Model, Trace
 
 EDITS = ("uniform", "permute")

@@ -20,11 +20,10 @@ from scipy.optimize import linprog
 from torch import Tensor
 
 from heedful.measures.replaced import base_trace, rerun
-from heedful.metrics.jsd import jsd
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
+from heedful.metrics import jsd, tvd
+from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_normal
-from heedful.saliency.attention import reader, text_site
+from heedful.saliency import reader, text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 Array = NDArray[np.float64]

@@ -15,13 +15,9 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure
 from heedful.measures.curves import ranking
-from heedful.metrics.auprc import auprc
-from heedful.metrics.iou_f1 import iou_f1
-from heedful.metrics.mass_inside import mass_inside
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.metrics.token_f1 import token_f1
+from heedful.metrics import TOLERANCE, auprc, iou_f1, mass_inside, tied_ranks, token_f1
 
-MEASURES = {
+PLAUSIBILITY_MEASURES = {
     "auprc": Measure("average precision of the rationale's words", True, range=SHARE),
     "token_f1": Measure("F1 of the top k words, k the rationale's size", True, range=SHARE),
     "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True, range=SHARE),

@@ -19,8 +19,8 @@ from heedful.measures.replaced import (
     without_word,
     words_of,
 )
-from heedful.models.output import class_logits
-from heedful.saliency.attention import text_site
+from heedful.models import class_logits
+from heedful.saliency import text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 
 

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.edits.custom import custom
-from heedful.models.output import probabilities
-from heedful.saliency.attention import one_map, read, reader, text_site
+from heedful.edits import custom
+from heedful.models import probabilities
+from heedful.saliency import one_map, read, reader, text_site
 from heedful.types import Batch, Keep, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 

@@ -16,8 +16,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.measures.randomised import randomised
 from heedful.measures.sanity_origin import OtherOrigin
-from heedful.metrics.kendall import kendall_tau_b
-from heedful.metrics.ties import TOLERANCE, tied_ranks
+from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
 from heedful.randomness import example_keys, keyed_normal
 from heedful.types import Batch, Model
 from heedful.words import word_mask

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.edits.permute import permute
+from heedful.edits import permute
 from heedful.errors import HeedfulError
 from heedful.measures.replaced import (
     base_trace,
@@ -25,12 +25,10 @@ from heedful.measures.replaced import (
     without_word,
     words_of,
 )
-from heedful.metrics.jsd import jsd
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
+from heedful.metrics import TOLERANCE, jsd, tied_ranks, tvd
+from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
-from heedful.saliency.attention import text_site
+from heedful.saliency import text_site
 from heedful.types import Batch, Model, SiteSpec, Trace
 from heedful.words import to_words
 

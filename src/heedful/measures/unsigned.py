@@ -22,15 +22,13 @@ from heedful.catalogue import SHARE, SIGNED, Measure
 from heedful.measures.curves import Grid, counts_of, ranking
 from heedful.measures.importance import EVENLY, LOGARITHMIC, Draws, captured, importance
 from heedful.measures.infidelity import random_sets
-from heedful.metrics.kendall import kendall_tau_b
-from heedful.models.output import probability
-from heedful.removal.answers import answers
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
+from heedful.metrics import kendall_tau_b
+from heedful.models import probability
+from heedful.removal import Memory, Operator, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
-MEASURES = {
+CANDIDATE_MEASURES = {
     "importance_evenly": Measure(
         "importance among the top words, averaged over how many those are (0: a random order)",
         True,
@@ -139,7 +137,9 @@ def unsigned_measures(
         values["shapley_captured"] = captured(sizes, shapley, mask)
         values["shapley_tau"] = kendall_tau_b(sizes, shapley, mask).tau
         known = enough & (sizes.isfinite() | ~mask).all(-1) & (mask.sum(-1) > 1)
-        measures[name] = {each: torch.where(known, values[each], torch.nan) for each in MEASURES}
+        measures[name] = {
+            each: torch.where(known, values[each], torch.nan) for each in CANDIDATE_MEASURES
+        }
     return measures
 
 

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import FAMILIES
 from heedful.models.encoders.widths import LEAST, MOST, possible
 from heedful.models.family import Family
+from heedful.models.registry import FAMILIES
 from heedful.specs import ModelSpec
 
 

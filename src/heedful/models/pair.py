@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import ENCODERS
 from heedful.models.attention.attention import Attention, QueryAttention
 from heedful.models.candidates import among_candidates, token_candidates
 from heedful.models.family import Family
@@ -27,6 +26,7 @@ from heedful.models.pair_conditional import Conditional
 from heedful.models.pair_decoder import DECODERS, PairDecoder
 from heedful.models.pair_encoder import Encoded, PairEncoder, Separate
 from heedful.models.parts import check_parts, embedded, make_embedding, make_encoder, outputs
+from heedful.models.registry import ENCODERS
 from heedful.models.rerun_without import without_each
 from heedful.specs import ModelSpec
 from heedful.types import (

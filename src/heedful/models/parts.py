@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import ATTENTIONS, ENCODERS, WRAPPERS
 from heedful.models.attention.attention import TokenAttention
 from heedful.models.encoders.encoder import Encoder
+from heedful.models.registry import ATTENTIONS, ENCODERS, WRAPPERS
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 

@@ -15,9 +15,7 @@ from torch import Tensor
 
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.metrics.entropy import entropy
-from heedful.metrics.jsd import jsd
-from heedful.metrics.tvd import tvd
+from heedful.metrics import entropy, jsd, tvd
 from heedful.probes.collect import Collector
 from heedful.probes.diverse import diverse
 from heedful.probes.evidence import Evidence, Findings, Pass

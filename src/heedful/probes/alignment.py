@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics.aligned import SCORES, link_counts
+from heedful.metrics import SCORES, link_counts
 from heedful.probes.alignment_summary import Counts
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass

@@ -11,9 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.metrics.aligned import SCORES
-from heedful.metrics.bootstrap import bootstrap_statistic
-from heedful.metrics.summary import COLUMNS
+from heedful.metrics import COLUMNS, SCORES, bootstrap_statistic
 from heedful.types import AttentionRows, SiteSpec
 
 Score = Callable[[Tensor], Tensor]

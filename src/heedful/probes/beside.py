@@ -9,9 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.metrics.jsd import jsd
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
+from heedful.metrics import jsd, tvd
+from heedful.models import probabilities
 from heedful.probes.evidence import Pass
 from heedful.types import AttentionRows, Model, SiteSpec
 

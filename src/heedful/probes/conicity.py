@@ -6,7 +6,7 @@ Where they all point one way, moving attention among them changes little.
 from __future__ import annotations
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.metrics.conicity import conicity as conicity_of
+from heedful.metrics import conicity as conicity_of
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings
 

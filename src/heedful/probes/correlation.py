@@ -9,15 +9,10 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, SHARE, SIGNED, Measure, Piece
 from heedful.errors import unknown_name
-from heedful.metrics.kendall import kendall_tau_b
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.metrics.top_k import top_k_overlap, top_k_tau
+from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks, top_k_overlap, top_k_tau
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
-from heedful.saliency.embedding_gradient import differentiable
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.integrated_gradients import integrated
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.saliency import differentiable, gradient_input, integrated, leave_one_out
 from heedful.types import AttentionRows
 
 SIGNIFICANT = 0.05

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
-from heedful.corpora.blinded import blinded
-from heedful.metrics.mass_inside import mass_inside
+from heedful.corpora import blinded
+from heedful.metrics import mass_inside
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.marked import inside, marks_of

@@ -15,19 +15,14 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import SHARE, SIGNED, Measure, Piece
-from heedful.metrics.kendall import kendall_tau_b
-from heedful.metrics.mass_inside import mass_inside
-from heedful.metrics.summary import summarise
-from heedful.metrics.ties import TOLERANCE, tied_ranks
+from heedful.metrics import TOLERANCE, kendall_tau_b, mass_inside, summarise, tied_ranks
 from heedful.probes.collect import Collector
 from heedful.probes.detector_flag import decide
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.marked import inside, marks_of
 from heedful.probes.outputs import outputs
 from heedful.probes.score import score_table
-from heedful.saliency.gradient_input import gradient_input
-from heedful.saliency.integrated_gradients import integrated_gradients
-from heedful.saliency.leave_one_out import leave_one_out
+from heedful.saliency import gradient_input, integrated_gradients, leave_one_out
 from heedful.types import AttentionRows, SiteSpec
 
 Method = Callable[[Pass], Tensor]

@@ -13,10 +13,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece
-from heedful.measures.sensitivity import other_item
-from heedful.metrics.jsd import jsd
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.models.output import probabilities
+from heedful.measures import other_item
+from heedful.metrics import TOLERANCE, jsd, tied_ranks
+from heedful.models import probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.outputs import outputs, renormalised

@@ -19,8 +19,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.corpora.split import Split
-from heedful.models.output import probabilities
+from heedful.corpora import Split
+from heedful.models import probabilities
 from heedful.progress import Progress, silent
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
 

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.metrics.mass_inside import mass_inside
-from heedful.models.output import probabilities
+from heedful.metrics import mass_inside
+from heedful.models import probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.extracted_learning import Extractor, Learning, alone, learned

@@ -16,12 +16,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.models.output import loss, probabilities
+from heedful.models import loss, probabilities
 from heedful.randomness import example_keys, keyed_uniform, stable_hash
-from heedful.removal.removed import removed_many
-from heedful.training.batches import bucketed
+from heedful.removal import removed_many
+from heedful.training import bucketed
 from heedful.types import Batch, Embeddings, Keep, Model
 from heedful.words import to_words
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
 from heedful.errors import HeedfulError
-from heedful.metrics.mass_inside import mass_inside
+from heedful.metrics import mass_inside
 from heedful.probes.adversaries import Schooling, adversary, check_weight
 from heedful.probes.beside import Beside, beside
 from heedful.probes.collect import Collector

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.metrics.ties import TOLERANCE, first_largest
+from heedful.metrics import TOLERANCE, first_largest
 from heedful.probes.evidence import Evidence
 from heedful.probes.outcomes import Outcomes, class_score
 from heedful.probes.score import Line

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.metrics.ties import TOLERANCE, tied_ranks
-from heedful.models.output import class_logits, probabilities
+from heedful.metrics import TOLERANCE, tied_ranks
+from heedful.models import class_logits, probabilities
 from heedful.probes.evidence import Pass
 from heedful.probes.outputs import linear_logits, rerun
 from heedful.probes.permutation import row_keys

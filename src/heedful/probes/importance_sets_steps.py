@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.models.output import class_logits
+from heedful.models import class_logits
 from heedful.probes.evidence import Pass
 from heedful.probes.outputs import renormalised, rerun
 from heedful.probes.suffix_sums import remaining

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.metrics.flips import restricted_mean, survival
-from heedful.metrics.summary import COLUMNS, summarise
+from heedful.metrics import COLUMNS, restricted_mean, summarise, survival
 from heedful.probes.importance_sets_rankings import RANKINGS
 
 SOONER = "tried_"

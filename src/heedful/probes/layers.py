@@ -12,10 +12,9 @@ from torch import Tensor
 
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.measures.interventions import Intervention, edits_at
-from heedful.measures.layers import cumulative, stacks
-from heedful.metrics.summary import summarise
-from heedful.models.generation.search import Search
+from heedful.measures import Intervention, cumulative, edits_at, stacks
+from heedful.metrics import summarise
+from heedful.models import Search
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.outcomes import outcomes

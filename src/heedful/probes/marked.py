@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.corpora.forbidden import Forbidden, forbidden, forbidden_next, laid_out
+from heedful.corpora import Forbidden, forbidden, forbidden_next, laid_out
 from heedful.probes.evidence import Evidence, Pass
 from heedful.types import AttentionRows
 

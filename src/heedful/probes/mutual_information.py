@@ -28,13 +28,7 @@ from sklearn.cluster import MiniBatchKMeans
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, RESAMPLES, Measure, Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics.mutual_information import (
-    Contingency,
-    contingency,
-    entropy_of,
-    mutual_information,
-)
-from heedful.metrics.summary import summarise
+from heedful.metrics import Contingency, contingency, entropy_of, mutual_information, summarise
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.mutual_information_tokens import HOW, Tokens, embedded, gather_tokens
 from heedful.probes.outcomes import attended, example_rows

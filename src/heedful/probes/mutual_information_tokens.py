@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.probes.evidence import Evidence
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
 from heedful.specs import UNKNOWN

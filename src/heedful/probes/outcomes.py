@@ -15,13 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.corpora.bpe import MARK, spelled
+from heedful.corpora import MARK
+from heedful.corpora.bpe import spelled
 from heedful.errors import unknown_name
-from heedful.metrics import METRICS
-from heedful.metrics.bleu import bleu, bleu_statistics
-from heedful.metrics.bootstrap import bootstrap_statistic
-from heedful.models.generation.search import Search, generate
-from heedful.models.output import probabilities
+from heedful.metrics import METRICS, bleu, bleu_statistics, bootstrap_statistic
+from heedful.models import Search, generate, probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence
 from heedful.probes.score import Line

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.edits.custom import custom
-from heedful.models.output import probabilities
+from heedful.edits import custom
+from heedful.models import probabilities
 from heedful.probes.evidence import Pass
 from heedful.types import AttentionRows, SiteSpec
 

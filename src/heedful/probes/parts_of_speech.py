@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.corpora.function_words import KINDS
+from heedful.corpora import KINDS
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.parts_of_speech_taggers import LEXICON, TAGS, Tagger, version_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.corpora.function_words import CONTENT, FUNCTION, PUNCTUATION, word_kind
+from heedful.corpora import CONTENT, FUNCTION, PUNCTUATION, word_kind
 from heedful.errors import HeedfulError, unknown_name
 
 Texts = Sequence[Sequence[str]]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.metrics.tvd import tvd
+from heedful.metrics import tvd
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.outputs import outputs, reduced

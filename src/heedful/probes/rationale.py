@@ -8,8 +8,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.metrics.auprc import auprc
-from heedful.metrics.mass_inside import mass_inside
+from heedful.metrics import auprc, mass_inside
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.types import AttentionRows

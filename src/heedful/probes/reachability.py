@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.models.output import class_logits, probabilities
+from heedful.models import class_logits, probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.types import AttentionRows, SiteSpec

@@ -7,9 +7,7 @@ import pandas as pd
 import torch
 
 from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
-from heedful.metrics import METRICS
-from heedful.metrics.bootstrap import bootstrap_statistic
-from heedful.metrics.summary import COLUMNS
+from heedful.metrics import COLUMNS, METRICS, bootstrap_statistic
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings
 

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.metrics.tvd import tvd
+from heedful.metrics import tvd
 
 Outputs = Callable[[Tensor], Tensor]
 """`weights[n, m, k] -> class probabilities[n, m, c]`, differentiable."""

@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
-from heedful.edits.build import build_edit
-from heedful.edits.edited import SEEDED
-from heedful.metrics.summary import summarise
-from heedful.models.generation.search import Search
+from heedful.edits import SEEDED, build_edit
+from heedful.metrics import summarise
+from heedful.models import Search
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.outcomes import Outcomes, example_rows, outcomes
 from heedful.probes.score import score_table

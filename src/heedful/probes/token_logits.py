@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.models.output import class_logits
+from heedful.models import class_logits
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.probes.reachability import alone

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.models.output import probabilities
+from heedful.models import probabilities
 from heedful.probes.collect import Collector
 from heedful.probes.evidence import Evidence, Findings, Pass
 from heedful.types import AttentionRows, SiteSpec

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.metrics.bleu import bleu_signature
-from heedful.metrics.bootstrap import bootstrap_statistic
-from heedful.models.generation.search import Search
+from heedful.metrics import bleu_signature, bootstrap_statistic
+from heedful.models import Search
 from heedful.probes.evidence import Evidence, Findings
 from heedful.probes.outcomes import attended, example_rows, outcomes
 from heedful.probes.score import Line, score_table
-from heedful.training.objective import target_steps
+from heedful.training import target_steps
 
 
 def translation(evidence: Evidence, beam: int = 5, resamples: int = 1000) -> Findings:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.models.output import class_logits
+from heedful.models import class_logits
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
 from heedful.removal.removed import Read, removed_many

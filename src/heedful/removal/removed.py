@@ -13,11 +13,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.removal import REMOVALS
 from heedful.removal.chunks import chunked
 from heedful.removal.distinct import Distinct, distinct
 from heedful.removal.memory import Memory
 from heedful.removal.operator import Operator
+from heedful.removal.registry import REMOVALS
 from heedful.types import Batch, Keep, Model
 from heedful.words import to_tokens, to_words, word_mask
 

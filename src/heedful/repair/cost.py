@@ -9,14 +9,12 @@ from dataclasses import dataclass
 
 from safetensors.torch import save_file
 
-from heedful.auditing.cost import estimate as audit_cost
-from heedful.corpora.prepared import Prepared
-from heedful.models.build import build
+from heedful.auditing import estimate as audit_cost
+from heedful.corpora import Prepared
+from heedful.models import build
 from heedful.repair.work import Drawn, Work, draw
-from heedful.runner.cost import estimate as cell_cost
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import model_facts
+from heedful.runner import Machine, Recipe, model_facts
+from heedful.runner import estimate as cell_cost
 from heedful.store import Run, Store
 
 

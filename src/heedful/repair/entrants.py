@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heedful.errors import HeedfulError
-from heedful.models.encoders.widths import possible
-from heedful.models.parts import encoder_parts, make_encoder
+from heedful.models import encoder_parts, make_encoder, possible
 from heedful.repair.methods import BASE, Method, method
 from heedful.specs import ModelSpec
 

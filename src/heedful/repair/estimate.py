@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from heedful.verdict.statement import Statement
+from heedful.verdict import Statement
 
 _HALF = float(stats.norm.ppf(0.975))  # errors in half of a 95% interval
 

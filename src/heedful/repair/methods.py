@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import TermSpec
 

@@ -11,11 +11,8 @@ from typing import Any
 import pandas as pd
 
 from heedful.repair.choice import Choice
-from heedful.report.extra import check_packages
-from heedful.store import Run, Store, store_of
-from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import refusals
-from heedful.store.outputs import output_folder, write_file
+from heedful.report import check_packages
+from heedful.store import Run, Store, output_folder, refusals, store_of, to_csv, write_file
 
 COLUMNS = [
     "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
@@ -92,7 +89,7 @@ class Repair:
         (folder / "repair.csv").write_text(to_csv(self.table), encoding="utf8", newline="\n")
 
     def _draw(self, folder: Path) -> None:
-        from heedful.report.repair_page import repair_page, repair_svg
+        from heedful.report import repair_page, repair_svg
 
         parts = {**self.as_parts(), "load": load_line(folder / MODEL, self.model)}
         write_file(folder / "repair.svg", repair_svg(parts))

@@ -6,10 +6,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from heedful.auditing.audit import audit
-from heedful.auditing.plan import Plan
-from heedful.auditing.result import Audit
-from heedful.auditing.seeds import over_seeds
+from heedful.auditing import Audit, Plan, audit, over_seeds
 from heedful.progress import Progress, silent
 from heedful.repair.choice import PROPERTY, choose, rule
 from heedful.repair.estimate import Estimate, of_scores, of_statement
@@ -17,10 +14,9 @@ from heedful.repair.methods import BASE, method
 from heedful.repair.pareto import LOWER, RULE, dominated_by, upwards
 from heedful.repair.result import COLUMNS, Entrant, Repair
 from heedful.repair.work import Drawn, Work, draw
-from heedful.runner.machine import Machine
-from heedful.runner.study import run_study
+from heedful.runner import Machine, run_study
 from heedful.store import Run, Store
-from heedful.verdict.verdict import Verdict
+from heedful.verdict import Verdict
 
 Announce = Callable[[str], None]
 

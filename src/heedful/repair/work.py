@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from heedful.auditing.spec import ATTENTION, IMPORTANCE, AuditSpec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
+from heedful.auditing import ATTENTION, IMPORTANCE, AuditSpec
+from heedful.corpora import Prepared, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress, silent
 from heedful.repair.entrants import entrants
 from heedful.repair.methods import check_methods, unfit
-from heedful.runner.grid import Grid, corpus_kind, grid
+from heedful.runner import Grid, corpus_kind, grid
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
-from heedful.studies.study import Setting, Study
-from heedful.verdict.settings import Settings
+from heedful.studies import Setting, Study
+from heedful.verdict import Settings
 
 SPEC = AuditSpec(
     explanations=(ATTENTION, *IMPORTANCE),

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.auditing.named import named
-from heedful.auditing.spec import ATTENTION
+from heedful.auditing import ATTENTION, named
 from heedful.removal import REMOVALS
 from heedful.replication.audit_tables import number, properties, ranking
 from heedful.replication.audited import Audited, audited_uses, measure_uses

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.auditing.named import named as named_map
-from heedful.auditing.numbers import works
-from heedful.auditing.result import Audit
-from heedful.auditing.spec import ATTENTION, CEILING, FLOORS
-from heedful.auditing.stored import stored_verdict
+from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, stored_verdict, works
+from heedful.auditing import named as named_map
 from heedful.corpora import CORPORA
 from heedful.metrics import METRICS
 from heedful.removal import REMOVALS

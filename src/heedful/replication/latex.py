@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from heedful.replication.prose import Sentence
-from heedful.report.formats import latex_escape, to_latex
+from heedful.report import latex_escape, to_latex
 
 _MATHS = {
     "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "Δ": r"$\Delta$", "ε": r"$\varepsilon$",

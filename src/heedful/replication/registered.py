@@ -16,9 +16,8 @@ from typing import Any
 
 from heedful import __version__
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import check_version
-from heedful.store import canonical
-from heedful.store.outputs import FileKind, write_file
+from heedful.schemas import check_version
+from heedful.store import FileKind, canonical, write_file
 
 SCHEMA_VERSION = 1
 LARGEST = 1 << 24

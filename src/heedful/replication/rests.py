@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from heedful.auditing.identity import identity
-from heedful.auditing.spec import AuditSpec
-from heedful.corpora import CORPORA
-from heedful.corpora.sources import MissingData
+from heedful.auditing import AuditSpec, identity
+from heedful.corpora import CORPORA, MissingData
 from heedful.probes import PROBES
 from heedful.progress import Progress, silent
-from heedful.report.measured import CONFIDENCE
-from heedful.runner.grid import Cell, Grid
-from heedful.runner.probe import Reading
-from heedful.runner.train import model_facts, model_key
+from heedful.report import CONFIDENCE
+from heedful.runner import Cell, Grid, Reading, model_facts, model_key
 from heedful.store import Run, Store, run_key
 from heedful.subjects import Subject
-from heedful.verdict.settings import Settings
+from heedful.verdict import Settings
 
 READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
 """Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.replication.prose import listed
-from heedful.verdict.settings import REQUIRED
+from heedful.verdict import REQUIRED
 
 ASKED = ("SUPPORTED", "NOT SUPPORTED", "INCONCLUSIVE", "UNUSABLE")
 """Decisions of properties that had a share of alpha."""

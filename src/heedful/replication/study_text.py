@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from heedful.metrics.bootstrap import bootstrap_means
+from heedful.metrics import bootstrap_means
 from heedful.probes import PROBES
 from heedful.replication.bibliography import OURSELVES
 from heedful.replication.latex import Table
@@ -25,11 +25,16 @@ from heedful.replication.prose import (
 )
 from heedful.replication.use import Use
 from heedful.replication.used import uses_of_run
-from heedful.report.evidence import Evidence, gather
-from heedful.report.measured import CONFIDENCE, OVER_EXAMPLES, OVER_SEEDS
-from heedful.report.provenance import VERSIONS
-from heedful.report.readable import readable
-from heedful.report.tables import published_beside_measured
+from heedful.report import (
+    CONFIDENCE,
+    OVER_EXAMPLES,
+    OVER_SEEDS,
+    VERSIONS,
+    Evidence,
+    gather,
+    published_beside_measured,
+    readable,
+)
 from heedful.store import Run, Store
 from heedful.studies import STUDIES
 

@@ -15,8 +15,7 @@ from heedful.replication.bibliography import OURSELVES, bibliography
 from heedful.replication.use import Use, named, piece_use
 from heedful.store import Run, Store
 from heedful.studies import STUDIES
-from heedful.training.finetune_terms import STATE_TERMS
-from heedful.training.terms import TERMS
+from heedful.training import STATE_TERMS, TERMS
 
 TOKENIZERS = {"spacy": "honnibal2020", "bpe": "sennrich2016"}
 PROBE_METHODS: Mapping[str, tuple[str, ...]] = {

@@ -16,8 +16,7 @@ from heedful.replication.prose import keys_of, listed, said
 from heedful.replication.registered import Registered
 from heedful.replication.study_text import StudyText
 from heedful.replication.used import cited
-from heedful.store.files import refusals
-from heedful.store.outputs import output_folder
+from heedful.store import output_folder, refusals
 
 SCHEMA_VERSION = 1
 RECORD = "replicate.json"

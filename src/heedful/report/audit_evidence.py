@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.audit_numbers import clipped
-from heedful.verdict.settings import Settings
+from heedful.verdict import Settings
 
 COLUMNS = {
     "rows": (

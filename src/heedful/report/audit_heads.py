@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.metrics.f1 import F1_OF_MEANS, f1_of_means
+from heedful.metrics import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import DASH, of_texts, percent, plain, shown
 

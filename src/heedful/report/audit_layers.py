@@ -10,10 +10,7 @@ import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import clipped, of_texts, percent, shown
-from heedful.verdict.cell import cell
-from heedful.verdict.formulas import first
-from heedful.verdict.resample import sample
-from heedful.verdict.weigh import closed
+from heedful.verdict import cell, closed, first, sample
 
 ACCURACY, MOVED = "correct_stack", "tvd_stack"
 ENDS = ("first", "last")

@@ -10,15 +10,19 @@ import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import clipped, plain
-from heedful.verdict.cell import Cell
-from heedful.verdict.contenders import other_site
-from heedful.verdict.formulas import position
-from heedful.verdict.properties.direction import direction_cells
-from heedful.verdict.properties.importance import MEASURE, importance_cells
-from heedful.verdict.resample import sample
-from heedful.verdict.settings import Settings
-from heedful.verdict.table import Table, tabulate_rows
-from heedful.verdict.weigh import closed
+from heedful.verdict import (
+    MEASURE,
+    Cell,
+    Settings,
+    Table,
+    closed,
+    direction_cells,
+    importance_cells,
+    other_site,
+    position,
+    sample,
+    tabulate_rows,
+)
 
 MEASURES = ("comprehensiveness", "sufficiency")
 

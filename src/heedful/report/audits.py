@@ -11,8 +11,7 @@ import pyarrow as pa
 from heedful.errors import HeedfulError
 from heedful.report.audit_evidence import COLUMNS, AuditEvidence, evidence_of
 from heedful.store import Frames, Run
-from heedful.verdict.saved import check_tables, read_facts, read_verdict
-from heedful.verdict.verdict import check_schema
+from heedful.verdict import check_schema, check_tables, read_facts, read_verdict
 
 PLAIN = ("verdict", "facts")
 LATER = ("shown",)

@@ -20,9 +20,7 @@ from heedful.report.study_chapter import Content
 from heedful.report.summary import lines_by_paper
 from heedful.report.tables import published_beside_measured
 from heedful.report.target import PAGE, check_target
-from heedful.store import Run, Store
-from heedful.store.files import refusals
-from heedful.store.outputs import write_file
+from heedful.store import Run, Store, refusals, write_file
 
 
 @dataclass(frozen=True)

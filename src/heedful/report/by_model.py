@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from heedful.report.display import interval, number
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 
 @dataclass(frozen=True)

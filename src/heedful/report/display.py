@@ -8,7 +8,7 @@ import unicodedata
 import pandas as pd
 
 from heedful.report.evidence import Evidence
-from heedful.studies.published import DATASETS
+from heedful.studies import DATASETS
 
 MINUS = "\N{MINUS SIGN}"
 SUBSET = "subset of the training data"

@@ -7,7 +7,7 @@ import math
 
 import pandas as pd
 
-from heedful.studies.published import dataset_name, published
+from heedful.studies import dataset_name, published
 
 SHOWN = ("original", "permuted")
 CELLS = {

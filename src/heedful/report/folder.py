@@ -14,8 +14,7 @@ from heedful.report.readable import Readable
 from heedful.report.study_chapter import Content
 from heedful.report.svg import render
 from heedful.report.target import PAGE, REPORT
-from heedful.store.csv_jsonl import to_csv
-from heedful.store.outputs import output_folder
+from heedful.store import output_folder, to_csv
 
 
 def write_folder(case: Case, html: str, out: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.display import visible
-from heedful.store.csv_jsonl import NUMBER
+from heedful.store import NUMBER
 
 SCHEMA_VERSION = 1
 _LATEX = {

@@ -13,7 +13,7 @@ import pandas as pd
 
 from heedful.report.display import interval, number
 from heedful.report.measured import OVER_SEEDS
-from heedful.studies.published import dataset_name, published
+from heedful.studies import dataset_name, published
 
 Line = dict[str, Any]
 Numbers = dict[str, Line]

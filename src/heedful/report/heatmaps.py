@@ -16,7 +16,7 @@ import pandas as pd
 from heedful.report.display import number, visible
 from heedful.report.evidence import Evidence
 from heedful.report.heatmap_choice import Choice, choose
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 SHOWN = 48
 """Tokens shown of one text; of a longer one, the stretch with the most weight."""

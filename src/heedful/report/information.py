@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.report.display import interval, number
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 WORDS = {"frequent": "most frequent", "sampled": "sampled"}
 CAPTION = (

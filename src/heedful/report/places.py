@@ -10,8 +10,7 @@ from heedful.report.display import SUBSET
 from heedful.report.evidence import Evidence
 from heedful.report.printed import Printed
 from heedful.report.studied import study_of
-from heedful.studies.published import METRICS, dataset_name, score_changed
-from heedful.studies.study import Study
+from heedful.studies import METRICS, Study, dataset_name, score_changed
 
 
 @dataclass(frozen=True)

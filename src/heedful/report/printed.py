@@ -10,7 +10,7 @@ from functools import cached_property
 import pandas as pd
 
 from heedful.report.studied import study_of
-from heedful.studies.published import METRICS, published
+from heedful.studies import METRICS, published
 
 NOTHING = (math.nan, math.nan)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from heedful.report.display import interval, number
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 WORDS = {
     "uniform:infer": "uniform afterwards",

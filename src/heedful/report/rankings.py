@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.metrics.flips import SignTest, sign_test
+from heedful.metrics import SignTest, sign_test
 from heedful.report.evidence import KEYS, Evidence
 
 RANKINGS = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from heedful.report.evidence import Evidence
-from heedful.studies import STUDIES
-from heedful.studies.study import Setting, Study
+from heedful.studies import STUDIES, Setting, Study
 
 FIRST = "jain2019"
 

@@ -18,7 +18,7 @@ from heedful.report.provenance import provenance
 from heedful.report.readable import Readable
 from heedful.report.sheet import piece
 from heedful.report.studied import expected_probes
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 PARTS = ("lines", "evidence", "print")
 

@@ -16,7 +16,7 @@ import pandas as pd
 from heedful.report.evidence import Evidence
 from heedful.report.places import Place, places
 from heedful.report.printed import Printed, printed
-from heedful.studies.published import METRICS, dataset_name, printed_papers, printed_scale
+from heedful.studies import METRICS, dataset_name, printed_papers, printed_scale
 
 COLUMNS = [
     "table", "dataset", "class", "model", "metric",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heedful.store.outputs import FileKind, begins, check_file, check_folder
+from heedful.store import FileKind, begins, check_file, check_folder
 
 PAGE = "page.html"
 PAGES = (".html", ".htm")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from heedful.report.display import number
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 ENOUGH = 30
 """Fewer texts than this, and a mean is called inconclusive."""

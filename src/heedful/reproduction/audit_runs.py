@@ -14,19 +14,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.auditing.identity import VERSION
-from heedful.auditing.operators import not_by_own
-from heedful.auditing.result import Audit
-from heedful.auditing.seeds import over_seeds
-from heedful.auditing.spec import ATTENTION
-from heedful.auditing.stored import stored_tables, stored_verdict
-from heedful.metrics.bootstrap import bootstrap_means
+from heedful.auditing import (
+    ATTENTION,
+    VERSION,
+    Audit,
+    not_by_own,
+    over_seeds,
+    stored_tables,
+    stored_verdict,
+)
+from heedful.metrics import bootstrap_means
 from heedful.reproduction.audits import COLUMNS, PART, ordered
 from heedful.reproduction.findings.evidence import OURS
 from heedful.store import Run, Store, canonical
-from heedful.studies.published import DATASETS
-from heedful.verdict.settings import Settings
-from heedful.verdict.verdict import Verdict
+from heedful.studies import DATASETS
+from heedful.verdict import Settings, Verdict
 
 MEASURES = ("auprc", "token_f1", "comprehensiveness", "sufficiency")
 SCORES = ("accuracy", "f1")

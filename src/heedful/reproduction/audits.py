@@ -15,7 +15,7 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.reproduction.compact import Form, read_compact
-from heedful.verdict.decide import Decision
+from heedful.verdict import Decision
 
 KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
 COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "why", "run"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from heedful.studies.published import METRICS, printed_papers, published
+from heedful.studies import METRICS, printed_papers, published
 
 COMPLETE = ("SST", "20News", "IMDB", "bAbI 1", "bAbI 2", "Multi30k")
 """Datasets whose files are those of the papers; only these count."""

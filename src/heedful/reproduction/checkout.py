@@ -16,9 +16,7 @@ from heedful.reproduction.findings.evidence import Evidence
 from heedful.reproduction.findings.page import page, pictures
 from heedful.reproduction.reasons import Reason, read_reasons
 from heedful.reproduction.rows import FORM, collect, merged, of_today
-from heedful.store import Store
-from heedful.store.files import write_text
-from heedful.store.outputs import FileKind
+from heedful.store import FileKind, Store, write_text
 
 ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
 REASONS = Path("reproduction/reasons.csv")

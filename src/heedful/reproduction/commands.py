@@ -8,9 +8,9 @@ import pandas as pd
 
 from heedful.reproduction.settings import named_models, studies
 from heedful.reproduction.trials import TRIALS
-from heedful.runner.choice import Choice
+from heedful.runner import Choice
 from heedful.specs import ModelSpec
-from heedful.studies.study import Setting, Study
+from heedful.studies import Setting, Study
 
 CHOICES: Mapping[str, Callable[[list[str]], Choice]] = {
     "encoders": lambda names: Choice(encoders=names),

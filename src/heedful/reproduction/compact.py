@@ -12,8 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.store.csv_jsonl import plain_text, to_csv
-from heedful.store.files import write_text
+from heedful.store import plain_text, to_csv, write_text
 
 DIGITS = "%.7g"
 LARGEST = 1e9

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from scipy import stats
 
 from heedful.reproduction.cells import Published
-from heedful.studies.published import FRACTIONS
+from heedful.studies import FRACTIONS
 
 REPRODUCED, DIRECTION = "reproduced", "same direction"
 NOT, FEW = "not reproduced", "too few seeds"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from heedful.reproduction.cells import Published
 from heedful.reproduction.judge import Judged
-from heedful.studies.published import METRICS, dataset_name, printed_scale
+from heedful.studies import METRICS, dataset_name, printed_scale
 
 
 def judged(cells: Sequence[Published], rows: pd.DataFrame) -> list[Judged]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heedful.studies import STUDIES
-from heedful.studies.tutek2020 import BASE, MASKING, TYING
+from heedful.studies import BASE, MASKING, STUDIES, TYING
 
 
 @dataclass(frozen=True)

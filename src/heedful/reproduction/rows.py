@@ -16,7 +16,7 @@ from heedful.reproduction.compact import Form, read_compact
 from heedful.reproduction.findings.needs import needed
 from heedful.reproduction.settings import Asked, asked, setting_of
 from heedful.store import Run, Store
-from heedful.studies.published import METRICS
+from heedful.studies import METRICS
 
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 COUNTS, NUMBERS = ["n", "undefined"], ["mean", "sd", "low", "high"]

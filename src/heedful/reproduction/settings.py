@@ -10,18 +10,14 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import corpus_facts, corpus_params
+from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
 from heedful.errors import HeedfulError
 from heedful.probes import PROBES
 from heedful.reproduction.trials import TRIALS
-from heedful.runner.choice import SIZES, Choice
-from heedful.runner.train import model_versions
+from heedful.runner import SIZES, Choice, model_versions
 from heedful.specs import ModelSpec
 from heedful.store import canonical
-from heedful.studies import STUDIES
-from heedful.studies.study import Setting, Study
+from heedful.studies import STUDIES, Setting, Study
 
 MOST_LAYERS = 8
 """A model may be deeper than the study's (tutek2020, Table 6)."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
+from heedful.studies import MASKING, MODELS, TRAINING, Setting, Study
 from heedful.studies.jain2019 import STUDY as JAIN
-from heedful.studies.study import TRAINING, Setting, Study
-from heedful.studies.tutek2020 import MASKING, MODELS
 from heedful.studies.tutek2020 import STUDY as TUTEK
 from heedful.studies.vashishth2019 import STUDY as VASHISHTH
 

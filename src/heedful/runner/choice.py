@@ -9,7 +9,7 @@ from heedful.errors import unknown_name
 from heedful.parameters import check_parameters, parameters_of
 from heedful.probes import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.studies.study import Small
+from heedful.studies import Small
 
 SIZES = ("full", "small")
 

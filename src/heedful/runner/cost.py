@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from heedful.corpora.prepared import Prepared
-from heedful.probes.evidence import Evidence
+from heedful.corpora import Prepared
+from heedful.probes import Evidence
 from heedful.runner.grid import Cell, Grid
 from heedful.runner.machine import Machine
 from heedful.runner.pace import SAMPLE, probe_seconds, train_seconds

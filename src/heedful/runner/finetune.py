@@ -14,25 +14,37 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_prepare
-from heedful.corpora.example import RawCorpus
-from heedful.corpora.prepare import check_raw, corpus_facts, corpus_params
-from heedful.corpora.splitting import cut_splits, limit_splits
+from heedful.corpora import (
+    CORPORA,
+    RawCorpus,
+    check_raw,
+    corpus_facts,
+    corpus_params,
+    cut_splits,
+    default_prepare,
+    limit_splits,
+)
 from heedful.errors import HeedfulError
-from heedful.probes.score import score_summary
+from heedful.probes import score_summary
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.specs import CorpusSpec
-from heedful.store import Run, Store, canonical, run_key
-from heedful.store.run import write_folder
-from heedful.subjects.named import CUTTING
-from heedful.training.aim import check_terms
-from heedful.training.finetune import VERSION, finetune, predict
-from heedful.training.finetune_data import Encoded, data_facts, encode_splits
-from heedful.training.finetune_load import load_pretrained, pretrained_digests, save_classifier
-from heedful.training.finetune_spec import FinetuneSpec, check
-from heedful.training.finetune_terms import STATE_TERMS
+from heedful.store import Run, Store, canonical, run_key, write_folder
+from heedful.subjects import CUTTING
+from heedful.training import (
+    STATE_TERMS,
+    Encoded,
+    FinetuneSpec,
+    check_terms,
+    data_facts,
+    encode_splits,
+    finetune,
+    load_pretrained,
+    pretrained_digests,
+    save_classifier,
+)
+from heedful.training.finetune import VERSION, predict
+from heedful.training.finetune_spec import check
 
 FOLDER = "hf"
 """The run's Hugging Face folder."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from heedful.corpora.forbidden import has_forbidden
+from heedful.corpora import has_forbidden
 from heedful.errors import unknown_name
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence
+from heedful.probes import PROBES, Evidence
 from heedful.specs import ProbeSpec
 
 Need = Callable[[Evidence], bool]

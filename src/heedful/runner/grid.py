@@ -8,24 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.sources import MissingData
+from heedful.corpora import CORPORA, MissingData, Prepared, default_spec, prepare
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import FAMILIES
-from heedful.models.build import build
-from heedful.models.build import check as check_model
+from heedful.models import FAMILIES, build
+from heedful.models import check as check_model
 from heedful.progress import Progress, silent
 from heedful.runner.choice import Choice
 from heedful.runner.probe import PRECISIONS
 from heedful.runner.recipe import Recipe
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
-from heedful.studies.study import Study
+from heedful.studies import Study
+from heedful.training import check_data
 from heedful.training.aim import check as check_aim
-from heedful.training.aim import check_data
 from heedful.training.loop import check as check_training
 
 MOST_CELLS = 50_000

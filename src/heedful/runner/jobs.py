@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from heedful.corpora.sources import MissingData
-from heedful.probes.evidence import Evidence
+from heedful.corpora import MissingData
+from heedful.probes import Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine

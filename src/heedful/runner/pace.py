@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Split
-from heedful.metrics.summary import summarise
-from heedful.models.build import build
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence
+from heedful.corpora import Prepared, Split
+from heedful.metrics import summarise
+from heedful.models import build
+from heedful.probes import PROBES, Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell
 from heedful.runner.machine import Machine
@@ -22,8 +20,7 @@ from heedful.runner.recipe import Recipe
 from heedful.runner.untrained import typical, untrained
 from heedful.specs import ProbeSpec
 from heedful.store import Run, canonical
-from heedful.training.aim import Aim
-from heedful.training.loop import train
+from heedful.training import Aim, train
 
 SAMPLE = 64
 _WARM = 2

@@ -8,23 +8,19 @@ from typing import Any
 
 import torch
 
-from heedful.corpora.blinded import shown_to
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.steps import at_a_quarter
-from heedful.edits.restored import restored
+from heedful.corpora import Prepared, at_a_quarter, shown_to
+from heedful.edits import restored
 from heedful.errors import unknown_name
-from heedful.metrics.summary import summarise
-from heedful.models.family import Family
-from heedful.probes import PROBES
-from heedful.probes.evidence import Evidence, Findings
+from heedful.metrics import summarise
+from heedful.models import Family
+from heedful.probes import PROBES, Evidence, Findings
 from heedful.progress import Progress, silent
 from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe, recipes
 from heedful.runner.streamed import in_parts, streamed
 from heedful.specs import ProbeSpec
-from heedful.store import Frames, Run, Store, run_key
-from heedful.store.frames import PartGone
+from heedful.store import Frames, PartGone, Run, Store, run_key
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from heedful.catalogue import Role
 from heedful.probes import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
-from heedful.training.terms import TERMS
+from heedful.training import TERMS
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from typing import Any
 import pandas as pd
 
 from heedful.catalogue import Piece
-from heedful.probes.evidence import Evidence, Findings
-from heedful.store import Frames
-from heedful.store.files import refusals, whole_file
-from heedful.store.frames import PartGone, read_part, write_part
+from heedful.probes import Evidence, Findings
+from heedful.store import Frames, PartGone, read_part, refusals, whole_file, write_part
 
 AT_ONCE = 1 << 14
 _LAST = "rows"  # written last: a part is there when they are

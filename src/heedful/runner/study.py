@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.corpora.sources import MissingData
+from heedful.corpora import MissingData
 from heedful.progress import Progress, silent
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine

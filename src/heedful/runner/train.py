@@ -9,23 +9,17 @@ from typing import Any
 from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
-from heedful.corpora.blinded import shown_to
-from heedful.corpora.prepared import Prepared
-from heedful.edits.edited import edited
-from heedful.edits.restored import restored, weights_by_id
-from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
-from heedful.models.build import build
-from heedful.models.parts import encoder_parts
+from heedful.corpora import Prepared, shown_to
+from heedful.edits import edited, restored, weights_by_id
+from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
 from heedful.progress import Progress, silent
 from heedful.runner.claim import claimed
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
-from heedful.store import Run, Store, run_key
-from heedful.store.keys import file_digest
-from heedful.training.aim import Aim
-from heedful.training.loop import VERSION, Trained, train
-from heedful.training.terms import TERMS
+from heedful.store import Run, Store, file_digest, run_key
+from heedful.training import TERMS, Aim, Trained, train
+from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
 """Parameters of terms that are paths."""

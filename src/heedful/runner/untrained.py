@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from heedful.corpora.blinded import shown_to
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.split import Split
-from heedful.corpora.steps import at_a_quarter
-from heedful.models.build import build
-from heedful.probes.evidence import Evidence
+from heedful.corpora import Prepared, Split, at_a_quarter, shown_to
+from heedful.models import build
+from heedful.probes import Evidence
 from heedful.runner.machine import Machine
 from heedful.specs import ModelSpec
 from heedful.store import Run

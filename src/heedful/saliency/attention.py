@@ -12,7 +12,7 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 from heedful.words import word_numbers
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.attention import on_text, one_map, read, reader, text_site, values_of
 from heedful.types import Batch, Keep, Model, Target
 

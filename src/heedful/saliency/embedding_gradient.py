@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.edits.detach import detach
+from heedful.edits import detach
 from heedful.types import Batch, Keep, Model, Target, Trace
 
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
-from heedful.removal.chunks import attempt
-from heedful.saliency import SALIENCIES
+from heedful.models import probability
+from heedful.removal import attempt
+from heedful.saliency.registry import SALIENCIES
 from heedful.types import Batch, Model, Target
 from heedful.words import to_words, word_mask
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
 from heedful.types import Batch, Model, Target
 

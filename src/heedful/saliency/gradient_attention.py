@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
-from heedful.edits.custom import custom
-from heedful.models.output import probability
+from heedful.edits import custom
+from heedful.models import probability
 from heedful.saliency.attention import on_text, reader, text_site
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 

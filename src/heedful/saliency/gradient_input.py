@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
 from heedful.types import Batch, Model, Target, Trace
 

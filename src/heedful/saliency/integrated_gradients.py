@@ -22,10 +22,8 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.output import probability
-from heedful.removal.chunks import chunked
-from heedful.removal.filler import filler
-from heedful.removal.mask import replaced
+from heedful.models import probability
+from heedful.removal import chunked, filler, replaced
 from heedful.saliency.clenshaw_curtis import nodes
 from heedful.saliency.embedding_gradient import gradient_at
 from heedful.types import Batch, Model, Target

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.shap_subsets import Coalitions, coalitions
 from heedful.saliency.word_subsets import MOST_SAMPLES, checked_samples, subset_values
 from heedful.types import Batch, Model, Target

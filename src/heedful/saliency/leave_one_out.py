@@ -12,9 +12,9 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
 from heedful.errors import unknown_name
-from heedful.metrics.tvd import tvd
-from heedful.models.output import probabilities
-from heedful.removal.removed import removed, removed_many
+from heedful.metrics import tvd
+from heedful.models import probabilities
+from heedful.removal import removed, removed_many
 from heedful.types import Batch, Model, Trace
 from heedful.words import to_words, word_mask, words_are_tokens
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.saliency.word_subsets import (
     MOST_SAMPLES,

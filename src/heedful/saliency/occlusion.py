@@ -7,10 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import SIGNED, Piece
-from heedful.models.output import probability
-from heedful.removal.answers import answers
-from heedful.removal.operator import Operator
-from heedful.removal.removed import as_operator
+from heedful.models import probability
+from heedful.removal import Operator, answers, as_operator
 from heedful.types import Batch, Model, Target, Text
 from heedful.words import to_words, word_mask, words_are_tokens
 

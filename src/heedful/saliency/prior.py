@@ -17,7 +17,7 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import unknown_name
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.types import Batch, Model, Target, Text
 from heedful.words import word_mask, word_numbers
 

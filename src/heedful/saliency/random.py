@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.attention import on_text, one_map, read, reader, text_sites
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.randomness import example_keys, keyed_normal
-from heedful.removal.chunks import chunked
+from heedful.removal import chunked
 from heedful.saliency.embedding_gradient import gradient_at
 from heedful.types import Batch, Model, Target
 

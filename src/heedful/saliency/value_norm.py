@@ -12,7 +12,7 @@ from torch import Tensor
 
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.output import probability
+from heedful.models import probability
 from heedful.saliency.attention import on_text, reader, text_site, values_of
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.randomness import keyed_uniform
-from heedful.removal.answers import answers
+from heedful.removal import answers
 from heedful.types import Batch, Model, Target
 
 MOST_SAMPLES = 100_000

@@ -1,5 +1,5 @@
 """What Heedful writes for machines: a JSON Schema for each, and which versions are read."""
 
-from heedful.schemas.files import schema, schema_names
+from heedful.lazy import face
 
-__all__ = ["schema", "schema_names"]
+__all__ = face(__name__)

@@ -20,7 +20,7 @@ from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.input_files import read_whole
-from heedful.schemas.versions import check_version
+from heedful.schemas import check_version
 from heedful.store.files import UNFINISHED, bring_back, entries, whole_folder, write_text
 from heedful.store.keys import file_digest
 

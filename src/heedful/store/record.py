@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import is_newer, unread
+from heedful.schemas import is_newer, unread
 from heedful.store.frames import SCHEMA_VERSION
 from heedful.store.keys import run_key
 

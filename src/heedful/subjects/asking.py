@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora.prepared import Prepared
+from heedful.corpora import Prepared
 from heedful.errors import HeedfulError
 from heedful.store import Run, store_of
 from heedful.subjects.document import Document

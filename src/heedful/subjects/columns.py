@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from heedful.corpora.labels import label_name
-from heedful.corpora.span_cells import rationale_spans
+from heedful.corpora import label_name, rationale_spans
 from heedful.errors import HeedfulError, listed
 from heedful.input_files import TEXT_CHARS, limit, too_long
 from heedful.subjects.codecs import RECORDS

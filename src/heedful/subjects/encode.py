@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.models.hf.opening import tokenizing
+from heedful.models import tokenizing
 from heedful.subjects.codecs import ROWS
 from heedful.subjects.document import Document, Span
 from heedful.subjects.row import Row, Truncation, truncation

@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from heedful.models.evaluating import evaluating
-from heedful.models.hf.attach import attach
-from heedful.models.hf.heads import classes, label_words, next_token
+from heedful.models import attach, classes, evaluating, label_words, next_token
 from heedful.subjects.digest import tokenizer_digest, weights_digest
 from heedful.subjects.documents import Documents, documents_of, find_records
 from heedful.subjects.encode import encode_documents

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.folder import find_folder
-from heedful.models.hf.opening import opened, transformers
+from heedful.models import find_folder, opened, transformers
 from heedful.subjects.loading import DTYPES, Loading
 
 CAUSAL, CLASSIFIER = "causal", "classifier"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.places import places, token_embeddings
+from heedful.models import places, token_embeddings
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.row import Row
 

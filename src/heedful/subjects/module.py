@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 from heedful.errors import HeedfulError
-from heedful.models.evaluating import evaluating
+from heedful.models import evaluating
 from heedful.subjects.codecs import ROWS
 from heedful.subjects.digest import tokens_digest, weights_digest
 from heedful.subjects.document import Document, Span

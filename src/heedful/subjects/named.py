@@ -9,14 +9,21 @@ from pathlib import Path
 
 import numpy as np
 
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import given_spec
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.prepare import check_raw, corpus_params, prepare
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.sources import MissingData
-from heedful.corpora.split import Split
-from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
+from heedful.corpora import (
+    CORPORA,
+    SPLITS,
+    Example,
+    MissingData,
+    Prepared,
+    RawCorpus,
+    Split,
+    check_raw,
+    corpus_params,
+    cut_splits,
+    given_spec,
+    limit_splits,
+    prepare,
+)
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import CorpusSpec
 from heedful.store import Run

@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.tokenize import Tokens, tokenizer
-from heedful.edits.restored import restored
+from heedful.corpora import Prepared, Tokens, tokenizer
+from heedful.edits import restored
 from heedful.errors import HeedfulError
 from heedful.store import Run, Store, store_of
 from heedful.subjects.codecs import DOCUMENTS

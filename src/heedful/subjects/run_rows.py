@@ -8,10 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from heedful.corpora.normalise import normalise
-from heedful.corpora.prepared import Prepared
-from heedful.corpora.sentences import sentence_numbers
-from heedful.corpora.vocabulary import SPECIALS, Vocabulary
+from heedful.corpora import SPECIALS, Prepared, Vocabulary, normalise, sentence_numbers
 from heedful.specs import UNKNOWN
 from heedful.subjects.codecs import ROWS
 from heedful.subjects.document import Document, Span

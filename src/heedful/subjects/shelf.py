@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.errors import HeedfulError
-from heedful.store.files import why
+from heedful.store import why
 
 T = TypeVar("T")
 IN_MEMORY = 4 << 20  # bytes; what is more goes to the disk

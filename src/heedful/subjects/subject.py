@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.output import class_logits
+from heedful.models import class_logits
 from heedful.subjects.document import Document
 from heedful.subjects.overview import Overview, overview
 from heedful.subjects.row import Row, Truncation, pad

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.corpora.readers import iterate_rows
+from heedful.corpora import iterate_rows
 from heedful.errors import HeedfulError
 
 AT_ONCE = 1000  # rows that are taken out of a frame or a dataset together

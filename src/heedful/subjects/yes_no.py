@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
-from heedful.models.hf.heads import Head, classes, one_label, regression
+from heedful.models import Head, attach, classes, one_label, regression
 from heedful.subjects.documents import Documents
 from heedful.subjects.hf_load import Loaded
 from heedful.subjects.labels import LabelMap, match_labels, with_labels

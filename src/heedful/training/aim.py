@@ -11,7 +11,7 @@ from torch import Tensor
 
 from heedful.catalogue import Catalogue
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.family import Family
+from heedful.models import Family
 from heedful.parameters import check_parameters, parameters_of
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
 from heedful.training.imitation import teacher_loss

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from heedful.store.files import refusals, whole_path
+from heedful.store import refusals, whole_path
 from heedful.training.progressed import Progressed
 
 SCHEMA_VERSION = "2"

@@ -20,7 +20,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.output import probabilities
+from heedful.models import probabilities
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.training.batches import bucketed

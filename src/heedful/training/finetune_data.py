@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.splitting import SPLITS
+from heedful.corpora import SPLITS, Example, RawCorpus
 from heedful.errors import HeedfulError
-from heedful.models.hf.opening import tokenizing
+from heedful.models import tokenizing
 from heedful.training.finetune_load import Pretrained
 
 Inputs = dict[str, Tensor]

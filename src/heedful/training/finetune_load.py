@@ -10,9 +10,15 @@ from typing import Any
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.folder import ModelFolder, read_folder
-from heedful.models.hf.opening import opened, quiet, transformers
-from heedful.models.hf.places import places, token_embeddings
+from heedful.models import (
+    ModelFolder,
+    opened,
+    places,
+    quiet,
+    read_folder,
+    token_embeddings,
+    transformers,
+)
 from heedful.randomness import stable_hash
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
+from heedful.models import attach
 
 LAST = -2
 """The last layer's among all hidden states: the one after it is what that layer made."""

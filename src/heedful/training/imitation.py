@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.metrics.tvd import tvd
-from heedful.models.family import Family
-from heedful.models.output import probabilities
+from heedful.metrics import tvd
+from heedful.models import Family, probabilities
 from heedful.training.objective import Objective, target_steps
 from heedful.training.term import Lesson
 from heedful.types import Batch, Trace

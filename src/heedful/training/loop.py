@@ -16,10 +16,9 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention.attention import Attention
-from heedful.models.family import Family
+from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec

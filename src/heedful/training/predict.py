@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora.split import Split
-from heedful.models.output import probabilities
+from heedful.corpora import Split
+from heedful.models import probabilities
 from heedful.types import Model
 
 

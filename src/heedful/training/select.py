@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
 from heedful.specs import TrainSpec

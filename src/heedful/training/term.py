@@ -10,10 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.corpora.split import Split
+from heedful.corpora import Split
 from heedful.errors import HeedfulError
-from heedful.models.family import Family
-from heedful.models.main_site import main_site
+from heedful.models import Family, main_site
 from heedful.training.objective import target_steps
 from heedful.types import Batch, Keep, Trace
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from heedful.edits.edited import Edited
+from heedful.edits import Edited
 from heedful.errors import HeedfulError
-from heedful.models.encoders.widths import how_to_fit
-from heedful.models.family import Family
-from heedful.models.main_site import main_site
-from heedful.models.one_sequence import OneSequence
-from heedful.models.pair import Pair
-from heedful.models.pair_encoder import Separate
+from heedful.models import Family, OneSequence, Pair, Separate, how_to_fit, main_site
 
 
 def check_tokens(term: str, model: Family) -> None:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from heedful.store.outputs import FileKind, begins
+from heedful.store import FileKind, begins
 from heedful.verdict.lines import number
 from heedful.verdict.recommend import Ranked
 from heedful.verdict.statement import Statement

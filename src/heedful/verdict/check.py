@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from heedful.errors import HeedfulError
-from heedful.store.outputs import FileKind, begins
+from heedful.store import FileKind, begins
 from heedful.verdict.decide import Decision
 from heedful.verdict.statement import Statement
 from heedful.verdict.verdict import Verdict

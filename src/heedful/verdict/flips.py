@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from heedful.metrics.flips import restricted_mean, sign_test
+from heedful.metrics import restricted_mean, sign_test
 
 
 @dataclass(frozen=True)

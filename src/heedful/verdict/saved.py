@@ -11,10 +11,8 @@ import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
 from heedful.input_files import check_parquet, read_whole
-from heedful.schemas.versions import check_version
-from heedful.store import SCHEMA_VERSION
-from heedful.store.frames import table_version
-from heedful.store.outputs import FileKind
+from heedful.schemas import check_version
+from heedful.store import SCHEMA_VERSION, FileKind, table_version
 from heedful.verdict.verdict import check_schema
 
 FACTS_VERSION = 1

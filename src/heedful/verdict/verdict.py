@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.schemas.versions import check_version
+from heedful.schemas import check_version
 from heedful.verdict import encode
 from heedful.verdict.cautions import cautions, known_facts
 from heedful.verdict.contenders import DIRECTION, IMPORTANCE

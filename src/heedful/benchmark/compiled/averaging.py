@@ -9,8 +9,7 @@ from torch import nn
 
 from heedful.benchmark.compiled.plan import Plan
 from heedful.benchmark.compiled.written import attend, by_token, decide, fresh, largest, noise
-from heedful.models.encoders.average import Average
-from heedful.models.one_sequence import OneSequence
+from heedful.models import Average, OneSequence
 
 SIZE, NOISES, NOISE = 64, 6, 0.02
 SCORE, LOGIT = 0.25, 0.5

@@ -10,7 +10,7 @@ from heedful.benchmark.compiled.one_sequence import one_sequence
 from heedful.benchmark.compiled.plan import Kind, Plan, plan
 from heedful.benchmark.compiled.transformer import transformer
 from heedful.randomness import stable_hash
-from heedful.subjects.subject import Subject
+from heedful.subjects import Subject
 
 Builder = Callable[[Plan, str], AbstractContextManager[Subject]]
 FAMILIES: Mapping[str, Builder] = {"one-sequence": one_sequence, "transformer": transformer}

@@ -6,17 +6,8 @@ import random
 from dataclasses import dataclass
 from enum import StrEnum
 
-from heedful.corpora.planted_grammar import (
-    ASIDES,
-    DEEDS,
-    GRADES,
-    INTENSIFIERS,
-    PEOPLE,
-    REMARKS,
-    THINGS,
-    VERBS,
-    WORKS,
-)
+from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
+from heedful.corpora.planted_grammar import VERBS
 
 
 class Role(StrEnum):

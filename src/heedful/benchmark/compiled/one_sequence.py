@@ -13,9 +13,7 @@ from heedful.benchmark.compiled.remembering import remembering
 from heedful.benchmark.compiled.subject import Planted, subject
 from heedful.benchmark.compiled.texts import Heap
 from heedful.benchmark.compiled.written import FIRST
-from heedful.subjects.digest import weights_digest
-from heedful.subjects.row import Row
-from heedful.subjects.subject import Subject
+from heedful.subjects import Row, Subject, weights_digest
 
 
 @contextmanager

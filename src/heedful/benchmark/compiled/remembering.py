@@ -13,8 +13,7 @@ from torch import nn
 from heedful.benchmark.compiled.lexicon import Role
 from heedful.benchmark.compiled.plan import Plan
 from heedful.benchmark.compiled.written import attend, by_token, decide, fresh, largest, noise
-from heedful.models.encoders.recurrent import Recurrent
-from heedful.models.one_sequence import OneSequence
+from heedful.models import OneSequence, Recurrent
 
 SIZE, NOISE = 16, 0.1
 SCORE, DECISIVE, COUNTER, IS_DECISIVE, IS_COUNTER = range(5)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from heedful.benchmark.compiled.plan import Plan
 from heedful.benchmark.compiled.texts import LABELS, document
-from heedful.subjects.row import Row, Truncation
-from heedful.subjects.subject import Subject
+from heedful.subjects import Row, Subject, Truncation
 from heedful.types import Model
 
 

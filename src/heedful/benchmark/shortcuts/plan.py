@@ -8,12 +8,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heedful.auditing.spec import EXPLANATIONS
-from heedful.corpora.shortcut_rules import RULES
+from heedful.auditing import EXPLANATIONS
+from heedful.corpora import RULES
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.store.outputs import FileKind, begins
-from heedful.training.finetune_spec import FinetuneSpec
+from heedful.store import FileKind, begins
+from heedful.training import FinetuneSpec
 
 CORPORA = ("sst", "imdb", "toxicity")
 BILSTM, MINILM = "bilstm", "minilm"

@@ -13,23 +13,17 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.auditing.named import all_named
+from heedful.auditing import all_named
 from heedful.benchmark.shortcuts.models import check_sources, corpus_of, models, sources
 from heedful.benchmark.shortcuts.plan import CELL, COLUMNS, Cell, Setting, ShortcutPlan
 from heedful.benchmark.shortcuts.score import find_words, summaries
 from heedful.benchmark.shortcuts.show import read_rows
 from heedful.benchmark.shortcuts.verify import accuracy, held_out_rows, verification
-from heedful.corpora import CORPORA
-from heedful.corpora.example import RawCorpus
-from heedful.corpora.shortcuts import SYNTHETIC
+from heedful.corpora import CORPORA, SYNTHETIC, RawCorpus
 from heedful.progress import Progress, silent
-from heedful.runner.machine import Machine, machine
-from heedful.store import Run, Store
-from heedful.store.csv_jsonl import to_csv
-from heedful.store.files import write_text
-from heedful.subjects import Subject, open_subject
-from heedful.subjects.document import Span
-from heedful.subjects.subject import predicted
+from heedful.runner import Machine, machine
+from heedful.store import Run, Store, to_csv, write_text
+from heedful.subjects import Span, Subject, open_subject, predicted
 
 VERSION = 1
 """Goes up whenever the same cell would give other rows."""

@@ -11,13 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.auditing.decisions import Decisions
-from heedful.auditing.explained import explained
-from heedful.auditing.named import all_named
-from heedful.metrics.bootstrap import bootstrap_means
-from heedful.metrics.precision_at_k import mean_rank, precision_at_k
-from heedful.subjects import Subject
-from heedful.subjects.subject import groups
+from heedful.auditing import Decisions, all_named, explained
+from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
+from heedful.subjects import Subject, groups
 from heedful.words import word_mask
 
 TOKENS, TEXTS = 2048, 32  # at once

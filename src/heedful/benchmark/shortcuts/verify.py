@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.shortcut_rules import RULES, digits, exchange
-from heedful.corpora.shortcuts import STRAY, SYNTHETIC, spelled
+from heedful.corpora import RULES, STRAY, SYNTHETIC, Example, RawCorpus, digits, exchange
+from heedful.corpora.shortcuts import spelled
 
 EXCHANGED = "+exchanged"
 SOLVED, UNSOLVED, CHANGED, ALONE = 0.95, 0.65, 0.9, 0.25

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from heedful.benchmark.trained.grammar import LABELS, Lexicon, Task, Text, Word, lexicon, texts
-from heedful.corpora.split import Side, Split
+from heedful.corpora import Side, Split
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
-from heedful.subjects.document import Document, Span
-from heedful.subjects.row import Row
+from heedful.subjects import Document, Row, Span
 
 SPECIAL = ("<pad>", "<unk>", "<start>", "<end>")
 SIZES = {"train": 2500, "dev": 400}

@@ -12,17 +12,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from heedful.corpora.planted_grammar import (
-    DEEDS,
-    GRADES,
-    INTENSIFIERS,
-    NEGATORS,
-    PEOPLE,
-    REMARKS,
-    THINGS,
-    VERBS,
-    WORKS,
-)
+from heedful.corpora import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
+from heedful.corpora.planted_grammar import NEGATORS, VERBS
 from heedful.randomness import stable_hash
 
 LABELS = ("negative", "positive")

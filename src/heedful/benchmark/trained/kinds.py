@@ -14,14 +14,12 @@ from heedful.benchmark.trained.corpus import Corpus
 from heedful.benchmark.trained.grammar import Task, two_cues
 from heedful.benchmark.trained.mixed import Mixed
 from heedful.benchmark.trained.transformer import FILLERS, Bert
-from heedful.edits.edited import edited
-from heedful.models.build import build
-from heedful.models.family import Family
+from heedful.edits import edited
+from heedful.models import Family, build
 from heedful.randomness import stable_hash
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.subjects.digest import weights_digest
-from heedful.training.aim import Aim
-from heedful.training.loop import train
+from heedful.subjects import weights_digest
+from heedful.training import Aim, train
 from heedful.types import Model
 
 TRAINING = TrainSpec(epochs=6, learning_rate=5e-3, class_weights=False, select="loss")
@@ -58,7 +56,7 @@ class Kind:
         if isinstance(made, Family):
             yield made, digest
             return
-        from heedful.models.hf.attach import attach
+        from heedful.models import attach
 
         with attach(made, FILLERS) as model:
             yield model, digest

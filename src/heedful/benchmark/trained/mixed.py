@@ -8,9 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from heedful.models.attention.attention import Attention
-from heedful.models.family import Family
-from heedful.models.rerun_without import without_each
+from heedful.models import Attention, Family, without_each
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
 

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from heedful.benchmark.trained.corpus import Corpus
 from heedful.benchmark.trained.grammar import Text, Word
-from heedful.models.output import probabilities
+from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency.attention import text_site
-from heedful.saliency.explain import explain
-from heedful.subjects.row import pad
+from heedful.saliency import explain, text_site
+from heedful.subjects import pad
 from heedful.types import Batch, Model, SiteCall
 
 DRAWS = 4

@@ -19,8 +19,7 @@ from safetensors import SafetensorError, safe_open
 
 from heedful.errors import HeedfulError
 from heedful.models.hf.config import check_config, check_tokenizer
-from heedful.store.keys import file_digest
-from heedful.store.record import is_plain
+from heedful.store import file_digest, is_plain
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 CONFIG, TOKENIZER_CONFIG, TOKENIZER = "config.json", "tokenizer_config.json", "tokenizer.json"

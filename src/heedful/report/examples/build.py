@@ -12,7 +12,7 @@ from heedful.report.examples.corpora import by_corpus, class_names
 from heedful.report.examples.plain import Blob, number, text
 from heedful.report.examples.runs import told_apart
 from heedful.report.holder import Holder
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 MEAN = 6
 """Significant digits of a mean."""

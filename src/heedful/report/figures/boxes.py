@@ -16,7 +16,7 @@ from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.panels import Words
 from heedful.report.figures.style import INK, KINDS, LABELS, WIDTH
 from heedful.report.rankings import RANKINGS, Removed, removals
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 COLOUR = KINDS["exact"]

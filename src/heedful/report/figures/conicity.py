@@ -11,7 +11,7 @@ from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import KINDS, LABELS, WIDTH
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 COLOUR = KINDS["exact"]
 LEGEND = (("mean over texts, 95% interval", COLOUR),)

@@ -13,7 +13,7 @@ from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import INK, KINDS
 from heedful.report.tables import published_beside_measured
-from heedful.studies.published import FLIPS
+from heedful.studies import FLIPS
 
 TITLE = "Decisions that one erasure flips (serrano2019, Table 2)"
 CAPTION = (

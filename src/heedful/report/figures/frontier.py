@@ -14,7 +14,7 @@ from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import KINDS, WIDTH
 from heedful.report.four_tests import points, weight
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 TITLE = "Attending elsewhere, saying the same (wiegreffe2019, test 4)"
 CAPTION = (

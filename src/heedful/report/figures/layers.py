@@ -12,7 +12,7 @@ from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import HEIGHT, KINDS, WIDTH
 from heedful.report.stacks import curves
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 ENDS = {
     "first": ("from the first layer on", KINDS["exact"]),

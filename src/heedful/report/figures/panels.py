@@ -12,7 +12,7 @@ import pandas as pd
 from heedful.report.evidence import Evidence
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import CLASSES, class_colour
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 Draw = Callable[[pd.DataFrame], Any]
 Legend = tuple[tuple[str, str], ...]

@@ -16,7 +16,7 @@ from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import KINDS, LABELS, WIDTH
 from heedful.report.places import Place, places
 from heedful.report.printed import Printed, printed
-from heedful.studies.published import CONDITIONS, dataset_name
+from heedful.studies import CONDITIONS, dataset_name
 
 OF_F1 = "tutek2020"
 PAPERS = ("vashishth2019", OF_F1)

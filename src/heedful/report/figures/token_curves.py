@@ -14,7 +14,7 @@ from heedful.report.extra import need
 from heedful.report.figures.figure import Figure, Group, Panel
 from heedful.report.figures.style import CLASSES, HEIGHT, WIDTH, class_colour
 from heedful.report.one_text import Reading, Typical, typical
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 TITLE = "The predicted class by one token alone (tutek2020, Figure 2)"
 CAPTION = (

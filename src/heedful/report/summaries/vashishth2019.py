@@ -23,7 +23,7 @@ from heedful.report.wording import (
     share,
     within,
 )
-from heedful.studies.published import CONDITIONS
+from heedful.studies import CONDITIONS
 
 KINDS = {"pair": ("pair-",), "generation": ("seq2seq-", "transformer-")}
 """The kinds of corpora, told by how the names of the models for them begin."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from heedful.report.estimate import Estimate
+from heedful.report import Estimate
 from heedful.reproduction.absent import PARTLY
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 PLACE = ["corpus", "model", "size"]
 ENCODERS = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from heedful.report.estimate import difference, estimate
-from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.report import Picture, Row, difference, estimate
+from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, Place, measured
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
 from heedful.reproduction.findings.words import basis, counted, listed, said, sentence, tallied

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report.estimate import Estimate, between, estimate
-from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.report import Estimate, Picture, Row, between, estimate
+from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, of_line
 from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
 from heedful.reproduction.findings.words import listed, points, said, sentence, tallied
-from heedful.studies.published import dataset_name
+from heedful.studies import dataset_name
 
 SCORE, IMPORTANCE, SUPPORTED = "accuracy", "importance", "SUPPORTED"
 METHODS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from heedful.report.figures.dots import Picture
+from heedful.report import Picture
 from heedful.reproduction.findings.evidence import Evidence
 
 ROWS, AUDITS = "rows.csv", "audits.csv"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heedful.report.estimate import Estimate, estimate
-from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.report import Estimate, Picture, Row, estimate
+from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, measured
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
 from heedful.reproduction.findings.words import basis, listed, sentence, share

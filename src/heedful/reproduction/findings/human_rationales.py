@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report.audit_numbers import plain
-from heedful.report.estimate import Estimate, estimate
-from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.report import Estimate, Picture, Row, estimate, plain
+from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, measured, of_line
 from heedful.reproduction.findings.finding import AUDITS, ROWS, Finding, Told, backed
 from heedful.reproduction.findings.names import MINILM, audited

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report.estimate import Estimate, difference, estimate
-from heedful.report.figures.dots import Panel, Picture, Row
+from heedful.report import Estimate, Picture, Row, difference, estimate
+from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, measured, titled
 from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
 from heedful.reproduction.findings.words import basis, listed, points, sentence, tallied

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from heedful.catalogue import Piece
-from heedful.metrics.conicity import conicity
+from heedful.metrics import conicity
 from heedful.training.finetune_states import Layers, States, StateTerm
 
 

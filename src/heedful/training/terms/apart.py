@@ -10,9 +10,8 @@ from torch import Tensor
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics.jsd import jsd
-from heedful.metrics.kl import kl
-from heedful.models.main_site import main_site
+from heedful.metrics import jsd, kl
+from heedful.models import main_site
 from heedful.training.imitation import said_by, teacher_of
 from heedful.training.term import Lesson, Term, read_rows
 from heedful.types import Batch, Trace

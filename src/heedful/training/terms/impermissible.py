@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.catalogue import Piece
-from heedful.corpora.forbidden import Forbidden, forbidden, has_forbidden, laid_out
+from heedful.corpora import Forbidden, forbidden, has_forbidden, laid_out
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.main_site import main_site
+from heedful.models import main_site
 from heedful.training.term import Data, Lesson, Term, read_rows
 from heedful.types import Batch, SiteMask, SiteSpec, Trace
 

@@ -16,8 +16,7 @@ from torch.nn import functional as F
 
 from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.family import Family
-from heedful.models.main_site import main_site
+from heedful.models import Family, main_site
 from heedful.specs import END
 from heedful.training.term import Lesson, Term, attended_states
 from heedful.training.token_states import check_tokens, check_widths

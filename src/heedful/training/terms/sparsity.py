@@ -12,8 +12,7 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
 from heedful.errors import HeedfulError
-from heedful.models.attention.hard import Hard
-from heedful.models.main_site import main_site
+from heedful.models import Hard, main_site
 from heedful.training.term import Lesson, Term, attended_states
 from heedful.types import Batch, Keep, Trace
 

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.catalogue import Piece
-from heedful.corpora.conllu import load_conllu
-from heedful.corpora.parsed import heads_by_id
+from heedful.corpora import heads_by_id, load_conllu
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.transformer.model import Transformer
+from heedful.models import Transformer
 from heedful.training.term import Lesson, Term
 from heedful.types import Batch, Keep, SiteSpec, Text, Trace
 

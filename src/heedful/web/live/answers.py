@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.metrics.tvd import tvd
+from heedful.metrics import tvd
 
 MOST = 10
 

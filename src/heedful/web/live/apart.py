@@ -15,11 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models.attention.attention import Attention
-from heedful.models.family import Family
-from heedful.models.output import class_logits
-from heedful.models.pair import QUERY
-from heedful.saliency.attention import read
+from heedful.models import QUERY, Attention, Family, class_logits
+from heedful.saliency import read
 from heedful.types import Keep, Trace
 from heedful.web.live.answers import answer, name_of
 from heedful.web.live.seen import Seen, Sight

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.edits.custom import custom
+from heedful.edits import custom
 from heedful.errors import HeedfulError
-from heedful.metrics.jsd import jsd
-from heedful.models.output import probabilities
+from heedful.metrics import jsd
+from heedful.models import probabilities
 from heedful.types import Edit, Keep, SiteCall
 from heedful.web.live.answers import answer
 from heedful.web.live.presets import preset

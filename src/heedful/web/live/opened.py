@@ -8,8 +8,7 @@ from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.saliency import SALIENCIES
-from heedful.subjects.asking import Asked
-from heedful.subjects.document import Document
+from heedful.subjects import Asked, Document
 from heedful.web.failures import NotThere
 from heedful.web.live.limits import Limits
 from heedful.web.live.predicting import explained

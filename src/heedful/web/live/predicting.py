@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from heedful.auditing.named import fitted, named
+from heedful.auditing import fitted, named
 from heedful.errors import HeedfulError
-from heedful.models.output import TARGETS
-from heedful.saliency.explain import explain
-from heedful.saliency.prior import fit_prior
+from heedful.models import TARGETS
+from heedful.saliency import explain, fit_prior
 from heedful.web.live.answers import answer
 from heedful.web.live.presets import has_furthest
 from heedful.web.live.seen import Seen, Sight

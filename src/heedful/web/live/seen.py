@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.auditing.measure import check_finite
-from heedful.models.output import probabilities
-from heedful.saliency.attention import read
+from heedful.auditing import check_finite
+from heedful.models import probabilities
+from heedful.saliency import read
 from heedful.subjects import Subject
 from heedful.types import Batch, Keep, SiteSpec, TokenLogits, Trace
 from heedful.web.live.units import Units, units_of

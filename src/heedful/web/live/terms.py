@@ -8,11 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.models.attention.additive import Additive
-from heedful.models.attention.attention import Attention
-from heedful.models.attention.dot import Dot
-from heedful.models.attention.weighting import ENTMAX, GIVEN, SIGMOID, SOFTMAX, SPARSEMAX
-from heedful.models.pair_attention import AdditiveQuery, DotQuery
+from heedful.models import (
+    ENTMAX,
+    GIVEN,
+    SIGMOID,
+    SOFTMAX,
+    SPARSEMAX,
+    Additive,
+    AdditiveQuery,
+    Attention,
+    Dot,
+    DotQuery,
+)
 
 WEIGHTINGS = {
     SOFTMAX: "softmax",

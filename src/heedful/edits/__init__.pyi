@@ -1,0 +1,15 @@
+from heedful.edits.build import build_edit as build_edit
+from heedful.edits.custom import custom as custom
+from heedful.edits.detach import detach as detach
+from heedful.edits.edited import SEEDED as SEEDED
+from heedful.edits.edited import Edited as Edited
+from heedful.edits.edited import edited as edited
+from heedful.edits.erase import erase as erase
+from heedful.edits.frozen import frozen as frozen
+from heedful.edits.held import held as held
+from heedful.edits.permute import permute as permute
+from heedful.edits.random import random as random
+from heedful.edits.registry import EDITS as EDITS
+from heedful.edits.restored import restored as restored
+from heedful.edits.restored import weights_by_id as weights_by_id
+from heedful.edits.uniform import uniform as uniform

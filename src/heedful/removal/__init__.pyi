@@ -1,0 +1,14 @@
+from heedful.removal.answers import answers as answers
+from heedful.removal.chunks import attempt as attempt
+from heedful.removal.chunks import chunked as chunked
+from heedful.removal.distinct import distinct as distinct
+from heedful.removal.filler import filler as filler
+from heedful.removal.mask import replaced as replaced
+from heedful.removal.memory import Memory as Memory
+from heedful.removal.operator import Operator as Operator
+from heedful.removal.registry import REMOVALS as REMOVALS
+from heedful.removal.removed import as_operator as as_operator
+from heedful.removal.removed import removed as removed
+from heedful.removal.removed import removed_many as removed_many
+from heedful.removal.subsets import Subsets as Subsets
+from heedful.removal.subsets import bits as bits
