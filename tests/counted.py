@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -26,5 +27,5 @@ def _grams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
 
 def count_by_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the place of sacreBLEU, which is an extra."""
-    monkeypatch.setattr("heedful.probes.outcomes.bleu_statistics", counts)
+    monkeypatch.setattr(import_module("heedful.probes.outcomes"), "bleu_statistics", counts)
     monkeypatch.setattr("heedful.probes.translation.bleu_signature", lambda: "nrefs:1|tok:none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_it_is_stored_saved_and_found_again(run: Run, tmp_path: Path) -> None:
 def test_batches_change_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     least = replace(SPEC, only=("erasure",), explanations=("attention",), ceiling=0)
     whole = audit(run, None, least, dtype="float64").shown
-    monkeypatch.setattr("heedful.auditing.waves.TOKENS_AT_ONCE", 40)
+    monkeypatch.setattr(import_module("heedful.auditing.waves"), "TOKENS_AT_ONCE", 40)
     small = audit(run, None, least, dtype="float64").shown
     assert small[["example", "kind", "name"]].equals(whole[["example", "kind", "name"]])
     for one, two in zip(small["scores"], whole["scores"], strict=True):

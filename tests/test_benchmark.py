@@ -335,7 +335,7 @@ class TestRun:
             last = rows[rows["score"] == "seconds"].assign(kind=case.kind, detail=version(effort))
             return pd.concat([done, last])
 
-        monkeypatch.setattr("heedful.benchmark.run.measured", counted)
+        monkeypatch.setattr(import_module("heedful.benchmark.run"), "measured", counted)
         file, effort = tmp_path / "rows.csv", Effort(2, 0)
         first = run(small(), file, effort)
         again = run(small(), file, effort)
@@ -442,7 +442,9 @@ class TestCommand:
 
     def test_json_and_rows(self, tmp_path: Path, monkeypatch) -> None:
         rows = said("average", "yes", "yes", 100, yes=4)
-        monkeypatch.setattr("heedful.benchmark.run.measured", lambda case, effort: rows)
+        monkeypatch.setattr(
+            import_module("heedful.benchmark.run"), "measured", lambda case, effort: rows
+        )
         args = ["--kinds", "average", "--seeds", "1", "--json", "-o", str(tmp_path / "rows.csv")]
         done = CliRunner().invoke(self.app, args)
         assert done.exit_code == 0, done.output
@@ -452,6 +454,8 @@ class TestCommand:
 
     def test_a_wrong_verdict_is_exit_code_1(self, monkeypatch) -> None:
         rows = said("average", "yes", "yes", 100, no=4)
-        monkeypatch.setattr("heedful.benchmark.run.measured", lambda case, effort: rows)
+        monkeypatch.setattr(
+            import_module("heedful.benchmark.run"), "measured", lambda case, effort: rows
+        )
         done = CliRunner().invoke(self.app, ["--kinds", "average", "--seeds", "1"])
         assert done.exit_code == 1

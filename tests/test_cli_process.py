@@ -121,10 +121,11 @@ def test_ctrl_c_in_the_middle_of_an_import(tmp_path: Path) -> None:
 
 ENDS = """
 import atexit, sys, threading, time
-from heedful.cli import main, process
+import heedful.cli.main
 atexit.register(lambda: print("tidied up", flush=True))
 if sys.argv[1] == "busy":
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+main = sys.modules["heedful.cli.main"]
 main.main = lambda: int(sys.argv[2])
 main.run()
 """

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from heedful.measures import (
+    ERASURE_MEASURES,
     Draws,
     Grid,
     Search,
@@ -23,7 +24,7 @@ from heedful.measures import (
     importance,
     search_gaps,
 )
-from heedful.measures.erasure import MEASURES, erasure
+from heedful.measures.erasure import erasure
 from heedful.models import probabilities, probability
 from heedful.removal import Memory, Subsets
 from heedful.types import Batch, Model
@@ -32,7 +33,7 @@ from reference.bag_of_words import BagOfWords
 from reference.erasure import erasure as slow_erasure
 from tiny import tiny_batch, tiny_model
 
-BETTER = {name: 1 if each.higher_is_better else -1 for name, each in MEASURES.items()}
+BETTER = {name: 1 if each.higher_is_better else -1 for name, each in ERASURE_MEASURES.items()}
 SHARES = ("0.05", "0.1", "0.2", "0.5")
 AUDITED = Grid(points=5, single=16)
 COARSE = Grid(shares=(0.3, 0.6), points=2, single=1)
@@ -153,7 +154,7 @@ def test_a_gap_is_what_a_search_has_missed() -> None:
     )
     assert not len(memory)
     gaps = search_gaps(best, wide)
-    assert set(gaps) == set(MEASURES) - {"flip_censored"}
+    assert set(gaps) == set(ERASURE_MEASURES) - {"flip_censored"}
     for measure in ("comprehensiveness", "sufficiency"):
         assert torch.allclose(gaps[measure], torch.zeros(3).double(), atol=1e-6)
     missed = search_gaps(best, poor)
