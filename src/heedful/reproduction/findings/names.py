@@ -7,7 +7,11 @@ import pandas as pd
 from heedful.reproduction.audits import PART
 from heedful.reproduction.findings.evidence import model_name, titled
 
-CHECKPOINTS = {"2250b186802ca6ff": "MiniLM", "6fcfc8eb7300042c": "SmolLM2"}
+CHECKPOINTS = {
+    "2250b186802ca6ff": "MiniLM",
+    "e1044aa603572709": "MiniLM",  # fine-tuned again, on a GPU
+    "6fcfc8eb7300042c": "SmolLM2",
+}
 """By the digest of the weights, which no other model has."""
 MINILM = "heedful train --pretrained FOLDER_OF_MINILM --corpus sst --epochs 2"
 """The command that fine-tuned it; its folder is in the package that `make pretrained` installs."""

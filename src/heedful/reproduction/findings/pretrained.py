@@ -117,8 +117,8 @@ def _good(facts: pd.DataFrame, lines: pd.DataFrame) -> str:
 
 
 def _missing(chosen: list[pd.DataFrame]) -> list[str]:
-    there = {str(lines["weights"].iloc[0]) for lines in chosen}
-    names = [name for weights, name in CHECKPOINTS.items() if weights not in there]
+    there = {CHECKPOINTS[str(lines["weights"].iloc[0])] for lines in chosen}
+    names = [name for name in dict.fromkeys(CHECKPOINTS.values()) if name not in there]
     return [sentence(f"not measured yet: {listed(names)}")] if names else []
 
 
