@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -162,8 +164,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     place = None if store is None else existing_store(store)
     if store is not None and place is None:
         raise HeedfulError(f"there is no store at {store}: mend --store, or leave it out.")
-    from heedful.reproduction import checkout
-
+    checkout = _checkout()
     kept = checkout.read_kept()
     if kept.dropped:
         say(f"{kept.dropped} rows are of settings that no study has any more: left out.")
@@ -177,6 +178,19 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     checkout.write(files)
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")
+
+
+def _checkout() -> Any:
+    """`paper_tables.checkout`, which lies beside `src/` and is no part of the wheel."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / "paper_tables" / "checkout.py").is_file():
+        raise HeedfulError(
+            "--report writes this repository's own pages: it needs a checkout, and Heedful "
+            "installed from it (`pip install -e .`)."
+        )
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    return import_module("paper_tables.checkout")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful.benchmark.compiled.plan import Numbers, Plan
-from heedful.benchmark.compiled.subject import Planted, subject
-from heedful.benchmark.compiled.texts import LABELS, Heap
+from heedful.benchmark.compiled.plan import LABELS, Heap, Numbers, Plan, Planted, subject
 from heedful.errors import HeedfulError
 from heedful.models import attach
 from heedful.randomness import stable_hash

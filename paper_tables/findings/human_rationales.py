@@ -9,10 +9,24 @@ import pandas as pd
 
 from heedful.report import Estimate, Picture, Row, estimate, plain
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, measured, of_line
-from heedful.reproduction.findings.finding import AUDITS, ROWS, Finding, Told, backed
-from heedful.reproduction.findings.names import MINILM, audited
-from heedful.reproduction.findings.words import basis, directed, listed, said, sentence, share
+from paper_tables.findings.evidence import (
+    AUDITS,
+    MINILM,
+    ROWS,
+    Evidence,
+    Finding,
+    Told,
+    audited,
+    backed,
+    basis,
+    directed,
+    listed,
+    measured,
+    of_line,
+    said,
+    sentence,
+    share,
+)
 
 MEASURE, ATTENTION = "auprc", "attention"
 FLOORS = ("random", "prior", "position")

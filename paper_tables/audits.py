@@ -1,14 +1,17 @@
-"""Compact audits out of a store.
+"""Compact audits: one line per audited model, explanation and measure, out of a store or a file.
 
-Audits of models that differ in nothing but their seed are judged together. Only audits of this
-version's measurements are taken, and only on corpora that people use: what was tried on a file
-of one's own, or on a corpus that was made up, is nobody's finding.
+`verdict` lines have a statement's number, its one-sided bounds, its decision, and why there is
+none (`why`, empty in audits that were kept before it was asked for); `measure` lines a mean over
+texts; `minus_attention` lines the difference to attention, text by text; `score` lines the scores
+of a trained model on all texts of its corpus, a line for each training; `fact` lines the accuracy
+on the audited texts, and the share of the commonest class.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,12 +26,58 @@ from heedful.auditing import (
     stored_tables,
     stored_verdict,
 )
+from heedful.errors import HeedfulError
 from heedful.metrics import bootstrap_means
-from heedful.reproduction.audits import COLUMNS, PART, ordered
-from heedful.reproduction.findings.evidence import OURS
 from heedful.store import Run, Store, canonical
 from heedful.studies import DATASETS
-from heedful.verdict import Settings, Verdict
+from heedful.verdict import Decision, Settings, Verdict
+from paper_tables.compact import Form, read_compact
+from paper_tables.findings.evidence import OURS, PART
+
+KEYS = ["model", "weights", "data", "texts", "seeds", "kind", "explanation", "operator", "measure"]
+COLUMNS = [*KEYS, "n", "mean", "low", "high", "decision", "why", "run"]
+FORM = Form(
+    "compact audits", COLUMNS, ("texts", "seeds", "n"), ("mean", "low", "high"), [*KEYS, "run"]
+)
+KINDS = ("verdict", "measure", "minus_attention", "score", "fact")
+
+
+def no_audits() -> pd.DataFrame:
+    """Where none were kept yet."""
+    return pd.DataFrame(columns=COLUMNS)
+
+
+def merged_audits(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """What is measured again takes the place of what was there, even if the model is called
+    otherwise today: its weights tell it apart."""
+    parts = [part for part in (old, new) if len(part)] or [old]
+    both = pd.concat(parts, ignore_index=True)
+    own = [name for name in KEYS if name != "model"]
+    return ordered(both.drop_duplicates([*own, "run"], keep="last"))
+
+
+def read_audits(path: Path) -> pd.DataFrame:
+    """Lines that were kept."""
+    table = read_compact(path, FORM)
+    known = {"kind": KINDS, "decision": ("", *map(str, Decision))}
+    for name, values in known.items():
+        strange = table.index[~table[name].isin(values)]
+        if len(strange):
+            told = f"{name} in line {int(strange[0]) + 2} of {path} is {table[name][strange[0]]!r}"
+            raise HeedfulError(f"{told}: give one of {', '.join(filter(None, values))}.")
+    return table
+
+
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    return table.sort_values([*KEYS, "run"], kind="stable", ignore_index=True)
+
+
+# Compact audits out of a store.
+#
+# Audits of models that differ in nothing but their seed are judged together. Only audits of this
+# version's measurements are taken, and only on corpora that people use: what was tried on a file
+# of one's own, or on a corpus that was made up, is nobody's finding.
+
 
 MEASURES = ("auprc", "token_f1", "comprehensiveness", "sufficiency")
 SCORES = ("accuracy", "f1")

@@ -1,22 +1,64 @@
 """Compact rows: what probe runs of a study's own settings say, one line per number and seed.
 
 Runs of anything else in a store, or of other versions of its parts, are passed over, and so are
-kept rows whose study has changed since (`reproduction/settings.py`).
+kept rows whose study has changed since (`settings.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.reproduction.compact import Form, read_compact
-from heedful.reproduction.findings.needs import needed
-from heedful.reproduction.settings import Asked, asked, setting_of
 from heedful.store import Run, Store
 from heedful.studies import METRICS
+from paper_tables.compact import Form, read_compact
+from paper_tables.settings import Asked, asked, setting_of
+
+
+@dataclass(frozen=True)
+class Need:
+    """Measures of a probe and groups of texts, as patterns."""
+
+    probe: str
+    measures: tuple[str, ...]
+    groups: tuple[str, ...] = ("all",)
+
+
+NEEDS = (
+    Need("adversarial", ("jsd_exact", "jsd_search", "jsd_entropy_matched"), ("all", "length=*")),
+    Need("mutual_information", ("chance:*",)),
+    Need("reachability", ("fixed",)),
+    Need("seeds", ("jsd_seeds", "jsd_seeds_max", "delta_seeds")),
+    Need("frontier", ("jsd:*", "tvd:*")),
+    Need("rationale", ("mass_inside", "share_inside")),
+)
+
+
+def needed(probe: str, table: pd.DataFrame) -> pd.Series:
+    """Of each line of a summary, whether it is kept."""
+    own = [need for need in NEEDS if need.probe == probe]
+    pairs = zip(table["measure"], table["group"], strict=True)
+    kept = [
+        any(_fits(str(measure), each.measures) and _fits(str(group), each.groups) for each in own)
+        for measure, group in pairs
+    ]
+    return pd.Series(kept, index=table.index, dtype=bool)
+
+
+def _fits(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+# Compact rows: what probe runs of a study's own settings say, one line per number and seed.
+#
+# Runs of anything else in a store, or of other versions of its parts, are passed over, and so are
+# kept rows whose study has changed since (`reproduction/settings.py`).
+
 
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 COUNTS, NUMBERS = ["n", "undefined"], ["mean", "sd", "low", "high"]

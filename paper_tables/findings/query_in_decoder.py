@@ -9,9 +9,20 @@ import pandas as pd
 
 from heedful.report import Estimate, Picture, Row, difference, estimate
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, measured, titled
-from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.words import basis, listed, points, sentence, tallied
+from paper_tables.findings.evidence import (
+    ROWS,
+    Evidence,
+    Finding,
+    Told,
+    backed,
+    basis,
+    listed,
+    measured,
+    points,
+    sentence,
+    tallied,
+    titled,
+)
 
 PAPER, PROBE = "vashishth2019", "substitution"
 DECODERS = {

@@ -1,5 +1,6 @@
 """The kept tables of a checkout and the pages made of them: all is read and made before anything
-is written."""
+is written.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from pathlib import Path
 import pandas as pd
 
 from heedful.errors import HeedfulError
-from heedful.reproduction.audits import merged_audits, no_audits, read_audits
-from heedful.reproduction.compact import compact_text, read_compact
-from heedful.reproduction.document import document
-from heedful.reproduction.findings.evidence import Evidence
-from heedful.reproduction.findings.page import page, pictures
-from heedful.reproduction.reasons import Reason, read_reasons
-from heedful.reproduction.rows import FORM, collect, merged, of_today
 from heedful.store import FileKind, Store, write_text
+from paper_tables.audits import collect_audits, merged_audits, no_audits, read_audits
+from paper_tables.compact import compact_text, read_compact
+from paper_tables.document import document
+from paper_tables.findings.evidence import Evidence
+from paper_tables.findings.page import page, pictures
+from paper_tables.published import Reason, read_reasons
+from paper_tables.rows import FORM, collect, merged, of_today
 
 ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
 REASONS = Path("reproduction/reasons.csv")
@@ -48,8 +49,6 @@ def read_kept() -> Kept:
 
 def added(kept: Kept, store: Store) -> Kept:
     """With what a store has more."""
-    from heedful.reproduction.audit_runs import collect_audits
-
     rows = merged(kept.rows, collect(store))
     return replace(kept, rows=rows, audits=merged_audits(kept.audits, collect_audits(store)))
 

@@ -12,10 +12,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 from scipy import stats
 
-from heedful.reproduction.cells import Published
-from heedful.studies import FRACTIONS
+from heedful.studies import FRACTIONS, METRICS, dataset_name, printed_scale
+from paper_tables.published import Published
 
 REPRODUCED, DIRECTION = "reproduced", "same direction"
 NOT, FEW = "not reproduced", "too few seeds"
@@ -109,3 +110,35 @@ def share(judged: Sequence[Judged]) -> float:
     enough = [each for each in judged if each.judgement != FEW]
     good = sum(each.judgement in (REPRODUCED, DIRECTION) for each in enough)
     return good / len(enough) if enough else math.nan
+
+
+# Which rows measure a published cell.
+
+
+def judged(cells: Sequence[Published], rows: pd.DataFrame) -> list[Judged]:
+    """The cells that were measured, each with its seeds."""
+    named = rows.assign(dataset=[dataset_name(str(corpus)) for corpus in rows["corpus"]])
+    places = dict(list(named.groupby(["paper", "dataset", "model", "probe", "measure"])))
+    found = []
+    for cell in cells:
+        if cell.metric in METRICS:
+            place = (cell.paper, cell.dataset, cell.model, *METRICS[cell.metric])
+            lines = places.get(place)
+            each = None if lines is None else _judged(cell, lines)
+            if each is not None:
+                found.append(each)
+    return found
+
+
+def _judged(cell: Published, lines: pd.DataFrame) -> Judged | None:
+    """By seed, in the paper's unit. Of a class where the paper has classes; runs in full come
+    before small ones, and the two are never mixed."""
+    group = "all" if cell.label == "all" else f"class={cell.label}"
+    kept = lines[(lines["group"] == group) & lines["mean"].notna()]
+    size = next((size for size in ("full", "small") if (kept["size"] == size).any()), None)
+    if size is None:
+        return None
+    chosen = kept[kept["size"] == size].sort_values("seed")
+    scale = printed_scale(cell.paper, cell.metric)
+    values = tuple(scale * float(value) for value in chosen["mean"])
+    return Judged(cell, values, tuple(map(int, chosen["n"])), size)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from heedful.reproduction.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
-from heedful.reproduction.findings.evidence import Evidence
-from heedful.reproduction.findings.exact_and_search import FINDING as EXACT_AND_SEARCH
-from heedful.reproduction.findings.faithful_methods import FINDING as FAITHFUL_METHODS
-from heedful.reproduction.findings.finding import Finding, Told
-from heedful.reproduction.findings.fixed_decisions import FINDING as FIXED_DECISIONS
-from heedful.reproduction.findings.human_rationales import FINDING as HUMAN_RATIONALES
-from heedful.reproduction.findings.pretrained import FINDING as PRETRAINED
-from heedful.reproduction.findings.query_in_decoder import FINDING as QUERY_IN_DECODER
+from paper_tables.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
+from paper_tables.findings.evidence import Evidence, Finding, Told
+from paper_tables.findings.faithful_methods import FINDING as FAITHFUL_METHODS
+from paper_tables.findings.human_rationales import FINDING as HUMAN_RATIONALES
+from paper_tables.findings.other_attention import EXACT_AND_SEARCH, FIXED_DECISIONS
+from paper_tables.findings.pretrained import FINDING as PRETRAINED
+from paper_tables.findings.query_in_decoder import FINDING as QUERY_IN_DECODER
 
 FINDINGS = (
     EXACT_AND_SEARCH,

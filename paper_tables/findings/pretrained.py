@@ -9,11 +9,21 @@ import pandas as pd
 from heedful.report import Picture, Row
 from heedful.report.display import number
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, of_line
-from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
-from heedful.reproduction.findings.names import CHECKPOINTS, MINILM, audited
-from heedful.reproduction.findings.words import listed, said, sentence
 from heedful.verdict import EFFECTS
+from paper_tables.findings.evidence import (
+    AUDITS,
+    CHECKPOINTS,
+    MINILM,
+    Evidence,
+    Finding,
+    Told,
+    audited,
+    backed,
+    listed,
+    of_line,
+    said,
+    sentence,
+)
 
 PROPERTIES = {
     "use": "how far the answer moves with uniform or permuted weights",

@@ -10,9 +10,19 @@ import pandas as pd
 
 from heedful.report import Estimate, Picture, Row, between, estimate
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, Place, measured
-from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.words import basis, directed, said, sentence
+from paper_tables.findings.evidence import (
+    ROWS,
+    Evidence,
+    Finding,
+    Place,
+    Told,
+    backed,
+    basis,
+    directed,
+    measured,
+    said,
+    sentence,
+)
 
 PAPER = "wiegreffe2019"
 SEEDS = ("jsd_seeds", "jsd_seeds_max", "delta_seeds")

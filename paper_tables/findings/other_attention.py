@@ -1,4 +1,6 @@
-"""How far away may attention be with the same answer: exactly, and as far as a search finds."""
+"""What other attention could do: how far away the same answer still holds, and for which texts
+any attention could change it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,26 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from heedful.report import Picture, Row, difference, estimate
+from heedful.report import Estimate, Picture, Row, difference, estimate
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, Place, measured
-from heedful.reproduction.findings.finding import ROWS, Finding, Told, backed
-from heedful.reproduction.findings.words import basis, counted, listed, said, sentence, tallied
+from paper_tables.findings.evidence import (
+    ROWS,
+    Evidence,
+    Finding,
+    Place,
+    Told,
+    backed,
+    basis,
+    counted,
+    listed,
+    measured,
+    said,
+    sentence,
+    share,
+    tallied,
+)
 
-PAPER, PROBE, EXACT = "jain2019", "adversarial", "jsd_exact"
+PAPER, ADVERSARIAL, EXACT = "jain2019", "adversarial", "jsd_exact"
 TRIAL = "jain2019-search"
 """The study has one search only; the authors' own, which is long, is in a trial beside it."""
 SEARCHES = {
@@ -34,21 +49,21 @@ QUARTERS = {
 Part = tuple[Place, pd.DataFrame]
 
 
-def tell(evidence: Evidence) -> Told | None:
+def tell_distance(evidence: Evidence) -> Told | None:
     parts = [part for part in _places(evidence) if _has(part[1], EXACT) and _found_by([part])]
     if not parts:
         return None
     searches = _found_by(parts)
     papers = tuple(sorted({str(paper) for _, part in parts for paper in part["paper"]}))
-    backing = backed(ROWS, paper=papers, probe=PROBE, measure=(EXACT, *searches))
+    backing = backed(ROWS, paper=papers, probe=ADVERSARIAL, measure=(EXACT, *searches))
     gaps = [_gap(name, [part for part in parts if _has(part[1], name)]) for name in searches]
     return Told((_far(parts), *gaps, _by_length(parts)), _picture(parts), (backing,))
 
 
 def _places(evidence: Evidence) -> list[Part]:
     """With the authors' search where it was run."""
-    found = {place.title: (place, part) for place, part in evidence.places(PAPER, PROBE)}
-    found |= {place.title: (place, part) for place, part in evidence.places(TRIAL, PROBE)}
+    found = {place.title: (place, part) for place, part in evidence.places(PAPER, ADVERSARIAL)}
+    found |= {place.title: (place, part) for place, part in evidence.places(TRIAL, ADVERSARIAL)}
     return [found[title] for title in sorted(found)]
 
 
@@ -121,7 +136,7 @@ def _rows(part: pd.DataFrame, series: Mapping[str, str]) -> Iterator[Row]:
         )
 
 
-FINDING = Finding(
+EXACT_AND_SEARCH = Finding(
     name="exact-and-search",
     title="How different could attention be, with the same answer?",
     question=(
@@ -142,5 +157,72 @@ FINDING = Finding(
         "heedful study jain2019 --corpora sst,20news --probes score,adversarial --seeds 5",
         "python -m tools.trials jain2019-search --corpora 20news,sst --seeds 3",
     ),
-    tell=tell,
+    tell=tell_distance,
+)
+
+
+# How many decisions of a corpus no attention can change.
+
+
+REACHABILITY, MEASURE = "reachability", "fixed"
+HALF = 0.5
+
+
+def tell_fixed(evidence: Evidence) -> Told | None:
+    parts = [
+        (place.title, measured(part, MEASURE))
+        for place, part in evidence.places(PAPER, REACHABILITY)
+    ]
+    found = {title: estimate(lines, share=True) for title, lines in parts if len(lines)}
+    if not found:
+        return None
+    rows = tuple(Row(title, (("fixed", each),)) for title, each in found.items())
+    panel = Panel(
+        "Decisions that no attention can change", "per cent of the test texts", rows, scale=100.0
+    )
+    backing = backed(ROWS, paper=PAPER, probe=REACHABILITY, measure=MEASURE)
+    says = "Share of decisions that no attention can change, by corpus and model"
+    return Told((_shares(found), _most(found)), Picture(says, ("fixed",), (panel,)), (backing,))
+
+
+def _shares(found: dict[str, Estimate]) -> str:
+    parts = [f"{share(each)} for {title} ({basis(each)})" for title, each in found.items()]
+    return sentence(f"of the test decisions no attention whatever can change {listed(parts)}")
+
+
+def _most(found: dict[str, Estimate]) -> str:
+    """Which side of a half, by the intervals."""
+    sides = {
+        "for most texts some attention would have changed the decision": [
+            title for title, each in found.items() if each.high < HALF
+        ],
+        "for most texts the decision was made before attention": [
+            title for title, each in found.items() if each.low > HALF
+        ],
+        "it cannot be told on which side of a half the share lies": [
+            title for title, each in found.items() if each.low <= HALF <= each.high
+        ],
+    }
+    told = [f"{phrase} ({listed(titles)})" for phrase, titles in sides.items() if titles]
+    return sentence(f"so {'; '.join(told)}")
+
+
+FIXED_DECISIONS = Finding(
+    name="fixed-decisions",
+    title="Which decisions can attention change at all?",
+    question=(
+        "If each single word, given all the weight, leads to the same decision, then so does "
+        "every mixture of them: on such texts attention decides nothing. How many are there?"
+    ),
+    limits=(
+        "A decision that some attention could change need not hang on the attention the model "
+        "has. It is known only for models whose last step is linear, which those of stories with "
+        "questions (bAbI) have not, and an encoder that mixes words beforehand may have put the "
+        "decision into every one of them."
+    ),
+    commands=(
+        "heedful study jain2019 --corpora sst,20news --probes score,reachability --seeds 5",
+        "heedful study jain2019 --corpora imdb --probes score,reachability --seeds 3",
+    ),
+    tell=tell_fixed,
 )

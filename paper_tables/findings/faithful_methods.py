@@ -9,10 +9,20 @@ import pandas as pd
 
 from heedful.report import Estimate, Picture, Row, between, estimate
 from heedful.report.figures.dots import Panel
-from heedful.reproduction.findings.evidence import Evidence, of_line
-from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed
-from heedful.reproduction.findings.words import listed, points, said, sentence, tallied
 from heedful.studies import dataset_name
+from paper_tables.findings.evidence import (
+    AUDITS,
+    Evidence,
+    Finding,
+    Told,
+    backed,
+    listed,
+    of_line,
+    points,
+    said,
+    sentence,
+    tallied,
+)
 
 SCORE, IMPORTANCE, SUPPORTED = "accuracy", "importance", "SUPPORTED"
 METHODS = {
