@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from heedful.runner import Grid, Machine
     from heedful.store import Run, Store
 
+TABLES = "paper_tables"
+"""The folder of a checkout that makes its pages."""
+
 
 @spread
 def study(
@@ -181,16 +184,16 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
 
 
 def _checkout() -> Any:
-    """`paper_tables.checkout`, which lies beside `src/` and is no part of the wheel."""
+    """What makes the pages, which lies beside `src/` and is not part of the wheel."""
     root = Path(__file__).resolve().parents[3]
-    if not (root / "paper_tables" / "checkout.py").is_file():
+    if not (root / TABLES / "checkout.py").is_file():
         raise HeedfulError(
             "--report writes this repository's own pages: it needs a checkout, and Heedful "
             "installed from it (`pip install -e .`)."
         )
     if str(root) not in sys.path:
         sys.path.append(str(root))
-    return import_module("paper_tables.checkout")
+    return import_module(f"{TABLES}.checkout")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:
