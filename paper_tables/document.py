@@ -232,9 +232,6 @@ def commands_behind(rows: pd.DataFrame) -> str:
     return f"## The commands behind the rows\n\n{said}\n{lines}\n"
 
 
-# `docs/reproduction.md`, made of compact rows, published cells and reasons alone.
-
-
 VERDICTS = (judge.REPRODUCED, judge.DIRECTION, judge.NOT, judge.FEW)
 HEAD = """# Published beside measured
 

@@ -54,12 +54,6 @@ def _fits(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-# Compact rows: what probe runs of a study's own settings say, one line per number and seed.
-#
-# Runs of anything else in a store, or of other versions of its parts, are passed over, and so are
-# kept rows whose study has changed since (`reproduction/settings.py`).
-
-
 KEYS = ["paper", "corpus", "model", "size", "seed", "probe", "measure", "group"]
 COUNTS, NUMBERS = ["n", "undefined"], ["mean", "sd", "low", "high"]
 COLUMNS = [*KEYS, *COUNTS, *NUMBERS, "setting", "run"]

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from heedful.benchmark.compiled.one_sequence import one_sequence
 from heedful.benchmark.compiled.plan import Kind, Plan, plan
 from heedful.benchmark.compiled.transformer import transformer
-from heedful.benchmark.trained.corpus import LABELS, Corpus
+from heedful.benchmark.generated import subject
+from heedful.benchmark.trained.corpus import Corpus
 from heedful.benchmark.trained.kinds import KINDS as TRAINED
 from heedful.benchmark.trained.kinds import TrainedKind
 from heedful.benchmark.trained.truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
-from heedful.subjects import Subject, Truncation
+from heedful.subjects import Subject
 
 Builder = Callable[[Plan, str], AbstractContextManager[Subject]]
 FAMILIES: Mapping[str, Builder] = {"one-sequence": one_sequence, "transformer": transformer}
@@ -80,12 +81,6 @@ def gallery(seed: int, texts: int) -> list[Exhibit]:
         ),
         *(Exhibit(GRADED, Kind.MIXTURE, strength, seed, texts) for strength in STRENGTHS),
     ]
-
-
-# The models of the benchmark, and which of them are for development and which are held out.
-#
-# Rules and thresholds are chosen on development models. Held-out models have other seeds, and some
-# kinds are held out altogether; they are looked at once, when the rules are fixed.
 
 
 PARTS = ("trained", "compiled")
@@ -203,17 +198,9 @@ def _open(kind: TrainedKind, seed: int, texts: int) -> Iterator[Opened]:
     corpus = Corpus(kind.rule, seed)
     some = corpus.texts("population", texts)
     with kind.opened(corpus) as (model, digest):
-        subject = Subject(
-            model,
-            tuple(corpus.document(text) for text in some),
-            LABELS,
-            tuple(corpus.row(text.words) for text in some),
-            Truncation(of_texts=texts),
-            kind.name,
-            kind.name,
-            "cpu",
-            {"benchmark": kind.name, "weights": digest},
-        )
+        documents = [corpus.document(text) for text in some]
+        rows = [corpus.row(text.words) for text in some]
+        audited = subject(model, documents, rows, kind.name, (kind.name, digest))
 
         def effects(places: Sequence[int]) -> Effects:
             whole = outputs(model, corpus, [some[place].words for place in places])
@@ -222,7 +209,7 @@ def _open(kind: TrainedKind, seed: int, texts: int) -> Iterator[Opened]:
                 for place, row in zip(places, whole, strict=True)
             ]
 
-        yield Opened(subject, verify(model, corpus).to_dict(), effects)
+        yield Opened(audited, verify(model, corpus).to_dict(), effects)
 
 
 def _compiled(seed: int, texts: int) -> Iterator[Case]:
@@ -236,10 +223,10 @@ def _compiled(seed: int, texts: int) -> Iterator[Case]:
 @contextmanager
 def _exhibited(exhibit: Exhibit) -> Iterator[Opened]:
     """What is true of it was written into its weights; a test holds the weights to it."""
-    with exhibit.opened() as subject:
+    with exhibit.opened() as audited:
 
         def effects(places: Sequence[int]) -> Effects:
-            marks = (subject.documents[place].rationale or () for place in places)
+            marks = (audited.documents[place].rationale or () for place in places)
             return [np.array(mark, dtype=np.float64) for mark in marks]
 
-        yield Opened(subject, {"truth": exhibit.truth}, effects)
+        yield Opened(audited, {"truth": exhibit.truth}, effects)

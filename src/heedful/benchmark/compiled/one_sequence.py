@@ -10,7 +10,8 @@ import torch
 from scipy.linalg import hadamard
 from torch import nn
 
-from heedful.benchmark.compiled.plan import LABELS, Heap, Numbers, Plan, Planted, Role, subject
+from heedful.benchmark.compiled.plan import Heap, Numbers, Plan, Role
+from heedful.benchmark.generated import LABELS, subject
 from heedful.models import Additive, Average, Dot, OneSequence, Recurrent, build
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, UNKNOWN, ModelSpec
@@ -163,7 +164,8 @@ def one_sequence(plan: Plan, name: str) -> Iterator[Subject]:
     encoder that reads a word at a time."""
     model = (_remembering if plan.ignored else _averaging)(plan).eval()
     rows = tuple(_row(heap) for heap in plan.heaps)
-    yield subject(plan, name, Planted(model, weights_digest(model), rows, "one sequence"))
+    about = "one sequence", weights_digest(model)
+    yield subject(model, plan.documents(name), rows, name, about)
 
 
 def _row(heap: Heap) -> Row:

@@ -15,11 +15,11 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
+from heedful.benchmark.generated import spelled
 from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
 from heedful.corpora.planted_grammar import VERBS
 from heedful.randomness import stable_hash
-from heedful.subjects import Document, Row, Span, Subject, Truncation
-from heedful.types import Model
+from heedful.subjects import Document
 
 
 class Role(StrEnum):
@@ -76,7 +76,6 @@ def _plain() -> list[str]:
 # Texts as heaps of words: one that decides, one against it, decoys, and the rest.
 
 
-LABELS = ("negative", "positive")
 MOST_FILLERS = 9
 
 
@@ -100,14 +99,9 @@ def heaps(entries: Sequence[Entry], count: int, seed: int) -> tuple[Heap, ...]:
 def document(name: str, heap: Heap, entries: Sequence[Entry]) -> Document:
     """The decisive word is the rationale: without it the model says something else."""
     words = [entries[place] for place in heap.entries]
-    return Document(
-        name,
-        {"a": " ".join(each.word for each in words)},
-        {"a": tuple(_spans([each.word for each in words]))},
-        heap.label,
-        tuple(each.role is Role.DECISIVE for each in words),
-        name,
-    )
+    text, spans = spelled([each.word for each in words])
+    marks = tuple(each.role is Role.DECISIVE for each in words)
+    return Document(name, {"a": text}, {"a": spans}, heap.label, marks, name)
 
 
 Decks = dict[tuple[Role, int], Iterator[int]]
@@ -129,18 +123,6 @@ def _deck(draw: random.Random, entries: Sequence[Entry], role: Role, sign: int) 
         cards = [card for k, card in enumerate(cards) for _ in range(4 if k % 3 == 0 else 2)]
     while True:
         yield from own.sample(cards, len(cards))
-
-
-def _spans(words: Sequence[str]) -> Iterator[Span]:
-    start = 0
-    for word in words:
-        yield start, start + len(word)
-        start += len(word) + 1
-
-
-# What a planted model does, before it is written into any weights: for every word type a
-# score for attention and a token logit. A text's logit is Σ softmax(scores) · logits, or where
-# attention is ignored the plain sum of the logits.
 
 
 Numbers = NDArray[np.float64]
@@ -182,6 +164,11 @@ class Plan:
         """What the model says of a text: above 0 is class 1."""
         logits = self.logits[list(heap.entries)]
         return float(logits.sum() if self.ignored else self.weights(heap) @ logits)
+
+    def documents(self, name: str) -> list[Document]:
+        """The texts, as an audit takes them."""
+        texts = enumerate(self.heaps)
+        return [document(f"{name}-{n:03d}", heap, self.entries) for n, heap in texts]
 
 
 def plan(kind: Kind, strength: float, seed: int, texts: int) -> Plan:
@@ -276,31 +263,3 @@ _KINDS: Mapping[Kind, Callable[[Sequence[Entry], random.Random, float, float], l
     Kind.MISLEADING: _mixture,
     Kind.MIXTURE: _mixture,
 }
-
-
-# A planted model with its texts, as an audit takes them.
-
-
-@dataclass(frozen=True)
-class Planted:
-    """The model, a digest of its weights, and the plan's texts as it reads them."""
-
-    model: Model
-    weights: str
-    rows: tuple[Row, ...]
-    family: str
-
-
-def subject(plan: Plan, name: str, planted: Planted) -> Subject:
-    texts = enumerate(plan.heaps)
-    return Subject(
-        planted.model,
-        tuple(document(f"{name}-{number:03d}", heap, plan.entries) for number, heap in texts),
-        LABELS,
-        planted.rows,
-        Truncation(of_texts=len(plan.heaps)),
-        name,
-        planted.family,
-        "cpu",
-        {"benchmark": name, "weights": planted.weights},
-    )

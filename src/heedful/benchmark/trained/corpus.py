@@ -17,13 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heedful.benchmark.generated import LABELS, framed, spelled
 from heedful.corpora import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS, Side, Split
 from heedful.corpora.planted_grammar import NEGATORS, VERBS
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
-from heedful.subjects import Document, Row, Span
-
-LABELS = ("negative", "positive")
+from heedful.subjects import Document, Row
 
 
 @dataclass(frozen=True)
@@ -278,14 +277,11 @@ class Corpus:
         return [START, *(self.places[word.text] for word in words), END]
 
     def row(self, words: Sequence[Word]) -> Row:
-        tokens = np.array(self.tokens(words), dtype=np.int64)
-        places = np.arange(-1, len(tokens) - 1, dtype=np.int64)
-        places[-1] = -1
-        return Row(tokens, places >= 0, places)
+        return framed(self.tokens(words))
 
     def document(self, text: Text) -> Document:
         marks = tuple(self.decides(word) for word in text.words)
-        surface, spans = _spelled(text.words)
+        surface, spans = spelled([word.text for word in text.words])
         return Document(text.id, {"a": surface}, {"a": spans}, text.right, marks, text.id)
 
     @cached_property
@@ -293,24 +289,16 @@ class Corpus:
         return {name: self._split(self.texts(name, size)) for name, size in SIZES.items()}
 
     def _split(self, some: Sequence[Text]) -> Split:
-        spelled = [_spelled(text.words) for text in some]
+        written = [spelled([word.text for word in text.words]) for text in some]
         marks = [np.array([self.decides(word) for word in text.words]) for text in some]
         side = Side(
             [np.array(self.tokens(text.words), dtype=np.int32) for text in some],
-            [surface for surface, _ in spelled],
-            [np.array([start for start, _ in spans], dtype=np.int32) for _, spans in spelled],
-            [np.array([end for _, end in spans], dtype=np.int32) for _, spans in spelled],
+            [surface for surface, _ in written],
+            [np.array([start for start, _ in spans], dtype=np.int32) for _, spans in written],
+            [np.array([end for _, end in spans], dtype=np.int32) for _, spans in written],
             list(marks),
             [np.zeros(len(text.words), dtype=np.int32) for text in some],
             impermissible=list(marks),
         )
         labels = torch.tensor([text.label for text in some])
         return Split(tuple(text.id for text in some), labels, {"a": side})
-
-
-def _spelled(words: Sequence[Word]) -> tuple[str, tuple[Span, ...]]:
-    spans, start = [], 0
-    for word in words:
-        spans.append((start, start + len(word.text)))
-        start += len(word.text) + 1
-    return " ".join(word.text for word in words), tuple(spans)

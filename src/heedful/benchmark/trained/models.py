@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from heedful.benchmark.generated import bert
 from heedful.benchmark.trained.corpus import Corpus
-from heedful.errors import HeedfulError
 from heedful.models import Attention, Family, without_each
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
@@ -105,7 +105,7 @@ class Bert:
     def __call__(self, corpus: Corpus) -> Any:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stable_hash(corpus.seed, *map(str, astuple(self))) % (1 << 31))
-            module = _fresh(len(corpus.words), corpus.classes, self.layers)
+            module = _fresh(len(corpus.words), self.layers)
             if self.only_head is not None:
                 _align_others(module, self.only_head)
             self._train(module, corpus)
@@ -145,29 +145,20 @@ class Bert:
         return loss
 
 
-def _fresh(words: int, classes: int, layers: int) -> Any:
-    try:
-        import transformers
-    except ImportError as error:
-        raise HeedfulError(
-            "the benchmark's transformers need transformers: pip install 'heedful[hf]'."
-        ) from error
-    options: dict[str, Any] = {
-        "vocab_size": words,
-        "hidden_size": HIDDEN,
-        "num_hidden_layers": layers,
-        "num_attention_heads": HEADS,
-        "intermediate_size": 2 * HIDDEN,
-        "max_position_embeddings": 64,
-        "pad_token_id": PAD,
-        "num_labels": classes,
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-        "initializer_range": 0.1,
-        "attn_implementation": "eager",
-    }
-    kind: Any = transformers.BertForSequenceClassification
-    return kind(transformers.BertConfig(**options))
+def _fresh(words: int, layers: int) -> Any:
+    return bert(
+        vocab_size=words,
+        hidden_size=HIDDEN,
+        num_hidden_layers=layers,
+        num_attention_heads=HEADS,
+        intermediate_size=2 * HIDDEN,
+        max_position_embeddings=64,
+        pad_token_id=PAD,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=0.1,
+        attn_implementation="eager",
+    )
 
 
 def _align_others(module: Any, only_head: int) -> None:
