@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.kept import Kept, begin, write
-from bench.machine import facts
+from bench.kept import Kept, begin, facts, write
+from bench.measure import say
 from bench.page import MEASURED, PAGE, write_page
 from bench.parts import PARTS, SECTIONS, chosen
-from bench.setting import say
 from heedful.errors import HeedfulError
 from heedful.runner import machine
 
@@ -79,7 +78,7 @@ def _run(names: list[str], options: argparse.Namespace) -> Iterator[tuple[str, d
 
 
 def _command(names: list[str], options: argparse.Namespace) -> list[str]:
-    command = [sys.executable, "-m", "bench.child", *names, "--device", options.device]
+    command = [sys.executable, "-m", "bench.parts", *names, "--device", options.device]
     command += ["--quick"] if options.quick else []
     return command + (["--threads", str(options.threads)] if options.threads else [])
 

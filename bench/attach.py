@@ -11,9 +11,7 @@ from typing import Any
 
 import torch
 
-from bench.memory import Measured, measure
-from bench.row import Cost, Row
-from bench.setting import Setting
+from bench.measure import Cost, Measured, Row, Setting, measure
 from heedful.edits import uniform
 from heedful.models import attach
 from heedful.types import Batch, Edit, SiteCall, Text

@@ -4,24 +4,206 @@ Captum is run twice: as its tutorials run it (one text at a time), and as well a
 batches of like length, several steps or perturbations at once; where there is a choice, the
 fastest of some settings).
 
-What samples is compared at an equal number of samples, integrated gradients at an equal gap
-(`captum_integrated`).
+What samples is compared at an equal number of samples, integrated gradients at an equal
+completeness gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
-from bench.captum_data import FEW, FULL, QUICK, QUICK_FEW
-from bench.captum_integrated import integrated_rows
-from bench.captum_sampled import Sampled
-from bench.captum_theirs import Captum, Scores
-from bench.captum_trial import Trial, trial
-from bench.memory import Measured
-from bench.row import Row
-from bench.setting import Setting, Skip
-from heedful.saliency import explain
-from heedful.words import word_mask
+import torch
+from torch import Tensor
+
+from bench.captum_theirs import (
+    FEW,
+    FILLERS,
+    FULL,
+    QUICK,
+    QUICK_FEW,
+    Captum,
+    Sampled,
+    Scores,
+    Size,
+    batches,
+    classifier,
+    plain,
+    texts,
+)
+from bench.measure import Cost, Measured, Row, Setting, Skip, joined, measure
+from heedful.models import attach, probability
+from heedful.removal import removed_many
+from heedful.saliency import FLOOR, explain, integrated
+from heedful.types import Batch, Model
+from heedful.words import to_words, word_mask
+
+Work = Callable[[Batch], Any]
+CLOSE, ROUGHLY = 1e-3, 0.1  # of a text's largest score
+
+
+@dataclass(frozen=True)
+class Trial:
+    model: Model
+    module: Any
+    texts: Batch
+    size: Size
+    name: str
+    quick: bool
+
+    def ours(self, scores: Callable[[Batch], Tensor]) -> Measured:
+        """In batches of like length, as an audit would."""
+
+        def work(texts: Batch) -> Scores:
+            found = [(batch, scores(batch)) for batch in batches(texts, self.size.batch)]
+            return {
+                name: row for each, rows in found for name, row in zip(each.ids, rows, strict=True)
+            }
+
+        return self._timed(work)
+
+    def best(
+        self,
+        settings: Iterable[tuple[int, int | None]],
+        call: str,
+        *args: Any,
+        kind: type[Captum] = Captum,
+    ) -> Measured:
+        """The fastest of Captum's settings."""
+        methods = [getattr(kind(self.module, *setting), call) for setting in settings]
+        timed = [self._timed(lambda texts, m=method: m(texts, *args)) for method in methods]
+        return min(timed, key=lambda measured: measured.seconds)
+
+    def documented(self, call: str, *args: Any, kind: type[Captum] = Captum) -> Measured:
+        return self.best([(1, None)], call, *args, kind=kind)
+
+    def row(self, part: str, how: str, theirs: Measured, ours: Measured, note: str) -> Row:
+        n = len(self.texts)
+        what = f"{n} texts of 4 to {self.size.longest} tokens, {self.name}"
+        costs = Cost.of(theirs), Cost.of(ours)
+        return Row("captum", part, what, f"Captum, {how}", *costs, note)
+
+    def equal(self, part: str, how: str, theirs: Measured, ours: Measured, note: str = "") -> Row:
+        """Where nothing is sampled all scores must be the same: nearly to single precision, and
+        roughly where the note allows for a gap of completeness."""
+        found = theirs.value[0] if isinstance(theirs.value, tuple) else theirs.value
+        apart = max(_apart(found[name], row) for name, row in ours.value.items())
+        if not apart < (ROUGHLY if note else CLOSE):
+            raise ValueError(f"{part}: scores differ by {apart:.2%} of a text's largest")
+        note = joined(note, f"scores within {apart:.1g} of a text's largest")
+        return self.row(part, how, theirs, ours, note)
+
+    def alike(self, part: str, how: str, theirs: Measured, ours: Measured, note: str = "") -> Row:
+        """Where both sample: how well the scores of a text correlate, on average."""
+        found = [_correlation(theirs.value[name], row) for name, row in ours.value.items()]
+        mean = torch.stack(found).nanmean()
+        return self.row(part, how, theirs, ours, joined(note, f"mean correlation {mean:.2f}"))
+
+    def _timed(self, work: Work) -> Measured:
+        """After a few texts, so that nothing is paid that is made once."""
+        work(self.texts.take(torch.arange(2, device=self.texts.labels.device)))
+        return measure(lambda: work(self.texts), self.size.repeats, enough=8.0)
+
+
+@contextmanager
+def trial(setting: Setting, size: Size) -> Iterator[Trial]:
+    """Captum keeps transformers' fast attention; Heedful's stays open to edits."""
+    module, name = classifier(setting.quick)
+    module = module.to(setting.device)
+    theirs = plain(module)
+    with attach(module, FILLERS) as model:
+        batch = texts(size, module.config.vocab_size).to(setting.device)
+        yield Trial(model, theirs, _labelled(model, batch, size), size, name, setting.quick)
+
+
+def _apart(theirs: Tensor, ours: Tensor) -> float:
+    """The largest difference as a share of the text's largest score."""
+    n = min(len(theirs), len(ours))  # columns of longer texts in either's batch
+    return float((theirs[:n] - ours[:n]).abs().max() / theirs.abs().max().clamp_min(1e-12))
+
+
+def _correlation(theirs: Tensor, ours: Tensor) -> Tensor:
+    n = min(len(theirs), len(ours))
+    return torch.corrcoef(torch.stack([theirs[:n], ours[:n]]))[0, 1]
+
+
+def _labelled(model: Model, batch: Batch, size: Size) -> Batch:
+    """Every text with the class that is predicted for it."""
+    predicted: dict[str, int] = {}
+    with torch.no_grad():
+        for part in batches(batch, size.batch):
+            predicted |= zip(part.ids, model(part).logits.argmax(-1).tolist(), strict=True)
+    labels = torch.tensor([predicted[name] for name in batch.ids], device=batch.labels.device)
+    return Batch(batch.ids, batch.texts, labels)
+
+
+# Integrated gradients beside Captum's, at an equal completeness gap.
+#
+# Heedful is given as tolerance the largest relative gap that Captum left in any text; in its best
+# setting Captum takes as few steps as bring every text within Heedful's default tolerance.
+
+
+TOLERANCE, DOCUMENTED_STEPS = 0.01, 50
+STEPS = (8, 16, 32, 50, 64, 100, 128)
+LARGEST = {True: STEPS[1], False: STEPS[-1]}
+
+
+def integrated_rows(trial: Trial) -> Iterator[Row]:
+    many, change = trial.size.batch, _change(trial.model, trial.texts)
+    documented = trial.documented("integrated_gradients", DOCUMENTED_STEPS)
+    yield _integrated_row(trial, f"documented ({DOCUMENTED_STEPS} steps)", documented, change, 0.0)
+    steps = _fewest(trial, change)
+    best = trial.best([(many, 128)], "integrated_gradients", steps)
+    yield _integrated_row(trial, f"best ({steps} steps)", best, change, TOLERANCE)
+
+
+def _integrated_row(trial: Trial, how: str, theirs: Measured, change: Scores, least: float) -> Row:
+    gap = max(least, _relative(theirs.value[1], change))
+    ours = trial.ours(lambda batch: _integrated(trial.model, batch, gap))
+    note = f"every text within a gap of {gap:.2g}" if gap else "no gap but single precision's"
+    return trial.equal("integrated gradients", how, theirs, ours, note)
+
+
+def _fewest(trial: Trial, change: Scores) -> int:
+    """As few steps as Captum needs for every text (the most we try, where that is not enough).
+    A text that is within the tolerance is not asked again with more steps."""
+    captum = Captum(trial.module, trial.size.batch, 128)
+    allowed = [steps for steps in STEPS if steps <= LARGEST[trial.quick]]
+    left = trial.texts
+    for steps in allowed:
+        gaps = captum.integrated_gradients(left, steps)[1]
+        open_ = [n for n, name in enumerate(left.ids) if _share(gaps, change, name) > TOLERANCE]
+        if not open_:
+            return steps
+        left = left.take(torch.tensor(open_, device=left.labels.device))
+    return allowed[-1]
+
+
+def _relative(gaps: Scores, change: Scores) -> float:
+    """The largest gap of any text."""
+    return max(_share(gaps, change, name) for name in gaps)
+
+
+def _share(gaps: Scores, change: Scores, name: str) -> float:
+    """A text's gap relative to its change, less what single precision explains."""
+    return max(0.0, float(gaps[name]) - FLOOR) / float(change[name])
+
+
+def _change(model: Model, batch: Batch) -> Scores:
+    """|f(x) − f(baseline)| by text: the baseline is the text with every word masked."""
+    there = word_mask(batch.texts["a"])
+    gone = torch.stack([torch.zeros_like(there), there], 1)
+    logits = removed_many(model, batch, gone, "mask")
+    whole, bare = (probability(logits[:, k], batch.labels) for k in range(2))
+    return dict(zip(batch.ids, (whole - bare).abs(), strict=True))
+
+
+def _integrated(model: Model, batch: Batch, tolerance: float) -> Tensor:
+    found = integrated(model, batch, batch.labels, tolerance=tolerance)
+    return to_words(found.scores, batch.texts["a"])
+
 
 SAMPLES, NOISE = {True: 20, False: 100}, 0.15
 NOISY = 16  # copies of a text for SmoothGrad

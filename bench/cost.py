@@ -19,10 +19,10 @@ import psutil
 import torch
 
 from bench import cost_apply, cost_audit, cost_times
-from bench.cost_grid import needs
+from bench.cost_model import needs
 from bench.cost_page import page
-from bench.cost_runs import runs
-from bench.gpu_report import Report, Rows
+from bench.cost_times import runs
+from bench.report import Report, Rows
 from heedful.runner import machine
 
 LIMIT = 540.0  # seconds: nothing is begun after that

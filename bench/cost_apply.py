@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from bench.cost_corpora import SIZES, dev, dimension
-from bench.cost_fit import Fit, Point
-from bench.cost_grid import Asked, Needs, standing_in, trained_alike
+from bench.cost_model import (
+    SIZES,
+    Asked,
+    Fit,
+    Needs,
+    Point,
+    dev,
+    dimension,
+    standing_in,
+    trained_alike,
+)
 from bench.cost_times import fits, probe_key
 from heedful.models import build
 from heedful.runner import Recipe

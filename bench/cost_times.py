@@ -1,36 +1,73 @@
-"""The constants: what an update and a probe take and leave, at small sizes and at two larger.
-
-Models that take as long are timed once, on made-up texts of the corpus that asked first.
-"""
+"""The constants: what an update and a probe take and leave, at small sizes and at two larger."""
 
 from __future__ import annotations
 
 import io
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from bench.cost_fit import (
+from bench.cost_model import (
     BYTES,
     LINEAR,
     UPDATE,
     UPDATE_WRITING,
     WORK,
+    Asked,
     Fit,
+    Needs,
     Point,
     checked,
+    evidence,
     fit,
+    probed_alike,
+    standing_in,
+    trained_alike,
 )
-from bench.cost_grid import Asked, Needs, evidence, probed_alike, standing_in, trained_alike
+from heedful.corpora import default_spec
 from heedful.metrics import summarise
 from heedful.models import build
 from heedful.probes import PROBES, Evidence, Findings
-from heedful.runner import Recipe, compared
+from heedful.runner import Choice, Machine, Recipe, compared, grid, run_study
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
-from heedful.store import canonical
+from heedful.store import Store, canonical
+from heedful.studies import STUDIES
 from heedful.training import TERMS, Aim, train
+
+TINY: dict[str, Any] = {"n_train": 16, "n_dev": 8, "n_test": 8}
+TINY_PROBES = ["correlation", "permutation"]
+
+
+def runs(device: str) -> Iterator[dict[str, Any]]:
+    """Seconds and files of a run, from two seeds of which the second finds everything loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "store")
+        _cell(store, 0, device)
+        before, started = _files(store), time.perf_counter()
+        _cell(store, 1, device)
+        spent, made = time.perf_counter() - started, _files(store)
+    count = 1 + len(TINY_PROBES) + 1  # a model, its probes, the list
+    small = [size for path, size in made.items() if path not in before and path.name == "run.json"]
+    yield {
+        "seconds": spent / count,
+        "files": (len(made) - len(before)) / count,
+        "bytes": sum(small) / len(small),
+    }
+
+
+def _cell(store: Store, seed: int, device: str) -> None:
+    choice = Choice(["average"], train=(("epochs", 1),), probes=TINY_PROBES)
+    plan = grid(STUDIES["jain2019"].make(), [default_spec("planted", **TINY)], choice, [seed])
+    run_study(plan, store, Machine(device, 1))
+
+
+def _files(store: Store) -> dict[Path, int]:
+    return {path: path.stat().st_size for path in store.root.rglob("*") if path.is_file()}
+
 
 CHECKED = ("bilstm-additive", "cnn-additive", "average-additive", "pair-bilstm-additive-query")
 """Held against larger sizes; the others would take as long again."""

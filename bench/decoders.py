@@ -10,23 +10,171 @@ Integrated gradients are compared at an equal completeness gap, as beside Captum
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import inseq
 import torch
 from torch import Tensor
 
-from bench.inseq_data import FILLERS, FULL, QUICK, Size, decoder, steps, written
-from bench.inseq_theirs import Inseq
-from bench.memory import Measured, measure
-from bench.row import Cost, Row, joined
-from bench.setting import Setting
+from bench.measure import Cost, Measured, Row, Setting, joined, measure
 from heedful.models import attach, probability
 from heedful.removal import removed
 from heedful.saliency import FLOOR, explain
-from heedful.types import Model
+from heedful.types import Batch, Model, Text
 from heedful.words import word_mask
+
+UNKNOWN, PAD, START, END, FIRST = range(5)
+FILLERS = {"unk": UNKNOWN}
+
+
+@dataclass(frozen=True)
+class Size:
+    """`prompts` of `length` tokens, each continued by `written`; all of one length, so that no
+    library has to pad."""
+
+    prompts: int
+    length: int
+    written: int
+    layers: int
+    width: int
+    repeats: int
+
+    @property
+    def words(self) -> str:
+        model = f"GPT-2 of {self.layers} layers of {self.width}"
+        return f"{self.prompts} prompts of {self.length} tokens, {self.written} more each, {model}"
+
+
+FULL, QUICK = Size(8, 24, 4, 4, 256, 3), Size(2, 5, 2, 2, 32, 1)
+VOCABULARY = 200
+
+
+def decoder(size: Size) -> Any:
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=VOCABULARY,
+        n_embd=size.width,
+        n_layer=size.layers,
+        n_head=4,
+        n_positions=size.length + size.written,
+        initializer_range=0.07,  # likely next tokens, and a path without cliffs
+        bos_token_id=START,
+        eos_token_id=END,
+        pad_token_id=PAD,
+    )
+    return transformers.GPT2LMHeadModel(config).eval()
+
+
+def written(module: Any, size: Size) -> Tensor:
+    """Prompts and their likeliest continuation, token by token; special tokens are not written,
+    as a library would stop there."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(FIRST, VOCABULARY, (size.prompts, size.length), generator=generator)
+    tokens = tokens.to(module.device)
+    with torch.no_grad():
+        for _ in range(size.written):
+            scores = module(tokens).logits[:, -1]
+            scores[:, :FIRST] = float("-inf")
+            tokens = torch.cat([tokens, scores.argmax(-1)[:, None]], 1)
+    return tokens
+
+
+def steps(tokens: Tensor, size: Size) -> list[Batch]:
+    """One batch for each token written: what came before it, the token as the class."""
+    return [_step(tokens, length) for length in range(size.length, tokens.shape[1])]
+
+
+def _step(tokens: Tensor, length: int) -> Batch:
+    before = tokens[:, :length]
+    mask = torch.ones_like(before, dtype=torch.bool)
+    text = Text(before, torch.full_like(tokens[:, 0], length), mask)
+    ids = tuple(f"{row}-{length}" for row in range(len(tokens)))
+    return Batch(ids, {"a": text}, tokens[:, length])
+
+
+# inseq on the same decoder: as documented, and as well as it can.
+
+
+NAMES = {"gradient": "saliency", "gradient_input": "input_x_gradient"}
+
+
+@dataclass(frozen=True)
+class Inseq:
+    """A method on a module, made once, as inseq's own documentation has it."""
+
+    method: str
+    size: Size
+    model: Any
+
+    @classmethod
+    def load(cls, module: Any, method: str, size: Size) -> Inseq:
+        logging.getLogger("inseq").setLevel(logging.ERROR)
+        name = NAMES.get(method, method)
+        return cls(method, size, inseq.load_model(module, name, tokenizer=_tokenizer()))
+
+    def scores(self, tokens: Tensor, batch: int = 0, **options: Any) -> Tensor:
+        """Of every token written, by the tokens before it: `[prompt, written, token]`."""
+        return self._stacked(self._attributed(tokens, batch, **options))
+
+    def with_gap(self, tokens: Tensor, batch: int = 0, **options: Any) -> tuple[Tensor, Tensor]:
+        """The same, and what each token's scores miss of completeness: `[prompt, written]`."""
+        found = self._attributed(tokens, batch, return_convergence_delta=True, **options)
+        gaps = torch.stack([each.step_scores["deltas"] for each in found])
+        return self._stacked(found), gaps.abs().double()
+
+    def _attributed(self, tokens: Tensor, batch: int, **options: Any) -> list[Any]:
+        """What was written is given, which inseq explains one text at a time; with a `batch` it
+        writes itself, the same, and then takes so many at once."""
+        prompts = [_text(row[: self.size.length]) for row in tokens]
+        if not batch:
+            whole = [_text(row) for row in tokens]
+            found = self.model.attribute(prompts, whole, show_progress=False, **options)
+            return list(found.sequence_attributions)
+        writing = {
+            "max_new_tokens": self.size.written,
+            "min_new_tokens": self.size.written,
+            "do_sample": False,
+            "suppress_tokens": list(range(FIRST)),
+        }
+        found = self.model.attribute(
+            prompts, show_progress=False, batch_size=batch, generation_args=writing, **options
+        )
+        return list(found.sequence_attributions)
+
+    def _stacked(self, found: list[Any]) -> Tensor:
+        rows = torch.stack([self._one_number(each.target_attributions) for each in found])
+        return rows.transpose(1, 2).double()
+
+    def _one_number(self, found: Tensor) -> Tensor:
+        """`[token, written]`: a norm or a sum over the embedding; of attention the last layer,
+        the mean over its heads."""
+        if self.method == "gradient":
+            return found.norm(dim=-1)
+        if self.method == "attention":
+            return found[:, :, -1].mean(-1)
+        return found.sum(-1) if found.ndim == 3 else found
+
+
+def _text(tokens: Tensor) -> str:
+    return " ".join(f"w{token}" for token in tokens.tolist())
+
+
+def _tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    specials = {"<unk>": UNKNOWN, "<pad>": PAD, "<s>": START, "</s>": END}
+    words = {f"w{token}": token for token in range(FIRST, VOCABULARY)}
+    raw = Tokenizer(models.WordLevel({**specials, **words}, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    names = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=raw, **names)
+
 
 TITLES = {"gradient_input": "gradient × input", "integrated_gradients": "integrated gradients"}
 OURS: dict[str, dict[str, Any]] = {"occlusion": {"operator": "unk", "magnitude": True}}

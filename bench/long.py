@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from bench.data import Plan, Size, generate, trained
-from bench.memory import measure
-from bench.ours import evidence_of
-from bench.papers import describe
-from bench.row import Cost, Row
-from bench.setting import Setting
+from bench.measure import Cost, Row, Setting, measure
+from bench.papers import describe, evidence_of
 from heedful.probes import Evidence, Findings, adversarial, erasure, permutation
 
 SHORT = Size("sst", 16, 8, 30, 1)

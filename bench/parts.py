@@ -1,19 +1,27 @@
-"""Every part of the bench by name: its section, and the function that yields its rows.
+"""Every part of the bench by name; `python -m bench.parts PART …` runs some in one process.
 
-Functions are imported when a part runs, so a missing package is that part's matter alone.
+Functions are imported when a part runs, so a missing package is that part's matter alone. A part's
+memory is the process's, so in a full run every part has a process of its own, which prints a line
+of JSON for each.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
+import json
+import os
+import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
-from bench.row import Row
-from bench.setting import Setting, Skip
+from bench.measure import Row, Setting, Skip, say
 
 INSTALL = {"inseq": "pip install -c constraints.txt inseq==0.7.1"}
 
@@ -91,3 +99,66 @@ def chosen(only: Sequence[str] | None) -> list[str]:
 
 def _is(name: str, part: Part, only: Iterable[str]) -> bool:
     return name in only or part.section in only
+
+
+# `python -m bench.parts PART …`: some parts in a process of their own, a line of JSON each.
+#
+# A part's memory is the process's, so in a full run every part has its own.
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
+    setting = Setting(options.quick, options.device, options.threads)
+    out, sys.stdout = sys.stdout, sys.stderr  # what packages print is no result
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    setting.set_up()
+    for name in options.parts:
+        print(json.dumps({"part": name, **outcome(name, setting)}), file=out, flush=True)
+
+
+def outcome(name: str, setting: Setting) -> dict[str, Any]:
+    """Its rows, why it was skipped, or how it failed; and when, how long, under what load."""
+    say(f"{name} …")
+    started, before = time.perf_counter(), _load()
+    rows: list[dict[str, Any]] = []
+    ending: dict[str, str] = {}
+    try:
+        for row in PARTS[name].rows(setting):
+            rows.append(row.as_json())
+            _tell(rows[-1])
+    except Skip as reason:
+        ending = {"skipped": str(reason)}
+        say(f"  skipped: {reason}")
+    except Exception as error:  # noqa: BLE001 — the other parts are worth having
+        ending = {"failed": f"{type(error).__name__}: {error}"}
+        say(f"  failed: {ending['failed']}")
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(time.perf_counter() - started, 1),
+        "load": [before, _load()],
+        "rows": rows,
+        **ending,
+    }
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.parts", description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=list(PARTS))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--threads", type=int)
+    return parser.parse_args(arguments)
+
+
+def _tell(row: dict[str, Any]) -> None:
+    """As soon as it is known: a bench that is stopped has still said something."""
+    beside = "" if row["ratio"] is None else f"{row['theirs']['seconds']} s, ratio {row['ratio']}, "
+    say(f"  {row['part']} ({row['size']}): {beside}ours {row['ours']['seconds']} s")
+
+
+def _load() -> float:
+    return round(os.getloadavg()[0], 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,11 +13,8 @@ import torch
 from torch import Tensor
 
 from bench.data import FULL, QUICK, generate, trained
-from bench.memory import measure
-from bench.ours import evidence_of
-from bench.papers import describe
-from bench.row import Cost, Row, joined
-from bench.setting import Setting
+from bench.measure import Cost, Row, Setting, joined, measure
+from bench.papers import describe, evidence_of
 from heedful.corpora import Split
 from heedful.models import SITE, OneSequence
 from heedful.probes import Pass, SearchParams, band, furthest, outputs, row_keys, search

@@ -8,19 +8,93 @@ AMSGrad, weight decay and class weights as jain2019 has them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 
 import torch
-from torch import nn
+from sklearn.metrics import roc_auc_score
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from bench.data import Data, Plan, Size, generate
-from bench.memory import measure
-from bench.plain_training import BATCH, Classifier, Plain, train_plainly
-from bench.row import Cost, Row
-from bench.setting import Setting
+from bench.measure import Cost, Row, Setting, measure
+from heedful.corpora import Split
 from heedful.models import build
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import Trained, train
+
+BATCH, RATE = 32, 1e-3
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A trained model and its ROC-AUC on the dev split."""
+
+    model: nn.Module
+    score: float
+    updates: int
+
+
+class Classifier(nn.Module):
+    """As wide as Heedful's: embeddings, a packed BiLSTM, additive attention, one logit."""
+
+    def __init__(self, vectors: Tensor, hidden: int, attention: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding.from_pretrained(vectors.clone(), freeze=False)
+        self.lstm = nn.LSTM(vectors.shape[1], hidden, batch_first=True, bidirectional=True)
+        self.project = nn.Linear(2 * hidden, attention)
+        self.score = nn.Linear(attention, 1, bias=False)
+        self.decoder = nn.Linear(2 * hidden, 1)
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> Tensor:
+        packed = pack_padded_sequence(
+            self.embedding(tokens), lengths, batch_first=True, enforce_sorted=False
+        )
+        states, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        scores = self.score(torch.tanh(self.project(states)))[..., 0]
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        inside = (places > 0) & (places < lengths.to(tokens.device)[:, None] - 1)
+        weights = torch.softmax(scores.masked_fill(~inside, float("-inf")), -1)
+        logits: Tensor = self.decoder((weights[..., None] * states).sum(1))[:, 0]
+        return logits
+
+
+def train_plainly(model: Classifier, data: Split, dev: Split, epochs: int, device: str) -> Plain:
+    """Shuffled batches padded to their longest text, Adam, binary cross-entropy; scored on dev
+    after each epoch."""
+    model = model.to(device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    loss_of = nn.BCEWithLogitsLoss()
+    generator = torch.Generator().manual_seed(0)
+    score, updates = 0.0, 0
+    for _ in range(epochs):
+        model.train()
+        for rows in torch.randperm(len(data), generator=generator).split(BATCH):
+            tokens, lengths, labels = _batch(data, rows, device)
+            optimizer.zero_grad()
+            loss = loss_of(model(tokens, lengths), labels)
+            loss.backward()
+            optimizer.step()
+            updates += 1
+        score = _score(model, dev, device)
+    return Plain(model, score, updates)
+
+
+def _batch(data: Split, rows: Tensor, device: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Lengths stay on the CPU, where packing wants them."""
+    texts = [torch.from_numpy(data.tokens["a"][row]).long() for row in rows.tolist()]
+    lengths = torch.tensor([len(text) for text in texts])
+    tokens = pad_sequence(texts, batch_first=True)
+    return tokens.to(device), lengths, data.labels[rows].float().to(device)
+
+
+def _score(model: Classifier, dev: Split, device: str) -> float:
+    model.eval()
+    with torch.no_grad():
+        parts = [_batch(dev, rows, device) for rows in torch.arange(len(dev)).split(BATCH)]
+        p = torch.cat([torch.sigmoid(model(tokens, lengths)) for tokens, lengths, _ in parts])
+    return float(roc_auc_score(dev.labels.numpy(), p.cpu().numpy()))
+
 
 HIDDEN = 128  # of each direction, as Heedful's own by default
 FULL = {"sst": (Size("sst", 16, 8, 30, 1), 2000, 2), "imdb": (Size("imdb", 16, 90, 270, 1), 250, 2)}

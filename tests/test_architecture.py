@@ -50,7 +50,8 @@ def table(title: str) -> list[list[str]]:
 def places(text: str) -> Iterator[tuple[Path, list[str]]]:
     """Files with the names after them: `types.py`: `Trace`."""
     for path, names in PLACE.findall(text):
-        yield SOURCE / path, re.findall(r"\w+", names)
+        base = SOURCE if (SOURCE / path).exists() else ROOT
+        yield base / path, re.findall(r"\w+", names)
 
 
 def defined(path: Path) -> set[str]:
@@ -126,7 +127,8 @@ def kinds_written() -> Iterator[str]:
 
 
 def value(path: Path, name: str) -> Any:
-    module = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+    base = SOURCE.parent if path.is_relative_to(SOURCE) else ROOT
+    module = ".".join(path.relative_to(base).with_suffix("").parts)
     return getattr(import_module(module.removesuffix(".__init__")), name)
 
 

@@ -13,15 +13,11 @@ import pytest
 import torch
 from bench import deletions
 from bench.__main__ import _alone
-from bench.child import outcome
 from bench.kept import Kept, begin, read, write
-from bench.memory import measure
-from bench.page import MEASURED, PAGE, kept_in, render
-from bench.page_prose import SECTIONS as DESCRIBED
-from bench.page_table import table
-from bench.parts import PARTS, SECTIONS, Part, chosen
-from bench.row import Cost, Row
-from bench.setting import Setting
+from bench.measure import Cost, Row, Setting, measure
+from bench.page import MEASURED, PAGE, kept_in, render, table
+from bench.page import SECTIONS as DESCRIBED
+from bench.parts import PARTS, SECTIONS, Part, chosen, outcome
 
 from heedful.errors import HeedfulError
 

@@ -9,9 +9,21 @@ from typing import Any
 
 import pytest
 from bench import cost, cost_apply
-from bench.cost_corpora import SIZES, dev, dimension
-from bench.cost_fit import FEATURES, WORK, Fit, Point, checked, fit
-from bench.cost_grid import needs, probed_alike, standing_in, trained_alike
+from bench.cost_model import (
+    FEATURES,
+    SIZES,
+    WORK,
+    Fit,
+    Point,
+    checked,
+    dev,
+    dimension,
+    fit,
+    needs,
+    probed_alike,
+    standing_in,
+    trained_alike,
+)
 from bench.cost_page import page
 from bench.cost_times import QUICK, probings, trainings
 

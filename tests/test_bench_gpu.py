@@ -11,16 +11,26 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
-from bench.gpu_battery import deletion_bytes
-from bench.gpu_bound import ARITHMETIC, HOST, MEMORY, STEPS, bound, rates
-from bench.gpu_flops import counted, recurrent, recurrent_backward
-from bench.gpu_moved import measures, rankings
-from bench.gpu_page import markdown
-from bench.gpu_report import Report
-from bench.gpu_several import command
-from bench.gpu_texts import Shape, made
-from bench.gpu_time import Kernels, kernels, summed, timed
-from bench.gpu_train import Run, _row
+from bench.gpu import command
+from bench.gpu_audit import measures, rankings
+from bench.gpu_rates import (
+    ARITHMETIC,
+    HOST,
+    MEMORY,
+    STEPS,
+    Kernels,
+    bound,
+    counted,
+    kernels,
+    rates,
+    recurrent,
+    recurrent_backward,
+    summed,
+    timed,
+)
+from bench.gpu_training import Run, _row, deletion_bytes
+from bench.made_up import Shape, made
+from bench.report import Report, markdown
 
 from heedful.models import Readout, Recurrent, build
 from heedful.probes import Evidence

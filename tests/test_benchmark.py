@@ -53,8 +53,8 @@ from heedful.benchmark import (
     verify,
     version,
 )
-from heedful.benchmark.rows import COLUMNS
-from heedful.benchmark.trained import grammar
+from heedful.benchmark.measure import COLUMNS
+from heedful.benchmark.trained import corpus as grammar
 from heedful.benchmark.trained.truth import _batch as batch_of
 from heedful.cli import benchmark
 from heedful.edits import uniform
@@ -335,7 +335,7 @@ class TestRun:
             last = rows[rows["score"] == "seconds"].assign(kind=case.kind, detail=version(effort))
             return pd.concat([done, last])
 
-        monkeypatch.setattr(import_module("heedful.benchmark.run"), "measured", counted)
+        monkeypatch.setattr(import_module("heedful.benchmark.measure"), "measured", counted)
         file, effort = tmp_path / "rows.csv", Effort(2, 0)
         first = run(small(), file, effort)
         again = run(small(), file, effort)
@@ -443,7 +443,7 @@ class TestCommand:
     def test_json_and_rows(self, tmp_path: Path, monkeypatch) -> None:
         rows = said("average", "yes", "yes", 100, yes=4)
         monkeypatch.setattr(
-            import_module("heedful.benchmark.run"), "measured", lambda case, effort: rows
+            import_module("heedful.benchmark.measure"), "measured", lambda case, effort: rows
         )
         args = ["--kinds", "average", "--seeds", "1", "--json", "-o", str(tmp_path / "rows.csv")]
         done = CliRunner().invoke(self.app, args)
@@ -455,7 +455,7 @@ class TestCommand:
     def test_a_wrong_verdict_is_exit_code_1(self, monkeypatch) -> None:
         rows = said("average", "yes", "yes", 100, no=4)
         monkeypatch.setattr(
-            import_module("heedful.benchmark.run"), "measured", lambda case, effort: rows
+            import_module("heedful.benchmark.measure"), "measured", lambda case, effort: rows
         )
         done = CliRunner().invoke(self.app, ["--kinds", "average", "--seeds", "1"])
         assert done.exit_code == 1

@@ -21,31 +21,25 @@ from heedful.corpora import default_spec
 from heedful.errors import HeedfulError
 from heedful.report import WIDTH, Estimate, Picture, Row, difference, estimate
 from heedful.report.figures.dots import Panel
-from heedful.reproduction import (
-    CHECKPOINTS,
-    FINDINGS,
-    Evidence,
-    collect,
-    collect_audits,
-    counted,
-    digest,
-    listed,
-    merged_audits,
-    no_audits,
-    page,
-    read_audits,
-    read_rows,
-    said,
-    tallied,
-    titled,
-    write_compact,
-)
-from heedful.reproduction.audits import COLUMNS as AUDITED
-from heedful.reproduction.rows import COLUMNS
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.store import Store
 from heedful.studies import DATASETS, QUICK, TRAINING
 from heedful.verdict import judge
+from paper_tables.audits import COLUMNS as AUDITED
+from paper_tables.audits import collect_audits, merged_audits, no_audits, read_audits
+from paper_tables.compact import write_compact
+from paper_tables.findings.evidence import (
+    CHECKPOINTS,
+    Evidence,
+    counted,
+    listed,
+    said,
+    tallied,
+    titled,
+)
+from paper_tables.findings.page import FINDINGS, page
+from paper_tables.rows import COLUMNS, collect, read_rows
+from paper_tables.settings import digest
 from probe_runs import put, put_model, put_probe
 
 HERE = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tools import mutate
 from tools.mutants import Mutants
-from tools.tests_of import Suite
+from tools.mutate import Suite
 
 SOURCE = '''
 """A module."""

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +21,19 @@ from heedful.cli import app, main, plan, seeds
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
 from heedful.probes import PROBES
-from heedful.reproduction import (
-    KEYS,
-    TRIALS,
-    Judged,
-    Published,
-    Reason,
-    asked,
-    collect,
-    commands,
-    document,
-    judge,
-    judged,
-    merged,
-    merged_audits,
-    printed,
-    published_cells,
-    read_reasons,
-    read_rows,
-    reason_for,
-    write_compact,
-)
-from heedful.reproduction.audits import COLUMNS as AUDITED
-from heedful.reproduction.rows import COLUMNS
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020
+from paper_tables import judge
+from paper_tables.audits import COLUMNS as AUDITED
+from paper_tables.audits import merged_audits
+from paper_tables.compact import write_compact
+from paper_tables.document import document, printed
+from paper_tables.judge import Judged, judged
+from paper_tables.published import Published, Reason, published_cells, read_reasons, reason_for
+from paper_tables.rows import COLUMNS, KEYS, collect, merged, read_rows
+from paper_tables.settings import asked, commands
+from paper_tables.trials import TRIALS
 from probe_runs import NONE, Facts, put_model, put_probe
 
 CONTRAST = "delta_accuracy:uniform:infer"
@@ -475,6 +463,17 @@ def test_the_command_adds_the_stores_rows_and_writes_the_page(checkout: Path) ->
     assert page.decode() == document(kept, [])
     assert main(["study", "all", "--report"]) == 0
     assert (checkout / "docs/reproduction.md").read_bytes() == page
+
+
+def test_the_wheel_alone_says_that_the_pages_need_a_checkout(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed = checkout / "lib" / "heedful" / "cli" / "study.py"
+    monkeypatch.setattr(import_module("heedful.cli.study"), "__file__", str(installed))
+    assert main(["study", "all", "--report"]) == 2
+    said = capsys.readouterr().err
+    assert "needs a checkout" in said and said.count("\n") == 1
+    assert not list((checkout / "docs").iterdir())
 
 
 def test_only_a_store_that_is_named_is_read(checkout: Path) -> None:

@@ -8,16 +8,218 @@ once and never written. A mutant that survives is a missing test, or changes not
 from __future__ import annotations
 
 import argparse
+import ast
+import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from tools.mutant_trial import KILLED, SLOW, SURVIVED, UNJUDGED, Chosen, Trial, copied, say
-from tools.mutants import Mutants
+from tools.mutants import Mutant, Mutants
+
+SLOWEST = ("test_browser", "test_sweep", "test_bench")
+"""Files that look at modules through browsers, clusters or clocks."""
+
+
+class Suite:
+    """Of a project with `src/` and `tests/`; read once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def of(self, module: str) -> list[Path]:
+        """Test files, the nearest first: those that import it, of these the ones named alike.
+        A module is also reached through its folder (a catalogue, its neighbours), so tests that
+        are named alike and import anything of the folder count too."""
+        folder = module.rpartition(".")[0]
+        direct = [path for path, names in self._tests.items() if module in names]
+        beside = [path for path, names in self._tests.items() if _any_of(folder, names)]
+        named = [path for path in beside if _likeness(path, module)]
+        found = {*direct, *named} or self._beyond(module)
+        return sorted(found, key=lambda path: (path not in direct, -_likeness(path, module), path))
+
+    def _beyond(self, module: str) -> set[Path]:
+        """Of the nearest importers that any test imports."""
+        seen, now = {module}, {module}
+        while now:
+            now = {name for name, used in self._modules.items() if used & now} - seen
+            seen |= now
+            found = {path for path, names in self._tests.items() if names & now}
+            if found:
+                return found
+        return set()
+
+    @cached_property
+    def _modules(self) -> Mapping[str, set[str]]:
+        source = self.root / "src"
+        paths = source.rglob("*.py")
+        return {module_name(path, source): _imported(path) for path in paths}
+
+    @cached_property
+    def _tests(self) -> Mapping[Path, set[str]]:
+        """With what their own helpers import: a test of `tiny` models uses no other way."""
+        folder = self.root / "tests"
+        helpers = {path.stem: _imported(path) for path in folder.glob("*.py")}
+        paths = sorted(folder.glob("test_*.py"))
+        asked = [path for path in paths if not path.stem.startswith(SLOWEST)]
+        return {path: _with(_imported(path), helpers) for path in asked}
+
+
+def module_name(path: Path, source: Path) -> str:
+    """`heedful.metrics.tvd`; a package by its own name."""
+    parts = path.relative_to(source).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _with(names: Iterable[str], helpers: Mapping[str, set[str]]) -> set[str]:
+    own = set(names)
+    return own.union(*(helpers[name] for name in own if name in helpers))
+
+
+def _imported(path: Path) -> set[str]:
+    """Modules by name; of `from a import b` both `a` and `a.b`, whichever is one."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _any_of(folder: str, names: Iterable[str]) -> bool:
+    return any(name == folder or name.startswith(f"{folder}.") for name in names)
+
+
+def _likeness(path: Path, module: str) -> int:
+    """How many parts of a module's name are in a test's; the last ones tell more."""
+    parts = module.split(".")[1:]
+    return sum(place for place, part in enumerate(parts, 1) if part in path.stem)
+
+
+# A trial of mutants: the tests that matter are run in a copy of the project with one changed.
+
+
+COPIED = ("src", "tests", "bench", "paper_tables", "tools", "docs")
+NEAREST, MOST = 2, 8
+"""Test files that are asked first, and in all."""
+KILLED, SURVIVED, SLOW, UNJUDGED = "killed", "survived", "too slow", "not judged"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A mutant of a module."""
+
+    path: Path
+    mutant: Mutant
+
+    @property
+    def package(self) -> str:
+        return self.path.parts[2].removesuffix(".py")
+
+
+class Trial:
+    """A copy of the project in which one module at a time is replaced."""
+
+    def __init__(self, root: Path, seconds: float) -> None:
+        self.root, self.seconds = root, seconds
+        self.suite = Suite(root)
+        self._sound: dict[Path, bool] = {}
+
+    def judge(self, chosen: Chosen) -> str:
+        """What the tests said: the nearest files, and where those notice nothing, some more.
+        Files that fail or take too long without it say nothing; `not judged` if all do."""
+        path = self.root / chosen.path
+        files = self.suite.of(module_name(path, self.root / "src"))
+        said, asked = UNJUDGED, list[Path]()
+        for some in (files[:NEAREST], files[NEAREST:MOST]):
+            sound = [file for file in some if self._passes_as_it_is(file)]
+            if sound:
+                said, asked = self._said(chosen, sound), [*asked, *sound]
+            if said not in (SURVIVED, UNJUDGED):
+                break
+        return _told(chosen, said, asked)
+
+    def _said(self, chosen: Chosen, files: Sequence[Path]) -> str:
+        path = self.root / chosen.path
+        original = path.read_text(encoding="utf8")
+        path.write_text(chosen.mutant.source, encoding="utf8")
+        try:
+            return {0: SURVIVED, None: SLOW}.get(self._run(files), KILLED)
+        finally:
+            path.write_text(original, encoding="utf8")
+
+    def _passes_as_it_is(self, file: Path) -> bool:
+        if file not in self._sound:
+            self._sound[file] = self._run([file]) == 0
+        return self._sound[file]
+
+    def _run(self, files: Sequence[Path]) -> int | None:
+        """pytest's exit code, None after the time limit."""
+        options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+        child = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *options, *map(str, files)],
+            cwd=self.root,
+            env=_environment(self.root),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            return child.wait(self.seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(child)
+
+
+def copied(root: Path, folder: Path) -> Path:
+    """The parts that tests look at; nothing built, nothing hidden."""
+    ignored = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info")
+    for path in sorted(root.iterdir()):
+        if path.is_file() and not path.name.startswith("."):
+            shutil.copy(path, folder)
+        elif path.name in COPIED:
+            shutil.copytree(path, folder / path.name, ignore=ignored)
+    return folder
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _told(chosen: Chosen, said: str, files: Sequence[Path]) -> str:
+    names = " ".join(path.stem for path in files) or "no test"
+    say(f"{said:<10} {chosen.path}:{chosen.mutant.line} ({names})")
+    return said
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """The copy's own code, also in processes that tests start; no compiled files, since a
+    mutant may be as long and as old as the module it replaces."""
+    own = {
+        "PYTHONPATH": str(root / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(root / ".hypothesis"),
+        "OMP_NUM_THREADS": "1",
+    }
+    return {**{k: v for k, v in os.environ.items() if k != "HEEDFUL_DATA"}, **own}
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """With all that it started: the session is its own."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
 
 ROOT = Path(__file__).parent.parent
 CORE = (

@@ -8,14 +8,139 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from tools.reference_commands import commands
-from tools.reference_properties import properties
+import typer
 
+from heedful.auditing import NUMBERS
 from heedful.catalogue import Catalogue, Piece
-from heedful.cli import better, catalogues, in_words, reading
+from heedful.cli import app, better, catalogues, in_words, reading
 from heedful.runner import NEEDS
+from heedful.verdict import EFFECTS, PROPERTIES, overall
+
+COMMANDS_INTRO = (
+    "What bad input makes is one sentence and exit code 2; a gate that fails is exit code 1, and "
+    "Ctrl-C 130. `heedful VERB --help` says the same as this page."
+)
+
+
+def commands() -> list[str]:
+    """The page's parts."""
+    parts = ["# Command line", COMMANDS_INTRO]
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        if not command.hidden:
+            parts += _command(name, command)
+    return parts
+
+
+def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
+    yield f"{'#' * level} heedful {name}"
+    yield inspect.cleandoc(command.help or "")
+    below = getattr(command, "commands", {})
+    if not below:
+        yield f"```text\n{_usage(name, command)}\n```"
+    if lines := [_row(each) for each in command.params if not each.hidden]:
+        yield "\n".join(["| parameter | default | meaning |", "|---|---|---|", *lines])
+    for verb, each in below.items():
+        yield from _command(f"{name} {verb}", each, level + 1)
+
+
+def _usage(name: str, command: Any) -> str:
+    arguments = [_place(each) for each in command.params if not each.opts[0].startswith("-")]
+    return " ".join(["heedful", name, *arguments, "[OPTIONS]"])
+
+
+def _place(each: Any) -> str:
+    name = each.name.upper() + ("…" if each.nargs == -1 else "")
+    return name if each.required else f"[{name}]"
+
+
+def _row(each: Any) -> str:
+    option = each.opts[0].startswith("-")
+    names = [*each.opts, *each.secondary_opts] if option else [_place(each)]
+    words = " ".join((each.help or "").split())
+    if each.multiple and "repeatable" not in words:
+        words += " Repeatable."
+    if each.envvar:
+        words += f" Also by the environment: `{each.envvar}`."
+    return f"| {', '.join(f'`{one}`' for one in names)} | {_default(each)} | {_cell(words)} |"
+
+
+def _default(each: Any) -> str:
+    """What stands where nothing is given; a flag is off."""
+    value = each.default
+    if each.required:
+        return "required"
+    if value is None or value is False or value == () or value == [] or value == "":
+        return ""
+    if callable(value):
+        return ""
+    return f"`{_cell(str(value.value if isinstance(value, Enum) else value))}`"
+
+
+def _cell(words: str) -> str:
+    return words.replace("|", "\\|").replace("<", "\\<").strip()
+
+
+# What a verdict speaks about, by the words of the properties themselves.
+
+
+def properties() -> list[str]:
+    """The page's parts."""
+    parts = ["# Properties", PROPERTIES_INTRO]
+    for name, judge in PROPERTIES.items():
+        parts += [f"## {name}", *_paragraphs(judge), _decided(name)]
+    return [*parts, "## The one line", _rule(), "## The numbers", NUMBERS_INTRO, _numbers()]
+
+
+PROPERTIES_INTRO = (
+    "What a verdict speaks about. Each decision is made from the table of measurements alone; "
+    "[the audit](../audit.md) says how bounds are made."
+)
+
+
+NUMBERS_INTRO = (
+    "Every measure that stands in an audit's table, by the group (`--only`) that measures it. "
+    "`heedful list NAME` says the same of one of them."
+)
+
+
+def _numbers() -> str:
+    lines = ["| measure | by | is | formula | range | better | paper |", f"|{'---|' * 7}"]
+    for group, measures in NUMBERS.items():
+        for name, each in measures.items():
+            way = better(each.higher_is_better).split(" ")[0] or "—"
+            formula = f"`{each.formula}`" if each.formula else ""
+            cells = (each.description, formula, in_words(each.range), way, ", ".join(each.papers))
+            lines.append(f"| `{name}` | {group} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _paragraphs(judge: Callable[..., object]) -> list[str]:
+    """What its file says, then what its function does."""
+    question = inspect.cleandoc(import_module(judge.__module__).__doc__ or "")
+    question = question.split(": ", 1)[1].replace("\n", " ")
+    how = inspect.cleandoc(judge.__doc__ or "").replace("\n", " ")
+    return [each for each in (question[:1].upper() + question[1:], how) if each]
+
+
+def _decided(name: str) -> str:
+    if name not in EFFECTS:
+        return "- **decides**: never; it is reported."
+    effect = f"{EFFECTS[name]:g}"
+    return f"- **smallest effect of interest**: {effect} (`--smallest {name}={effect}`)"
+
+
+def _rule() -> str:
+    """A list that Markdown takes for one."""
+    lines = inspect.cleandoc(overall.__doc__ or "").splitlines()
+    return "\n".join(
+        line.replace("   ", "    ", 1) if line.startswith("   ") else line for line in lines
+    )
+
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 WRITTEN = "<!-- Written by tools/reference.py: change the pieces, then run `make reference`. -->"

@@ -1,4 +1,4 @@
-"""Run a trial of `heedful.reproduction.trials`: `python -m tools.trials tutek2020-wide`.
+"""Run a trial of `paper_tables.trials`: `python -m tools.trials tutek2020-wide`.
 
 The rows are then added, like any other's, by `heedful study all --report --store …`.
 """
@@ -14,8 +14,8 @@ from pathlib import Path
 from heedful.cli import DEFAULT_STORE, check_data_dir, names, open_store, progress_bar, say, seeds
 from heedful.corpora import default_spec
 from heedful.errors import HeedfulError, unknown_name
-from heedful.reproduction import TRIALS
 from heedful.runner import Choice, grid, machine, run_study
+from paper_tables.trials import TRIALS
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -14,14 +14,74 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.benchmark.compiled.gallery import Exhibit, gallery
+from heedful.benchmark.compiled.one_sequence import one_sequence
+from heedful.benchmark.compiled.plan import Kind, Plan, plan
+from heedful.benchmark.compiled.transformer import transformer
+from heedful.benchmark.generated import subject
 from heedful.benchmark.trained.corpus import Corpus
-from heedful.benchmark.trained.grammar import LABELS
 from heedful.benchmark.trained.kinds import KINDS as TRAINED
-from heedful.benchmark.trained.kinds import Kind
+from heedful.benchmark.trained.kinds import TrainedKind
 from heedful.benchmark.trained.truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
-from heedful.subjects import Subject, Truncation
+from heedful.randomness import stable_hash
+from heedful.subjects import Subject
+
+Builder = Callable[[Plan, str], AbstractContextManager[Subject]]
+FAMILIES: Mapping[str, Builder] = {"one-sequence": one_sequence, "transformer": transformer}
+GRADED = "one-sequence"
+"""The family of the mixtures."""
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LARGEST_SEED = 1 << 30
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A model with its texts. `strength` is the share of texts in which attention is the
+    decision: graded in a mixture, all or none in every other kind."""
+
+    family: str
+    kind: Kind
+    strength: float
+    seed: int
+    texts: int
+
+    @property
+    def graded(self) -> bool:
+        return self.kind is Kind.MIXTURE
+
+    @property
+    def truth(self) -> str:
+        """Whether attention explains: `yes`, `no` or `partly`."""
+        return {0.0: "no", 1.0: "yes"}.get(self.strength, "partly")
+
+    @property
+    def name(self) -> str:
+        """Texts are named after it, and random numbers are drawn by their names."""
+        graded = f"-{self.strength:.2f}" if self.graded else ""
+        return f"{self.family}-{self.kind}-0{graded}"
+
+    def plan(self) -> Plan:
+        """The strengths of a mixture share one seed, so they share words and texts."""
+        own = stable_hash(self.seed, self.family, self.kind, 0) % LARGEST_SEED
+        return plan(self.kind, self.strength, own, self.texts)
+
+    def opened(self) -> AbstractContextManager[Subject]:
+        """The subject, for the length of a `with` block: some models are only lent."""
+        return FAMILIES[self.family](self.plan(), self.name)
+
+
+def gallery(seed: int, texts: int) -> list[Exhibit]:
+    """Every kind once in each family, and a mixture of every strength."""
+    plain = [kind for kind in Kind if kind is not Kind.MIXTURE]
+    return [
+        *(
+            Exhibit(family, kind, float(kind is Kind.DECISION), seed, texts)
+            for family in FAMILIES
+            for kind in plain
+        ),
+        *(Exhibit(GRADED, Kind.MIXTURE, strength, seed, texts) for strength in STRENGTHS),
+    ]
+
 
 PARTS = ("trained", "compiled")
 DEVELOPMENT, HELD_OUT = "development", "held-out"
@@ -129,26 +189,18 @@ def _trained(seed: int, texts: int) -> Iterator[Case]:
         yield _case(kind, seed, texts)
 
 
-def _case(kind: Kind, seed: int, texts: int) -> Case:
+def _case(kind: TrainedKind, seed: int, texts: int) -> Case:
     return Case("trained", kind.name, seed, texts, kind.dose, partial(_open, kind, seed, texts))
 
 
 @contextmanager
-def _open(kind: Kind, seed: int, texts: int) -> Iterator[Opened]:
+def _open(kind: TrainedKind, seed: int, texts: int) -> Iterator[Opened]:
     corpus = Corpus(kind.rule, seed)
     some = corpus.texts("population", texts)
     with kind.opened(corpus) as (model, digest):
-        subject = Subject(
-            model,
-            tuple(corpus.document(text) for text in some),
-            LABELS,
-            tuple(corpus.row(text.words) for text in some),
-            Truncation(of_texts=texts),
-            kind.name,
-            kind.name,
-            "cpu",
-            {"benchmark": kind.name, "weights": digest},
-        )
+        documents = [corpus.document(text) for text in some]
+        rows = [corpus.row(text.words) for text in some]
+        audited = subject(model, documents, rows, kind.name, (kind.name, digest))
 
         def effects(places: Sequence[int]) -> Effects:
             whole = outputs(model, corpus, [some[place].words for place in places])
@@ -157,7 +209,7 @@ def _open(kind: Kind, seed: int, texts: int) -> Iterator[Opened]:
                 for place, row in zip(places, whole, strict=True)
             ]
 
-        yield Opened(subject, verify(model, corpus).to_dict(), effects)
+        yield Opened(audited, verify(model, corpus).to_dict(), effects)
 
 
 def _compiled(seed: int, texts: int) -> Iterator[Case]:
@@ -171,10 +223,10 @@ def _compiled(seed: int, texts: int) -> Iterator[Case]:
 @contextmanager
 def _exhibited(exhibit: Exhibit) -> Iterator[Opened]:
     """What is true of it was written into its weights; a test holds the weights to it."""
-    with exhibit.opened() as subject:
+    with exhibit.opened() as audited:
 
         def effects(places: Sequence[int]) -> Effects:
-            marks = (subject.documents[place].rationale or () for place in places)
+            marks = (audited.documents[place].rationale or () for place in places)
             return [np.array(mark, dtype=np.float64) for mark in marks]
 
-        yield Opened(subject, {"truth": exhibit.truth}, effects)
+        yield Opened(audited, {"truth": exhibit.truth}, effects)

@@ -1,11 +1,15 @@
-"""What is measured on one model of the benchmark, and summed up in a few rows."""
+"""Measure the models of the benchmark, one by one, and keep what was found as rows.
+
+Each model's rows are on disk before the next begins.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,14 +24,93 @@ from heedful.auditing import (
     batches,
     distinct_operators,
 )
-from heedful.benchmark.cases import Case, Opened
-from heedful.benchmark.maps import SHUFFLED, TRUTH, constructed, precision_and_rank
-from heedful.benchmark.rows import row, table
-from heedful.benchmark.separation import area_under_curve, orientation
-from heedful.progress import Progress, silent
+from heedful.benchmark.cases import FEW, Case, Opened
+from heedful.benchmark.maps import (
+    SHUFFLED,
+    TRUTH,
+    area_under_curve,
+    constructed,
+    orientation,
+    precision_and_rank,
+)
+from heedful.errors import HeedfulError
+from heedful.progress import Progress, duration, silent
 from heedful.randomness import stable_hash
 from heedful.saliency import fit_prior
+from heedful.store import FileKind, begins, to_csv, write_text
 from heedful.verdict import Decision, Settings, Verdict, judge
+
+COLUMNS = (
+    "split",
+    "part",
+    "kind",
+    "seed",
+    "truth",
+    "dose",
+    "score",
+    "name",
+    "detail",
+    "n",
+    "value",
+    "count",
+)
+"""`score` says what a row is about: `truth`, `verdict`, `statement`, `explanation`, `metric`,
+`separation`, `seconds`. `name` and `detail` are then a decision, an explanation, a measure and its
+operator, …; `value` is a mean or a number of subsamples, of `count` texts or subsamples."""
+ROWS = FileKind("rows of `heedful benchmark`", begins(",".join(COLUMNS)))
+
+
+def row(score: str, name: str, detail: str, n: int, value: float, count: int) -> dict[str, object]:
+    return {
+        "score": score,
+        "name": name,
+        "detail": detail,
+        "n": n,
+        "value": round(float(value), 6),
+        "count": count,
+    }
+
+
+def table(case: Case, truth: str, found: Iterable[dict[str, object]]) -> pd.DataFrame:
+    about = {
+        "split": case.split,
+        "part": case.part,
+        "kind": case.kind,
+        "seed": case.seed,
+        "truth": truth,
+        "dose": case.dose,
+    }
+    return pd.DataFrame([{**about, **each} for each in found], columns=list(COLUMNS))
+
+
+def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """In one order, whatever was measured first."""
+    filled = [each for each in tables if len(each)]
+    if not filled:
+        return pd.DataFrame(columns=list(COLUMNS))
+    order = ["split", "part", "kind", "seed", "score", "name", "detail", "n"]
+    whole = pd.concat(filled, ignore_index=True)
+    whole["dose"] = pd.to_numeric(whole["dose"])
+    whole[["name", "detail"]] = whole[["name", "detail"]].fillna("")
+    return whole.sort_values(order, kind="stable", ignore_index=True)
+
+
+def read(path: Path) -> pd.DataFrame:
+    try:
+        found = pd.read_csv(path, keep_default_na=False, na_values={"dose": [""], "value": [""]})
+    except (OSError, ValueError) as error:
+        raise HeedfulError(
+            f"{path} cannot be read as rows of the benchmark: run `heedful benchmark -o` again."
+        ) from error
+    if tuple(found.columns) != COLUMNS:
+        raise HeedfulError(
+            f"{path} has other columns than the benchmark's rows: run `heedful benchmark -o` again."
+        )
+    return found
+
+
+# What is measured on one model of the benchmark, and summed up in a few rows.
+
 
 VERSION = 3
 """Goes up whenever the same models would get other rows."""
@@ -187,3 +270,62 @@ def metrics(rows: pd.DataFrame) -> Iterator[dict[str, object]]:
         right, wrong = wide[TRUTH].dropna(), wide[SHUFFLED].dropna()
         area = area_under_curve(right.to_numpy(), wrong.to_numpy())
         yield row("separation", label, "truth and truth_shuffled", 0, area, len(right))
+
+
+# Run the benchmark, model by model; each model's rows are on disk before the next begins.
+
+
+TEXTS_A_SECOND = 60.0
+"""On one core, all measures and verdicts together; right to a factor of two."""
+EACH = 12.0
+"""Seconds for training a model and finding out what is true of it."""
+
+
+def estimate(cases: Sequence[Case], done: int = 0) -> str:
+    """What will be run, and about how long that takes."""
+    seconds = sum(EACH + case.texts / TEXTS_A_SECOND for case in cases)
+    texts = sum(case.texts for case in cases)
+    before = f" ({done} models are measured already)" if done else ""
+    return f"{len(cases)} models, {texts:,} texts: about {duration(seconds)} on one core{before}"
+
+
+def run(
+    cases: Sequence[Case],
+    file: Path | None = None,
+    effort: Effort = Effort(),
+    progress: Progress = silent,
+    announce: Callable[[str], None] = lambda line: None,
+) -> pd.DataFrame:
+    """With a file, models whose rows are there are not measured again: run the same command again
+    to resume. Rows of other models in the file stay; those of another version are replaced."""
+    there = read(file) if file is not None and file.is_file() and file.stat().st_size else None
+    tables = {} if there is None else dict(_by_model(there))
+    waiting = [case for case in cases if not _done(tables, case, effort)]
+    announce(estimate(waiting, len(cases) - len(waiting)))
+    started = time.perf_counter()
+    for number, case in enumerate(waiting):
+        progress(case.name, number, len(waiting))
+        tables[case.name] = measured(case, _effort(case, effort))
+        if file is not None:
+            write_text(file, to_csv(joined(list(tables.values()))))
+    progress("benchmark", len(waiting), len(waiting))
+    announce(f"measured in {duration(time.perf_counter() - started)}")
+    return joined([tables[case.name] for case in cases])
+
+
+def _effort(case: Case, effort: Effort) -> Effort:
+    """A control is there for its verdict alone."""
+    return Effort(effort.subsamples, 0) if case.texts <= FEW else effort
+
+
+def _by_model(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    groups = rows.groupby(["part", "kind", "seed"], sort=False)
+    return [(f"{part}-{kind}-{seed}", group) for (part, kind, seed), group in groups]
+
+
+def _done(tables: dict[str, pd.DataFrame], case: Case, effort: Effort) -> bool:
+    if case.name not in tables:
+        return False
+    last = tables[case.name][tables[case.name]["score"] == "seconds"]
+    wanted = version(_effort(case, effort))
+    return bool(((last["n"] == case.texts) & (last["detail"] == wanted)).any())

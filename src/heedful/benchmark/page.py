@@ -10,9 +10,10 @@ import pandas as pd
 
 from heedful.benchmark import tables
 from heedful.benchmark.cases import DEVELOPMENT, HELD_OUT
-from heedful.benchmark.rows import read
-from heedful.benchmark.shortcuts import show as shortcuts
-from heedful.benchmark.text_tables import aligned, markdown
+from heedful.benchmark.measure import read
+from heedful.benchmark.shortcuts.plan import read_rows
+from heedful.benchmark.shortcuts.show import to_markdown
+from heedful.benchmark.tables import aligned, markdown
 from heedful.benchmark.trained.kinds import KINDS
 from heedful.errors import HeedfulError
 from heedful.report import Estimate, Picture, Row
@@ -153,7 +154,7 @@ def write_page() -> list[Path]:
         raise HeedfulError(f"{ROWS} is not here: run this in the checkout that keeps it.")
     rows = read(ROWS)
     pictures = dict(_pictures(rows))
-    planted = shortcuts.read_rows(SHORTCUTS) if SHORTCUTS.is_file() else None
+    planted = read_rows(SHORTCUTS) if SHORTCUTS.is_file() else None
     text = page(rows, list(pictures), planted)
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
@@ -174,7 +175,7 @@ def page(
     parts += [_METRICS, *_bar(rows, shown), *_by_split(made["metrics"], shown)]
     parts += [f"![{PICTURE}](figures/which-metric/{name})\n" for name in pictures]
     parts += [_EXPLANATIONS, *_by_split(made["explanations"], shown)]
-    parts += [] if planted is None else [_SHORTCUTS, shortcuts.to_markdown(planted)]
+    parts += [] if planted is None else [_SHORTCUTS, to_markdown(planted)]
     parts += [_VERDICTS, *_by_split(made["verdicts"], shown)]
     parts += [_CONTROLS, *_by_split(made["controls"], shown), _TRUTH, *_kinds(rows)]
     return "\n".join(parts)

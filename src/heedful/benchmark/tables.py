@@ -1,4 +1,4 @@
-"""From the benchmark's rows to its tables: verdicts, explanations, measures."""
+"""From the benchmark's rows to its tables (verdicts, explanations, measures), and these as text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.benchmark.cases import FEW, POSITIVE
-from heedful.benchmark.maps import NOISES, SHUFFLED, TRUTH
-from heedful.benchmark.separation import area_under_curve, response
+from heedful.benchmark.maps import NOISES, SHUFFLED, TRUTH, area_under_curve, response
 
 ATTENTION = "attention"
 MODEL = ["split", "part", "kind", "seed"]
@@ -181,3 +180,31 @@ def _leaks(means: pd.DataFrame) -> Iterator[float]:
 def _mean(values: Iterator[float]) -> float:
     found = [value for value in values if np.isfinite(value)]
     return float(np.mean(found)) if found else float("nan")
+
+
+# Tables as text: aligned for a terminal, or Markdown.
+
+
+def aligned(table: pd.DataFrame) -> list[str]:
+    rows = _cells(table)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def markdown(table: pd.DataFrame) -> str:
+    head, *body = _cells(table)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    body = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
+    return [[str(name) for name in table.columns], *body]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return "?" if value != value else f"{value:.2f}"
+    return str(value)

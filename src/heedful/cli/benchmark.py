@@ -75,7 +75,7 @@ def benchmark(
     scored by finding them; it is not a part of the others, needs data and takes hours. --kinds
     are then single_token, token_in_context, ordered_pair and xor."""
     from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, to_text, write_page
-    from heedful.benchmark.rows import ROWS
+    from heedful.benchmark.measure import ROWS
 
     if report:
         others = given_options(context, but=("report",))

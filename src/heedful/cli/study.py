@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,6 +36,9 @@ from heedful.progress import duration
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine
     from heedful.store import Run, Store
+
+TABLES = "paper_tables"
+"""The folder of a checkout that makes its pages."""
 
 
 @spread
@@ -162,8 +167,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     place = None if store is None else existing_store(store)
     if store is not None and place is None:
         raise HeedfulError(f"there is no store at {store}: mend --store, or leave it out.")
-    from heedful.reproduction import checkout
-
+    checkout = _checkout()
     kept = checkout.read_kept()
     if kept.dropped:
         say(f"{kept.dropped} rows are of settings that no study has any more: left out.")
@@ -177,6 +181,19 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     checkout.write(files)
     say(f"document: {checkout.DOCUMENT}")
     say(f"findings: {checkout.FINDINGS}")
+
+
+def _checkout() -> Any:
+    """What makes the pages, which lies beside `src/` and is not part of the wheel."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / TABLES / "checkout.py").is_file():
+        raise HeedfulError(
+            "--report writes this repository's own pages: it needs a checkout, and Heedful "
+            "installed from it (`pip install -e .`)."
+        )
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    return import_module(f"{TABLES}.checkout")
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:

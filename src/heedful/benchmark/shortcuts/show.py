@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 
-from heedful.benchmark.shortcuts.plan import CELL, COLUMNS, ShortcutPlan
-from heedful.benchmark.shortcuts.verify import ALONE, CHANGED, SOLVED, UNSOLVED
-from heedful.errors import HeedfulError
+from heedful.benchmark.shortcuts.plan import CELL, ShortcutPlan
+from heedful.benchmark.shortcuts.run import ALONE, CHANGED, SOLVED, UNSOLVED
 
 PUBLISHED = (
     "Bastings et al. (2022) report at least .87 for the L2 norm of the gradient on BERT, for "
     "every corpus and shortcut."
 )
-_TEXTS = ("explanation", "reason", "setting")
 _NAMES = {"bilstm": "BiLSTM", "minilm": "MiniLM", "sst": "SST", "imdb": "IMDB"}
-
-
-def read_rows(path: Path) -> pd.DataFrame:
-    """Rows as `run_shortcuts` gave them, from a CSV file."""
-    rows = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, "str"))
-    missing = [name for name in COLUMNS if name not in rows]
-    if missing:
-        raise HeedfulError(f"{path} has no column {missing[0]!r}: make it again.")
-    return rows.fillna(dict.fromkeys(_TEXTS, ""))
 
 
 def to_markdown(rows: pd.DataFrame) -> str:

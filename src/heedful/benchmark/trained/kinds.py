@@ -9,11 +9,9 @@ from typing import Any
 
 import torch
 
-from heedful.benchmark.trained import grammar
-from heedful.benchmark.trained.corpus import Corpus
-from heedful.benchmark.trained.grammar import Task, two_cues
-from heedful.benchmark.trained.mixed import Mixed
-from heedful.benchmark.trained.transformer import FILLERS, Bert
+from heedful.benchmark.trained import corpus as grammar
+from heedful.benchmark.trained.corpus import Corpus, Task, two_cues
+from heedful.benchmark.trained.models import FILLERS, Bert, Mixed
 from heedful.edits import edited
 from heedful.models import Family, build
 from heedful.randomness import stable_hash
@@ -37,7 +35,7 @@ Maker = Callable[[Corpus], Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class TrainedKind:
     """`rule` makes the texts; `make` trains the model on them. `dose` is the share of the output
     that goes around attention, where that is graded. `claim` says in words what is built; what
     is true of the trained model is measured (`truth.py`)."""
@@ -127,87 +125,87 @@ def _mixed(corpus: Corpus, attended: Family, bypass: Family, leak: float) -> Fam
 
 
 _ALL = (
-    Kind(
+    TrainedKind(
         "average",
         grammar.MAJORITY,
         _plain("average"),
         "each word is encoded by itself; opinions of both polarities are attended",
     ),
-    Kind(
+    TrainedKind(
         "embedding",
         grammar.SINGLE,
         _plain("none"),
         "no encoder: attention is the only path from words to the decision",
     ),
-    Kind("idle", grammar.MAJORITY, _idle, "untrained attention that nothing reads"),
-    Kind(
+    TrainedKind("idle", grammar.MAJORITY, _idle, "untrained attention that nothing reads"),
+    TrainedKind(
         "coincidence",
         grammar.MAJORITY,
         _coincidence,
         "attention marks the words that decide, and nothing reads it",
     ),
-    Kind(
+    TrainedKind(
         "misleading",
         replace(two_cues(MISLED), families=("opinion",)),
         _leaking(1 - MISLED, 1.0),
         "attention is on remarks and moves the output, but opinions decide and go around it",
     ),
-    Kind(
+    TrainedKind(
         "deceptive",
         grammar.SINGLE,
         _hiding("bilstm", 1.0),
         "a BiLSTM trained to decide by words that its attention must not be seen on",
     ),
-    Kind(
+    TrainedKind(
         "bilstm",
         grammar.MAJORITY,
         _plain("bilstm"),
         "the encoder mixes neighbours before they are attended",
     ),
-    Kind(
+    TrainedKind(
         "redundant",
         grammar.REDUNDANT,
         _plain("average"),
         "two words say the same, and either would do",
     ),
-    Kind(
+    TrainedKind(
         "negated",
         grammar.NEGATED,
         _plain("bilstm"),
         "an adverb turns the opinion after it round: two words decide together",
     ),
-    Kind(
+    TrainedKind(
         "xor",
         grammar.XOR,
         _plain("bilstm", 16),
         "two words far from each other decide together, neither of them alone",
     ),
-    Kind(
+    TrainedKind(
         "long",
         grammar.LONG,
         _plain("average"),
         "one word of 6 to 500 decides, and attention is the only path",
     ),
-    Kind(
+    TrainedKind(
         "transformer",
         grammar.SINGLE,
         Bert(layers=2),
         "a BERT of two layers with four heads each; the last layer is on trial",
     ),
-    Kind(
+    TrainedKind(
         "sink",
         grammar.SINGLE,
         Bert(sink=True),
         "a BERT of one layer, most of whose attention is on the end token",
     ),
-    Kind(
+    TrainedKind(
         "one-head",
         grammar.SINGLE,
         Bert(only_head=ONE_HEAD),
         "a BERT of one layer with four heads, of which one is read; their mean is on trial",
     ),
     *(
-        Kind(
+        TrainedKind(
             f"leak-{leak:.1f}",
             two_cues(leak),
             _leaking(leak),
@@ -217,4 +215,4 @@ _ALL = (
         for leak in LEAKS
     ),
 )
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+KINDS: Mapping[str, TrainedKind] = {kind.name: kind for kind in _ALL}

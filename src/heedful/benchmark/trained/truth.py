@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.benchmark.trained.corpus import Corpus
-from heedful.benchmark.trained.grammar import Text, Word
+from heedful.benchmark.trained.corpus import Corpus, Text, Word
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
 from heedful.saliency import explain, text_site

@@ -1,0 +1,74 @@
+"""The kept tables of a checkout and the pages made of them: all is read and made before anything
+is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from heedful.errors import HeedfulError
+from heedful.store import FileKind, Store, write_text
+from paper_tables.audits import collect_audits, merged_audits, no_audits, read_audits
+from paper_tables.compact import compact_text, read_compact
+from paper_tables.document import document
+from paper_tables.findings.evidence import Evidence
+from paper_tables.findings.page import page, pictures
+from paper_tables.published import Reason, read_reasons
+from paper_tables.rows import FORM, collect, merged, of_today
+
+ROWS, AUDITS = Path("reproduction/rows.csv"), Path("reproduction/audits.csv")
+REASONS = Path("reproduction/reasons.csv")
+DOCUMENT, FINDINGS = Path("docs/reproduction.md"), Path("docs/findings.md")
+PICTURES = Path("docs/figures/findings")
+KEPT = FileKind("a page of this checkout", lambda path: True)
+"""By its place: the checkout keeps what was in it before."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The tables; `dropped` is how many rows no study asks for any more."""
+
+    rows: pd.DataFrame
+    audits: pd.DataFrame
+    reasons: list[Reason]
+    dropped: int = 0
+
+
+def read_kept() -> Kept:
+    for path in (ROWS, REASONS):
+        if not path.exists():
+            raise HeedfulError(f"{path} is not here: run this in the checkout that keeps it.")
+    every = read_compact(ROWS, FORM)
+    rows = of_today(every)
+    audits = read_audits(AUDITS) if AUDITS.exists() else no_audits()
+    return Kept(rows, audits, read_reasons(REASONS), len(every) - len(rows))
+
+
+def added(kept: Kept, store: Store) -> Kept:
+    """With what a store has more."""
+    rows = merged(kept.rows, collect(store))
+    return replace(kept, rows=rows, audits=merged_audits(kept.audits, collect_audits(store)))
+
+
+def made_of(kept: Kept) -> dict[Path, str | None]:
+    """Every file of both pages; None for a picture that there is not."""
+    evidence = Evidence(kept.rows, kept.audits)
+    drawn = {PICTURES / name: text for name, text in pictures(evidence).items()}
+    pages = {DOCUMENT: document(kept.rows, kept.reasons), FINDINGS: page(evidence)}
+    return {**drawn, **pages}
+
+
+def tables(kept: Kept) -> dict[Path, str]:
+    return {ROWS: compact_text(kept.rows), AUDITS: compact_text(kept.audits)}
+
+
+def write(files: dict[Path, str | None]) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        if text is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_text(path, text)

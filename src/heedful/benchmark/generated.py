@@ -1,0 +1,57 @@
+"""What models of generated texts share: texts as spans and tokens, small BERTs, subjects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from heedful.errors import HeedfulError
+from heedful.subjects import Document, Row, Span, Subject, Truncation
+from heedful.types import Model
+
+LABELS = ("negative", "positive")
+
+
+def spelled(words: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
+    """The text of these words, and where each stands in it."""
+    spans, start = [], 0
+    for word in words:
+        spans.append((start, start + len(word)))
+        start += len(word) + 1
+    return " ".join(words), tuple(spans)
+
+
+def framed(tokens: Sequence[int]) -> Row:
+    """Tokens that are a word each, between a start and an end token that are none."""
+    places = np.arange(-1, len(tokens) - 1, dtype=np.int64)
+    places[-1] = -1
+    return Row(np.array(tokens, dtype=np.int64), places >= 0, places)
+
+
+def subject(
+    model: Model,
+    documents: Sequence[Document],
+    rows: Sequence[Row],
+    name: str,
+    about: tuple[str, str],
+) -> Subject:
+    """As an audit takes it; `about` are the model's family and a digest of its weights."""
+    family, weights = about
+    known = {"benchmark": name, "weights": weights}
+    cut = Truncation(of_texts=len(documents))
+    return Subject(model, tuple(documents), LABELS, tuple(rows), cut, name, family, "cpu", known)
+
+
+def bert(**options: Any) -> Any:
+    """A BERT for two classes, with random weights."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise HeedfulError(
+            "the benchmark's transformers need transformers: pip install 'heedful[hf]'."
+        ) from error
+    config: Any = transformers.BertConfig
+    kind: Any = transformers.BertForSequenceClassification
+    return kind(config(num_labels=len(LABELS), **options))
