@@ -30,13 +30,12 @@ from heedful.corpora import (
     prepare,
     sub_words,
 )
-from heedful.corpora.bpe import spelled
 from heedful.corpora.multi30k import read as read_multi30k
 from heedful.corpora.newscommentary import read as read_news
 from heedful.corpora.parallel import read
-from heedful.corpora.toytranslation import PIECE
+from heedful.corpora.tokenize import spelled
+from heedful.corpora.toytranslation import PIECE, VERBS
 from heedful.corpora.toytranslation import read as read_toy
-from heedful.corpora.toytranslation_grammar import VERBS
 from heedful.corpora.wmt13 import read as read_wmt13
 from heedful.errors import HeedfulError
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec

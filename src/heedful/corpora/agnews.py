@@ -6,9 +6,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests
-from heedful.corpora.train_file import Train, find_train
+from heedful.corpora.files import Publisher, Train, digests, find_train, read_rows
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher(

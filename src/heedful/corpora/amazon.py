@@ -8,7 +8,7 @@ from pathlib import Path
 from heedful.catalogue import SHARE, Piece
 from heedful.corpora import rated
 from heedful.corpora.example import RawCorpus
-from heedful.corpora.sources import Publisher
+from heedful.corpora.files import Publisher
 
 CORPUS = rated.Rated(
     "amazon",

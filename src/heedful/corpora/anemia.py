@@ -7,7 +7,7 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora import mimic_tables
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sources import digests
+from heedful.corpora.files import digests
 
 ACUTE, CHRONIC = "2851", "2852"
 LABELS = ("chronic", "acute")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from heedful.corpora.example import Example, RawCorpus, Spans
-from heedful.corpora.labels import class_names, index_of, numbered
-from heedful.corpora.readers import Row, read_rows
-from heedful.corpora.sources import MissingData, Publisher, digests, find_files
+from heedful.corpora.example import Example, RawCorpus, Spans, class_names, index_of, numbered
+from heedful.corpora.files import MissingData, Publisher, Row, digests, find_files, read_rows
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 

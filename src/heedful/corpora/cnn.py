@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sources import MissingData, Publisher
+from heedful.corpora.files import MissingData, Publisher
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 

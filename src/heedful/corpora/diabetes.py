@@ -7,8 +7,7 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora import mimic_tables
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_cells
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.files import Publisher, digests, find_files, read_cells
 
 CODE = "25000"
 LISTS = {split: f"mimic/{split}_50_hadm_ids.csv" for split in ("train", "dev", "test")}

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from heedful.corpora.example import Example, RawCorpus, Spans
+from heedful.corpora.files import Publisher, Row, digests, find_files, read_rows
 from heedful.corpora.inference import LABELS, labelled
-from heedful.corpora.readers import Row, read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
 
 PUBLISHER = Publisher("e-SNLI", "https://github.com/OanaMariaCamburu/e-SNLI")
 FILES = {

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.joined import join_tokens, marked_spans
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.example import Example, RawCorpus, join_tokens, marked_spans
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("HateXplain", "https://github.com/hate-alert/HateXplain")

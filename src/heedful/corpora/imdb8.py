@@ -11,9 +11,8 @@ from typing import Any
 
 from heedful.catalogue import SHARE, Piece
 from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.files import digests, read_rows
 from heedful.corpora.imdb import FILES, blank_breaks, check_sample, find, sample
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import digests
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from heedful.corpora.example import Example
-from heedful.corpora.readers import Row, read_rows
+from heedful.corpora.files import Row, read_rows
 from heedful.errors import HeedfulError
 
 # jain2019 numbers the classes in this order: its Table 1 has 3219, 3237 and 3368 test pairs of

@@ -10,8 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.corpora.sheets import find_sheets, stream_columns
-from heedful.corpora.sources import Publisher
+from heedful.corpora.files import Publisher, find_sheets, stream_columns
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 

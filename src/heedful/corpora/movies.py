@@ -7,8 +7,7 @@ from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.corpora.tokenize import tokenizer
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec

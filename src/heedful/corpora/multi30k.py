@@ -7,9 +7,8 @@ from typing import Any
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, GivenTokens, Links, RawCorpus
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.corpora.parallel import check_pair, flipped
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.corpora.posts import own_words
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher("20 Newsgroups (by date)", "http://qwone.com/~jason/20Newsgroups")

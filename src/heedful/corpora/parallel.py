@@ -7,8 +7,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import MissingData, digests
+from heedful.corpora.files import MissingData, digests, read_rows
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
 from heedful.specs import PrepareSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora import pruthi_files
 from heedful.corpora.example import GivenTokens, RawCorpus
-from heedful.corpora.readers import Row
+from heedful.corpora.files import Row
 
 TASK = "pronoun"
 PRONOUNS = frozenset({"he", "she", "him", "her", "his", "hers", "himself", "herself"})

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.corpora.readers import Row, read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.files import Publisher, Row, digests, find_files, read_rows
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_cells
-from heedful.corpora.sheets import find_sheets
-from heedful.corpora.sources import Publisher, digests
+from heedful.corpora.files import Publisher, digests, find_sheets, read_cells
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec

@@ -1,6 +1,18 @@
-"""The names of all corpora, each with the module that defines it."""
+"""The names of all corpora, each with its module, and how each is prepared by default."""
 
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any
+
+from heedful.catalogue import Range
+from heedful.errors import HeedfulError
 from heedful.open_catalogue import OpenCatalogue
+from heedful.parameters import check_parameters
+from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec
 
 CORPORA = OpenCatalogue(
     "corpus",
@@ -50,3 +62,52 @@ CORPORA = OpenCatalogue(
         "file": "heedful.corpora.file",
     },
 )
+
+
+BOUNDS: Mapping[str, Range] = {
+    "dimension": (1, LARGEST_DIMENSION),
+    "min_df": (1, 10**9),
+    "min_length": (1, 10**9),
+    "max_length": (1, 10**9),
+    "limit": (1, 10**9),
+    "pieces": (1, 10**6),
+}
+
+
+def default_spec(
+    name: str, params: Mapping[str, Any] | None = None, **overrides: Any
+) -> CorpusSpec:
+    """The spec of a corpus with its paper's treatment.
+
+    Overrides named like a field of `PrepareSpec` change the treatment, all others are the
+    corpus's own parameters. Where both have the name it is the corpus's own, and a `seed` is
+    of both; what `params` say of it counts more.
+    """
+    defaults = default_prepare(name)
+    known = {field.name for field in fields(PrepareSpec)}
+    shared = known & set(inspect.signature(CORPORA[name].make).parameters)
+    treated = known - shared | {"seed"}
+    prepare = {key: value for key, value in overrides.items() if key in treated}
+    both = {key: value for key, value in overrides.items() if key in shared}
+    own = {key: value for key, value in overrides.items() if key not in known}
+    check_parameters(f"corpus {name}", PrepareSpec, prepare, BOUNDS)
+    return CorpusSpec(name, {**both, **(params or {}), **own}, replace(defaults, **prepare))
+
+
+def given_spec(
+    name: str, given: Mapping[str, Any], params: Mapping[str, Any] | None = None
+) -> CorpusSpec:
+    """The same from what a user wrote as name=value."""
+    for reserved in ("name", "params"):
+        if reserved in given:
+            raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")
+    return default_spec(name, params, **given)
+
+
+def default_prepare(name: str) -> PrepareSpec:
+    piece = CORPORA[name]
+    own = CORPORA.modules.get(name)
+    defaults = import_module(own).DEFAULTS if own else piece.prepare or PrepareSpec("words")
+    if not isinstance(defaults, PrepareSpec):
+        raise HeedfulError(f"the corpus {name!r} states no DEFAULTS.")
+    return defaults

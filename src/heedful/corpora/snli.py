@@ -7,9 +7,8 @@ from pathlib import Path
 from heedful.catalogue import Piece
 from heedful.corpora.esnli import read_highlighted
 from heedful.corpora.example import RawCorpus
+from heedful.corpora.files import Publisher, Train, digests, find_train
 from heedful.corpora.inference import LABELS, read_pairs
-from heedful.corpora.sources import Publisher, digests
-from heedful.corpora.train_file import Train, find_train
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher(

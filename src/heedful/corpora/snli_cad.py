@@ -6,9 +6,8 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import RawCorpus
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.corpora.inference import COLUMNS, LABELS, labelled
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
 from heedful.errors import unknown_name
 from heedful.specs import PrepareSpec
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import iterate_rows
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.files import Publisher, digests, find_files, iterate_rows
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 

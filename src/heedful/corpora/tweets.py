@@ -6,8 +6,7 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import Publisher, digests, find_files
+from heedful.corpora.files import Publisher, digests, find_files, read_rows
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
+from heedful.corpora.files import Publisher, digests, find_files
 from heedful.corpora.parallel import as_examples, flipped, from_lines
-from heedful.corpora.sources import Publisher, digests, find_files
 from heedful.specs import PrepareSpec
 
 PUBLISHER = Publisher(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.labels import index_of, numbered
+from heedful.corpora.example import Example, RawCorpus, index_of, numbered
+from heedful.corpora.files import digests, find_files, read_rows
 from heedful.corpora.rated import unescape
-from heedful.corpora.readers import read_rows
-from heedful.corpora.sources import digests, find_files
 from heedful.corpora.yahoo import CORPUS
 from heedful.specs import PrepareSpec
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.corpora import MARK
-from heedful.corpora.bpe import spelled
+from heedful.corpora.tokenize import spelled
 from heedful.errors import unknown_name
 from heedful.metrics import METRICS, bleu, bleu_statistics, bootstrap_statistic
 from heedful.models import Search, generate, probabilities

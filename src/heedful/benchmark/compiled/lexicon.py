@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
-from heedful.corpora.planted_grammar import VERBS
+from heedful.corpora.planted import VERBS
 
 
 class Role(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from heedful.corpora import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
-from heedful.corpora.planted_grammar import NEGATORS, VERBS
+from heedful.corpora.planted import NEGATORS, VERBS
 from heedful.randomness import stable_hash
 
 LABELS = ("negative", "positive")

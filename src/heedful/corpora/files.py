@@ -1,11 +1,12 @@
-"""Rows of named columns from CSV, TSV, JSONL and Parquet files, plain or gzipped."""
+"""Files of named corpora and of users: found in the data folder, and read row by row."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,43 @@ from heedful.input_files import (
     readable,
     too_long,
 )
+from heedful.store import file_digest
+
+
+class MissingData(HeedfulError):
+    """Files are not there. A store that holds the prepared corpus makes up for it."""
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Where a data set comes from."""
+
+    title: str
+    homepage: str
+
+
+def find_files(
+    data_dir: Path | None, names: Sequence[str], publisher: Publisher
+) -> dict[str, Path]:
+    """The named files (paths relative to the data folder), all present."""
+    if data_dir is None:
+        raise MissingData(
+            f"no data folder was given: get {publisher.title} from {publisher.homepage}, put it "
+            f"into DATA/{names[0]} and name the folder DATA with --data-dir or HEEDFUL_DATA."
+        )
+    for name in names:
+        if not (data_dir / name).is_file():
+            raise MissingData(
+                f"{data_dir / name} is missing: get {publisher.title} from {publisher.homepage}, "
+                f"put it there, or name another data folder with --data-dir or HEEDFUL_DATA."
+            )
+    return {name: data_dir / name for name in names}
+
+
+def digests(files: Mapping[str, Path]) -> dict[str, str]:
+    """The sha256 of each file: a run is named by the bytes it was made from."""
+    return {name: file_digest(path) for name, path in files.items()}
+
 
 Row = dict[str, Any]
 AT_ONCE = 100  # rows of a Parquet file that are in memory together
@@ -148,3 +186,53 @@ def _check_columns(path: Path, there: Iterable[str], wanted: Sequence[str], wher
 
 def _malformed(path: Path, number: int, why: str, fix: str) -> HeedfulError:
     return HeedfulError(f"line {number} of {path} is malformed ({why}): {fix}.")
+
+
+@dataclass(frozen=True)
+class Train:
+    """The training file that was found, and whether it is only a part of the published one."""
+
+    name: str
+    files: dict[str, Path]
+    subset: bool
+
+    @property
+    def note(self) -> str:
+        return "the training file is a part of the published one" if self.subset else ""
+
+
+def find_train(data_dir: Path | None, folder: str, others: list[str], who: Publisher) -> Train:
+    """The whole training file where it is there, else the part in `train_subset`."""
+    whole, part = f"{folder}/train.jsonl.gz", f"{folder}/train_subset.jsonl.gz"
+    try:
+        return Train(whole, find_files(data_dir, [whole, *others], who), subset=False)
+    except MissingData:
+        return Train(part, find_files(data_dir, [part, *others], who), subset=True)
+
+
+def find_sheets(data_dir: Path | None, names: Sequence[str], who: Publisher) -> dict[str, Path]:
+    """The named .csv files, each plain or with .gz; by the plain name."""
+    found = {}
+    for name in names:
+        zipped = f"{name}.gz"
+        try:
+            found[name] = find_files(data_dir, [zipped], who)[zipped]
+        except MissingData:
+            found |= find_files(data_dir, [name], who)
+    return found
+
+
+def stream_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Some columns of a file whose first row names them, in upper or lower case."""
+    rows = read_cells(path)
+    names = [name.upper() for name in next(rows, (0, []))[1]]
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise HeedfulError(f"{path} has no column {missing[0]}: is it the published table?")
+    places = [names.index(column) for column in columns]
+    for number, cells in rows:
+        if len(cells) != len(names):
+            raise HeedfulError(
+                f"line {number} of {path} has {len(cells)} cells, the first line {len(names)}."
+            )
+        yield tuple(cells[place] for place in places)
