@@ -1,8 +1,8 @@
 """Pieces, and the catalogues that name them.
 
-A piece (an encoder, an edit, a probe, a corpus, …) is one file with one `PIECE`
-value that states its own facts. A folder's catalogue is a literal dict from names
-to modules; modules are imported when a piece is asked for, never before.
+A piece (an encoder, an edit, a probe, a corpus, …) is a value that states its own facts: the
+`PIECE` of its module, or one of the module's `PIECES`, by name. A folder's catalogue is a literal
+dict from names to modules; modules are imported when a piece is asked for, never before.
 """
 
 from __future__ import annotations
@@ -89,8 +89,7 @@ class Piece:
     (`heedful.parameters` holds them and the signature against what a user gives).
 
     A piece that is not Heedful's own has an `origin`, which the catalogue writes down: the
-    package it came with, or the code. `prepare` is how a corpus of such an origin is prepared
-    (a `PrepareSpec`); our own say it as `DEFAULTS` beside their piece.
+    package it came with, or the code. `prepare` is how a corpus is prepared (a `PrepareSpec`).
     """
 
     name: str
@@ -143,5 +142,6 @@ class Catalogue:
     def __getitem__(self, name: str) -> Piece:
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
-        piece: Piece = import_module(self.modules[name]).PIECE
+        module = import_module(self.modules[name])
+        piece: Piece = module.PIECES[name] if hasattr(module, "PIECES") else module.PIECE
         return piece

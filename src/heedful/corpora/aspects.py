@@ -11,19 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.corpora.made import SIZES, check_recipe
+from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans, marked_spans
+from heedful.corpora.generated import SIZES, Token, check_recipe, plain, spell
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word or a mark; one that tells how an aspect was liked names that aspect."""
-
-    text: str
-    tells: str = ""
-
 
 ASPECTS = ("service", "food")
 LABELS = ("negative", "positive")
@@ -57,28 +48,24 @@ SCENES = (
 
 def judgement(
     rng: random.Random, aspect: str, label: int, shared: bool, negation: float
-) -> list[Word]:
+) -> list[Token]:
     """A clause that says how an aspect was liked; a negator turns the opinion word round."""
     negated = rng.random() < negation
     words = (SHARED if shared else OWN[aspect])[1 - label if negated else label]
     clause = plain(f"the {rng.choice(SUBJECTS[aspect])} {rng.choice(VERBS)}")
     if negated:
-        clause.append(Word(rng.choice(NEGATORS), aspect))
-    return [*clause, Word(rng.choice(words), aspect)]
+        clause.append(Token(rng.choice(NEGATORS), tells=aspect))
+    return [*clause, Token(rng.choice(words), tells=aspect)]
 
 
-def linked(rng: random.Random, one: list[Word], other: list[Word]) -> list[Word]:
+def linked(rng: random.Random, one: list[Token], other: list[Token]) -> list[Token]:
     """Two clauses as one; the link says nothing about agreement, it is drawn at random."""
-    return [*one, Word(rng.choice(LINKS)), *other]
+    return [*one, Token(rng.choice(LINKS)), *other]
 
 
-def scene(rng: random.Random) -> list[Word]:
+def scene(rng: random.Random) -> list[Token]:
     """A clause that judges nothing."""
     return plain(rng.choice(SCENES))
-
-
-def plain(words: str) -> list[Word]:
-    return [Word(word) for word in words.split()]
 
 
 @dataclass(frozen=True)
@@ -111,16 +98,17 @@ def read(
         example
         for split, size in sizes.items()
         for number in range(size)
-        for example in make_review(f"aspects-{split}-{number:05d}", split, recipe)
+        for example in _make_review(f"aspects-{split}-{number:05d}", split, recipe)
     ]
     return RawCorpus(LABELS, examples, {})
 
 
-def make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
+def _make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
     """The two examples of one review; its own random numbers, so that other sizes leave it."""
     rng = random.Random(stable_hash(recipe.seed, "aspects", name))
     labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
-    text, tokens, spans = _spell(_compose(rng, labels, recipe))
+    sentences = [[*clause, Token(".")] for clause in _compose(rng, labels, recipe)]
+    text, tokens = spell(sentences)
     return [
         Example(
             f"{name}-{aspect}",
@@ -128,13 +116,13 @@ def make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
             {"a": text, "b": aspect},
             labels[aspect],
             {"a": tokens, "b": [(aspect, 0, len(aspect))]},
-            {"a": spans[aspect]},
+            {"a": _told(sentences, tokens, aspect)},
         )
         for aspect in ASPECTS
     ]
 
 
-def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Word]]:
+def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Token]]:
     """Two judgements, in one sentence or two, among scenes, in random order."""
     clauses = [
         judgement(rng, aspect, label, recipe.shared_words, recipe.negation)
@@ -147,19 +135,10 @@ def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list
     return sentences
 
 
-def _spell(sentences: list[list[Word]]) -> tuple[str, GivenTokens, dict[str, Spans]]:
-    """The text, its tokens with offsets, and what tells about each aspect."""
-    text, tokens = "", []
-    spans: dict[str, Spans] = {aspect: [] for aspect in ASPECTS}
-    for sentence in sentences:
-        for position, word in enumerate([*sentence, Word(".")]):
-            spelled = word.text if position else word.text.capitalize()
-            text += " " if text and spelled != "." else ""
-            tokens.append((spelled, len(text), len(text) + len(spelled)))
-            text += spelled
-            if word.tells:
-                spans[word.tells].append(tokens[-1][1:])
-    return text, tokens, spans
+def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spans:
+    """What tells about an aspect."""
+    every = [token for words in sentences for token in words]
+    return marked_spans(tokens, [token.tells == aspect for token in every]) or []
 
 
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
@@ -170,8 +149,6 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("aspects", sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given")
-
 PIECE = Piece(
     name="aspects",
     description="Generated reviews of service and food; the aspect asked for decides",
@@ -179,4 +156,5 @@ PIECE = Piece(
     bounds={**SIZES, "scenes": (0, 100), "negation": SHARE},
     kind="pair",
     licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +70,11 @@ def join_tokens(tokens: Sequence[str], separator: str = " ") -> tuple[str, Given
         placed.append((token, start, start + len(token)))
         start += len(token) + len(separator)
     return separator.join(tokens), placed
+
+
+def matched_tokens(pattern: str, text: str) -> GivenTokens:
+    """What a pattern finds, each with its place: `\\S+` are the words between blanks."""
+    return [(found.group(), *found.span()) for found in re.finditer(pattern, text)]
 
 
 def marked_spans(tokens: GivenTokens, marked: Sequence[bool]) -> Spans | None:

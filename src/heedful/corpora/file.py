@@ -150,12 +150,11 @@ def _split(value: Any, file: str, number: int) -> str:
     return name
 
 
-DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=2)
-
 PIECE = Piece(
     name="file",
     description="Your own CSV, TSV, JSONL or Parquet file",
     make=read,
+    prepare=PrepareSpec(tokenizer="spacy", min_df=2),
 )
 
 

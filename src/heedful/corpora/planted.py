@@ -10,21 +10,14 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import LENGTH, SIZES, check_recipe
+from heedful.corpora.example import Example, RawCorpus, marked_spans
+from heedful.corpora.generated import LENGTH, SIZES, Token, check_recipe, generated, plain, spell
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word or a punctuation mark; decisive ones make the rationale."""
-
-    word: str
-    decisive: bool = False
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -94,29 +87,25 @@ def remark(rng: random.Random, words: Sequence[str] | None, negation: float) -> 
 
 def scene(rng: random.Random) -> list[Token]:
     """A sentence without a judgement."""
-    return _plain(f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)} {rng.choice(DEEDS)} .")
+    return plain(f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)} {rng.choice(DEEDS)} .")
 
 
 def aside(rng: random.Random, room: int, said: Collection[str] = ()) -> list[Token]:
     """When, where or how: at most `room` tokens, and nothing just said where that can be."""
     fitting = [words for words in ASIDES if len(words.split()) <= room]
     fresh = [words for words in fitting if words.split()[-1] not in said]
-    return _plain(rng.choice(fresh or fitting))
+    return plain(rng.choice(fresh or fitting))
 
 
 def _judgement(
     rng: random.Random, subject: str, opinion: str, negated: bool, decisive: bool
 ) -> list[Token]:
-    start = _plain(f"{rng.choice(('the', 'this', 'that'))} {subject} {rng.choice(VERBS)}")
+    start = plain(f"{rng.choice(('the', 'this', 'that'))} {subject} {rng.choice(VERBS)}")
     if negated:
         start.append(Token(rng.choice(NEGATORS), decisive))
     elif rng.random() < 0.3:
         start.append(Token(rng.choice(INTENSIFIERS)))
     return [*start, Token(opinion, decisive), Token(".")]
-
-
-def _plain(words: str) -> list[Token]:
-    return [Token(word) for word in words.split()]
 
 
 @dataclass(frozen=True)
@@ -157,23 +146,20 @@ def read(
     )
     sizes = {"train": n_train, "dev": n_dev, "test": n_test}
     _check(recipe, sizes)
-    examples = [
-        make_example(f"planted-{split}-{number:05d}", split, recipe)
-        for split, size in sizes.items()
-        for number in range(size)
-    ]
-    return RawCorpus(label_names(classes), examples, {})
+    examples = generated("planted", sizes, partial(_make_example, recipe))
+    return RawCorpus(label_names(classes), list(examples), {})
 
 
-def make_example(name: str, split: str, recipe: Recipe) -> Example:
-    """One text; its own random numbers, so that other sizes leave it as it is."""
+def _make_example(recipe: Recipe, name: str, split: str) -> Example:
+    """One text; its own random numbers."""
     rng = random.Random(stable_hash(recipe.seed, "planted", name))
     label = rng.randrange(recipe.classes)
     sentences = _compose(rng, label, recipe)
-    text, tokens, spans = _spell(sentences)
+    text, tokens = spell(sentences)
+    spans = marked_spans(tokens, [token.decisive for words in sentences for token in words])
     if rng.random() < recipe.noise:
         label = (label + rng.randrange(1, recipe.classes)) % recipe.classes
-    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans})
+    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans or []})
 
 
 def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
@@ -201,20 +187,6 @@ def _size(sentences: list[list[Token]]) -> int:
     return sum(map(len, sentences))
 
 
-def _spell(sentences: list[list[Token]]) -> tuple[str, GivenTokens, list[tuple[int, int]]]:
-    """The text, its tokens with offsets, and the spans of the decisive ones."""
-    text, tokens, spans = "", [], []
-    for sentence in sentences:
-        for position, token in enumerate(sentence):
-            word = token.word if position else token.word.capitalize()
-            text += " " if text and word.isalpha() else ""
-            tokens.append((word, len(text), len(text) + len(word)))
-            text += word
-            if token.decisive:
-                spans.append(tokens[-1][1:])
-    return text, tokens, spans
-
-
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     problems = {
         "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
@@ -228,8 +200,6 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     }
     check_recipe("planted", sizes, problems)
 
-
-DEFAULTS = PrepareSpec(tokenizer="given")
 
 PIECE = Piece(
     name="planted",
@@ -245,4 +215,5 @@ PIECE = Piece(
         "noise": SHARE,
     },
     licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
 )

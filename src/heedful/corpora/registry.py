@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib import import_module
 from typing import Any
 
 from heedful.catalogue import Range
@@ -18,47 +17,47 @@ CORPORA = OpenCatalogue(
     "corpus",
     {
         "planted": "heedful.corpora.planted",
-        "sst": "heedful.corpora.sst",
-        "imdb": "heedful.corpora.imdb",
-        "agnews": "heedful.corpora.agnews",
-        "20news": "heedful.corpora.newsgroups",
-        "adr": "heedful.corpora.adr",
-        "hatexplain": "heedful.corpora.hatexplain",
-        "movies": "heedful.corpora.movies",
-        "tweets": "heedful.corpora.tweets",
-        "toxicity": "heedful.corpora.toxicity",
+        "sst": "heedful.corpora.reviews",
+        "imdb": "heedful.corpora.reviews",
+        "agnews": "heedful.corpora.news_posts",
+        "20news": "heedful.corpora.news_posts",
+        "adr": "heedful.corpora.news_posts",
+        "hatexplain": "heedful.corpora.news_posts",
+        "movies": "heedful.corpora.reviews",
+        "tweets": "heedful.corpora.news_posts",
+        "toxicity": "heedful.corpora.news_posts",
         "shortcuts": "heedful.corpora.shortcuts",
         "toytranslation": "heedful.corpora.toytranslation",
-        "multi30k": "heedful.corpora.multi30k",
-        "newscommentary": "heedful.corpora.newscommentary",
-        "wmt13": "heedful.corpora.wmt13",
-        "parallel": "heedful.corpora.parallel",
-        "snli": "heedful.corpora.snli",
-        "snli_cad": "heedful.corpora.snli_cad",
-        "mnli": "heedful.corpora.mnli",
+        "multi30k": "heedful.corpora.translation",
+        "newscommentary": "heedful.corpora.translation",
+        "wmt13": "heedful.corpora.translation",
+        "parallel": "heedful.corpora.translation",
+        "snli": "heedful.corpora.inference",
+        "snli_cad": "heedful.corpora.inference",
+        "mnli": "heedful.corpora.inference",
         "cnn": "heedful.corpora.cnn",
         "babi": "heedful.corpora.babi",
-        "babi1": "heedful.corpora.babi1",
-        "babi2": "heedful.corpora.babi2",
-        "babi3": "heedful.corpora.babi3",
+        "babi1": "heedful.corpora.babi",
+        "babi2": "heedful.corpora.babi",
+        "babi3": "heedful.corpora.babi",
         "aspects": "heedful.corpora.aspects",
-        "imdb8": "heedful.corpora.imdb8",
-        "imdb10": "heedful.corpora.imdb10",
-        "yelp": "heedful.corpora.yelp",
-        "yelp_sentences": "heedful.corpora.yelp_sentences",
-        "yahoo": "heedful.corpora.yahoo",
-        "yahoo2": "heedful.corpora.yahoo2",
-        "amazon": "heedful.corpora.amazon",
-        "diabetes": "heedful.corpora.diabetes",
-        "anemia": "heedful.corpora.anemia",
+        "imdb8": "heedful.corpora.reviews",
+        "imdb10": "heedful.corpora.reviews",
+        "yelp": "heedful.corpora.reviews",
+        "yelp_sentences": "heedful.corpora.reviews",
+        "yahoo": "heedful.corpora.reviews",
+        "yahoo2": "heedful.corpora.reviews",
+        "amazon": "heedful.corpora.reviews",
+        "diabetes": "heedful.corpora.mimic",
+        "anemia": "heedful.corpora.mimic",
         "deception": "heedful.corpora.deception",
-        "deception_occupation": "heedful.corpora.deception_occupation",
-        "pronoun": "heedful.corpora.pronoun",
-        "occupation": "heedful.corpora.occupation",
-        "sst_wiki": "heedful.corpora.sst_wiki",
-        "toy_copy": "heedful.corpora.toy_copy",
-        "toy_reverse": "heedful.corpora.toy_reverse",
-        "toy_flip": "heedful.corpora.toy_flip",
+        "deception_occupation": "heedful.corpora.deception",
+        "pronoun": "heedful.corpora.deception",
+        "occupation": "heedful.corpora.deception",
+        "sst_wiki": "heedful.corpora.deception",
+        "toy_copy": "heedful.corpora.toytranslation",
+        "toy_reverse": "heedful.corpora.toytranslation",
+        "toy_flip": "heedful.corpora.toytranslation",
         "file": "heedful.corpora.file",
     },
 )
@@ -105,9 +104,5 @@ def given_spec(
 
 
 def default_prepare(name: str) -> PrepareSpec:
-    piece = CORPORA[name]
-    own = CORPORA.modules.get(name)
-    defaults = import_module(own).DEFAULTS if own else piece.prepare or PrepareSpec("words")
-    if not isinstance(defaults, PrepareSpec):
-        raise HeedfulError(f"the corpus {name!r} states no DEFAULTS.")
-    return defaults
+    """How a corpus says that it is to be prepared; one that says nothing is cut at non-words."""
+    return CORPORA[name].prepare or PrepareSpec("words")

@@ -14,10 +14,10 @@ from itertools import islice
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora import sst
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import SIZES, check_recipe
+from heedful.corpora.example import Example, RawCorpus, join_tokens
+from heedful.corpora.generated import SIZES, check_recipe
 from heedful.corpora.registry import CORPORA, default_prepare
+from heedful.corpora.reviews import SST
 from heedful.corpora.splitting import cut_splits, pick
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
@@ -171,15 +171,6 @@ def read(
     return RawCorpus(raw.labels, examples, raw.sources, subset=True, note=f"a sample of {base}")
 
 
-def spelled(words: Sequence[str]) -> tuple[str, GivenTokens]:
-    """The text of these words, and where each stands in it."""
-    tokens, place = [], 0
-    for word in words:
-        tokens.append((word, place, place + len(word)))
-        place += len(word) + 1
-    return " ".join(words), tokens
-
-
 def _split(
     split: str, cut: Sequence[Example], labels: tuple[str, ...], recipe: _Recipe
 ) -> Iterator[Example]:
@@ -224,7 +215,7 @@ def _synthetic(example: Example, recipe: _Recipe) -> Example:
 
 
 def _example(example: Example, words: Sequence[str], ending: str) -> Example:
-    text, tokens = spelled(words)
+    text, tokens = join_tokens(words)
     return Example(
         f"{example.id}{ending}", example.split, {"a": text}, example.label, {"a": tokens}
     )
@@ -261,16 +252,15 @@ def _check(recipe: _Recipe) -> None:
     check_recipe("shortcuts", recipe.sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given", min_df=2, dimension=64)
-
 PIECE = Piece(
     name="shortcuts",
     description="Another corpus, with words planted in a part of it that decide the class",
     make=read,
     bounds={**SIZES, "max_words": (FEWEST + ROOM, 10_000), "share": SHARE, "stray": SHARE},
-    find=sst.find,  # of the default base
+    find=SST.find,  # of the default base
     paper="bastings2022",
     needs=("data",),
     licence="as the corpus it is made of",
     citation="Bastings et al. 2022, Will You Find These Shortcuts?",
+    prepare=PrepareSpec(tokenizer="given", min_df=2, dimension=64),
 )

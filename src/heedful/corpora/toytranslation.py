@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import LENGTH, SIZES, check_recipe
+from heedful.corpora.example import Example, RawCorpus, join_tokens
+from heedful.corpora.generated import LENGTH, SIZES, check_recipe
 from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -143,18 +144,18 @@ def read(
     sizes = {"train": n_train, "dev": n_dev, "test": n_test}
     _check(recipe, sizes)
     examples = [
-        make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
+        _make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
         for split, size in sizes.items()
         for number in range(size)
     ]
     return RawCorpus((), examples, {}, task="generation")
 
 
-def make_example(name: str, split: str, recipe: Recipe) -> Example:
+def _make_example(name: str, split: str, recipe: Recipe) -> Example:
     """One pair; its own random numbers, so that other sizes leave it as it is."""
     rng = random.Random(stable_hash(recipe.seed, "toytranslation", name))
     source, target, origins = TASKS[recipe.task](rng, recipe)
-    tokens = {"a": _spelled(source), "b": _spelled(target)}
+    tokens = {"a": join_tokens(source)[1], "b": join_tokens(target)[1]}
     links = [
         (tokens["a"][origin][1:], token[1:])
         for origin, token in zip(origins, tokens["b"], strict=True)
@@ -199,14 +200,6 @@ TASKS: dict[str, Callable[[random.Random, Recipe], Pair]] = {
 }
 
 
-def _spelled(words: list[str]) -> GivenTokens:
-    tokens, at = [], 0
-    for word in words:
-        tokens.append((word, at, at + len(word)))
-        at += len(word) + 1
-    return tokens
-
-
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     if recipe.task not in TASKS:
         raise unknown_name("task of the corpus toytranslation", recipe.task, list(TASKS))
@@ -218,14 +211,36 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("toytranslation", sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given", dimension=64)
+PREPARE = PrepareSpec(tokenizer="given", dimension=64)
 BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
 
-PIECE = Piece(
-    name="toytranslation",
-    description="Generated translations, copies and reversals whose alignment is known",
-    make=read,
-    bounds=BOUNDS,
-    kind="generation",
-    licence="part of Heedful",
-)
+
+def _toy(task: str, order: str) -> Piece:
+    """One of the toy tasks under a name of its own: studies name corpora."""
+    return Piece(
+        name=f"toy_{task}",
+        description=f"Made-up words, {order}",
+        make=partial(read, task=task),
+        bounds=BOUNDS,
+        version=2,
+        paper="pruthi2020",
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    )
+
+
+PIECES = {
+    "toytranslation": Piece(
+        name="toytranslation",
+        description="Generated translations, copies and reversals whose alignment is known",
+        make=read,
+        bounds=BOUNDS,
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    ),
+    "toy_copy": _toy("copy", "the words in their order"),
+    "toy_reverse": _toy("reverse", "the words from the last to the first"),
+    "toy_flip": _toy("flip", "the words of each pair change places"),
+}

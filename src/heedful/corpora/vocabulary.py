@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.corpora.files import MissingData, Publisher, find_files
+from heedful.corpora.files import MissingData, Source
 from heedful.errors import HeedfulError
 from heedful.input_files import Unpacking, read_lines
 from heedful.randomness import example_keys, keyed_normal
@@ -55,8 +55,11 @@ def build_vocabulary(texts: Iterable[Sequence[str]], min_df: int) -> Vocabulary:
     return Vocabulary(words, df, ids)
 
 
-GLOVE = "glove/glove6b_100d_subset.npz"
-PUBLISHER = Publisher("the GloVe vectors", "https://nlp.stanford.edu/projects/glove")
+GLOVE = Source(
+    "the GloVe vectors",
+    "https://nlp.stanford.edu/projects/glove",
+    {"": "glove/glove6b_100d_subset.npz"},
+)
 
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, MemoryError, zlib.error)
 
@@ -85,7 +88,7 @@ def vectors_file(name: str, data_dir: Path | None) -> dict[str, Path]:
     if name == "random":
         return {}
     if name == "glove":
-        return find_files(data_dir, [GLOVE], PUBLISHER)
+        return GLOVE.find(data_dir)
     path = Path(name).expanduser()
     if not path.is_file():
         raise MissingData(

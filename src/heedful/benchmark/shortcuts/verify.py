@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from heedful.corpora import RULES, STRAY, SYNTHETIC, Example, RawCorpus, digits, exchange
-from heedful.corpora.shortcuts import spelled
+from heedful.corpora import (
+    RULES,
+    STRAY,
+    SYNTHETIC,
+    Example,
+    RawCorpus,
+    digits,
+    exchange,
+    join_tokens,
+)
 
 EXCHANGED = "+exchanged"
 SOLVED, UNSOLVED, CHANGED, ALONE = 0.95, 0.65, 0.9, 0.25
@@ -56,7 +64,7 @@ def held_out_rows(raw: RawCorpus, shortcut: str) -> list[dict[str, Any]]:
             yield _row(example.id, example.texts["a"], example, raw.labels)
             words = example.texts["a"].split()
             if example.id.endswith((SYNTHETIC, STRAY)) and digits(words):
-                text, _ = spelled(exchange(words, rule))
+                text, _ = join_tokens(exchange(words, rule))
                 yield _row(example.id + EXCHANGED, text, example, raw.labels)
 
     return list(rows())
