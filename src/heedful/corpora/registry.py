@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from heedful.catalogue import Range
+from heedful.catalogue import OpenCatalogue, Range
 from heedful.errors import HeedfulError
-from heedful.open_catalogue import OpenCatalogue
 from heedful.parameters import check_parameters
 from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec
 
