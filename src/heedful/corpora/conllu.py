@@ -71,7 +71,11 @@ def _sentence(name: str, rows: list[list[str]]) -> Sentence:
 
 def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.bool_]]:
     """For the texts of side a that are among the sentences: `[t, t]` over their real tokens,
-    True from each token of a word to each of its head. The root's rows are empty."""
+    True from each token of a word to each of its head. The root's rows are empty.
+
+    A text is a sentence's when both are the same but for blanks, whatever either's tokens are;
+    tokens then belong to the word in which they begin.
+    """
     known = {_letters("".join(sentence.words)): sentence for sentence in sentences}
     found = {}
     for i, name in enumerate(split.ids):

@@ -139,6 +139,7 @@ NUMBER = "qqq"
 
 
 def normalise(token: str) -> str:
+    """jain2019's: lower case, and one word for everything with a digit in it."""
     if any(character.isdigit() for character in token):
         return NUMBER
     return token.lower()

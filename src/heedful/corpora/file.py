@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ SPLIT_NAMES = {
 
 @dataclass(frozen=True)
 class Columns:
+    """Where a table holds what; None where it does not."""
+
     text: str
     label: str
     split: str | None
@@ -40,8 +42,7 @@ class Columns:
     impermissible: str | None = None
 
     def named(self) -> list[str]:
-        names = (self.text, self.label, self.split, self.id, self.rationale, self.text_b)
-        return [name for name in (*names, self.impermissible) if name is not None]
+        return [name for name in astuple(self) if name is not None]
 
 
 def read(
@@ -85,13 +86,12 @@ def read(
         for role in files
         for number, row in enumerate(rows[role], 1)
     ]
-    _check_marks(examples, impermissible_column)
+    marked = (each.impermissible and each.impermissible["a"] for each in examples)
+    if impermissible_column and not any(marked):
+        raise HeedfulError(
+            f"the column {impermissible_column!r} marks nothing in any text: fill some cells."
+        )
     return RawCorpus(labels, examples, digests({f"{r}/{f.name}": f for r, f in files.items()}))
-
-
-def _check_marks(examples: list[Example], column: str | None) -> None:
-    if column and not any(each.impermissible and each.impermissible["a"] for each in examples):
-        raise HeedfulError(f"the column {column!r} marks nothing in any text: fill some cells.")
 
 
 def _files(given: dict[str, str | None]) -> dict[str, Path]:
@@ -109,17 +109,13 @@ def _example(
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
     if split == "column":
         split = _split(row[str(columns.split)], file, number)
-    where, why, forbidden = f"row {number} of {file}", columns.rationale, columns.impermissible
-    return Example(
-        _id(row, number, split, columns),
-        split,
-        texts,
-        label,
-        rationales=rationale_spans(row[why], texts, where) if why else None,
-        impermissible={"a": impermissible_spans(row[forbidden], texts["a"], where)}
-        if forbidden
-        else None,
-    )
+    name = f"{split or 'row'}-{number:06d}" if columns.id is None else str(row[columns.id])
+    where, rationales, marks = f"row {number} of {file}", None, None
+    if columns.rationale:
+        rationales = rationale_spans(row[columns.rationale], texts, where)
+    if columns.impermissible:
+        marks = {"a": impermissible_spans(row[columns.impermissible], texts["a"], where)}
+    return Example(name, split, texts, label, None, rationales, impermissible=marks)
 
 
 def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]:
@@ -132,13 +128,6 @@ def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]
                 f"row out, or name the column that holds the text."
             )
     return {side: row[column] for side, column in sides.items()}
-
-
-def _id(row: Row, number: int, split: str, columns: Columns) -> str:
-    """The row's own id, else its place in its file."""
-    if columns.id is not None:
-        return str(row[columns.id])
-    return f"{split or 'row'}-{number:06d}"
 
 
 def _split(value: Any, file: str, number: int) -> str:

@@ -47,7 +47,8 @@ def mark(examples: Sequence[Example], how: str) -> list[Example]:
     if len(how) > 2 and how[0] == how[-1] == "/":
         spans = _matched(how, texts)
     else:
-        spans = [found_in(text, _words(how)) for text in texts]
+        words = _words(how)
+        spans = [found_in(text, words) for text in texts]
     if not any(spans):
         raise HeedfulError(
             f"the impermissible tokens {how!r} match nothing in any text: give other words."
@@ -107,7 +108,8 @@ def has_forbidden(split: Split) -> bool:
 
 
 def forbidden(split: Split) -> Forbidden:
-    """Of every example that has marks, or else an alignment."""
+    """Of every example that has marks, or else an alignment: a target's step must not be seen to
+    look at the words it translates."""
     found = {}
     for i, example in enumerate(split.ids):
         marks = split.impermissible(i)

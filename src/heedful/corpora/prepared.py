@@ -266,7 +266,11 @@ SHARE = 4
 
 
 def at_a_quarter(split: Split) -> Split:
-    """Side b ends after ⌊n/4⌋ tokens; the label is the word that follows there."""
+    """One decoding step of each target, so that writing the next word becomes a classification.
+
+    Side b ends after ⌊n/4⌋ tokens; the label is the word that follows there. vashishth2019 looks
+    at "the 25th-percentile length" of a sentence, which can be read in more than one way.
+    """
     side = split.sides["b"]
     given = [1 + (len(ids) - 2) // SHARE for ids in side.tokens]
     labels = [int(ids[n]) for ids, n in zip(side.tokens, given, strict=True)]

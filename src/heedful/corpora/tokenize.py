@@ -1,4 +1,9 @@
-"""Tokenisers: texts to tokens with character offsets, by rules or as learned sub-words (BPE)."""
+"""Tokenisers: texts to tokens with character offsets, by rules or as learned sub-words (BPE).
+
+White space is never a token. For sub-words a text is marked first: a blank becomes `▁`, and one
+stands before the first word. So pieces joined and unmarked give back the text exactly. Learning
+asks the `tokenizers` library; cutting and joining are done here.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +40,7 @@ class Tokens:
 def tokenizer(name: str) -> Callable[[Iterable[str]], Iterator[Tokens]]:
     """A tokeniser of texts by name; `words` takes runs of word characters and so drops
     punctuation, `given` tokens come through `given_tokens` instead, sub-words (`bpe`) through
-    `corpora/bpe.py`, which has to see the whole training split first."""
+    `sub_words`, which has to see the whole training split first."""
     if name == "spacy":
         return _spacy()
     if name in _PATTERNS:
