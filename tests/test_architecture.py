@@ -160,8 +160,6 @@ def test_numbers_are_those_of_the_code() -> None:
     assert f"of the first {shown.MOST_TEXTS}" in told
 
 
-NO_NAMES_OF_FILES = {"20news": "newsgroups"}
-"""A module's name begins with a letter."""
 ADDED = {row[0]: row for row in table("To add a piece")}
 
 
@@ -175,8 +173,9 @@ def test_pieces_are_where_the_table_says(what: str) -> None:
     assert len(pieces) > 1
     for name, module in pieces.items():
         path = f"{module.removeprefix('heedful.').replace('.', '/')}.py"
-        named = NO_NAMES_OF_FILES.get(name, name)
-        assert not patterns or path in [each.replace("NAME", named) for each in patterns]
+        assert not patterns or path in [each.replace("NAME", name) for each in patterns]
+    if isinstance(value(file, constant), Catalogue):
+        assert set(pieces) == {value(file, constant)[name].name for name in pieces}
     if what.startswith("a ") and isinstance(value(file, constant), Catalogue):
         assert set(pieces.values()) >= set(modules_with_piece(patterns)) - others(what)
 

@@ -31,9 +31,9 @@ from heedful.corpora import (
     positions,
     prepare,
 )
+from heedful.corpora.aspects import NEGATORS
 from heedful.corpora.aspects import PIECE as ASPECTS_PIECE
 from heedful.corpora.aspects import read as read_aspects
-from heedful.corpora.aspects_grammar import NEGATORS
 from heedful.corpora.cnn import spelled
 from heedful.errors import HeedfulError
 from heedful.store import Store

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from heedful.corpora import (
     ADJECTIVES,
+    CORPORA,
     LEXICON,
     MARK,
     NOUNS,
@@ -28,20 +29,18 @@ from heedful.corpora import (
     made_up,
     marked,
     prepare,
+    spelled,
     sub_words,
 )
-from heedful.corpora.bpe import spelled
-from heedful.corpora.multi30k import read as read_multi30k
-from heedful.corpora.newscommentary import read as read_news
-from heedful.corpora.parallel import read
-from heedful.corpora.toytranslation import PIECE
+from heedful.corpora.toytranslation import VERBS
 from heedful.corpora.toytranslation import read as read_toy
-from heedful.corpora.toytranslation_grammar import VERBS
-from heedful.corpora.wmt13 import read as read_wmt13
 from heedful.errors import HeedfulError
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec
 from heedful.store import Store
 
+read, read_multi30k, read_news, read_wmt13 = (
+    CORPORA[name].make for name in ("parallel", "multi30k", "newscommentary", "wmt13")
+)
 DATA = os.environ.get("HEEDFUL_DATA")
 LINES = ["the cat sees the dog", "a cat", "the dog sees a cat , the cat", "dogs and cats !"]
 ODD = st.text(
@@ -314,7 +313,7 @@ def test_toy_examples_do_not_depend_on_how_many_there_are() -> None:
 def test_the_toy_version_goes_up_when_the_texts_change() -> None:
     lines = [f"{e.id} {e.texts} {e.alignment}" for e in read_toy(None, 50, 5, 5).examples]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    assert (PIECE.version, digest) == (1, "488fba2cc48cd13a")
+    assert (CORPORA["toytranslation"].version, digest) == (1, "488fba2cc48cd13a")
 
 
 def test_the_prepared_toy_language_keeps_its_alignment(tmp_path: Path) -> None:

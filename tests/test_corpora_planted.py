@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.corpora import class_words, mirror
-from heedful.corpora.planted import PIECE, read
-from heedful.corpora.planted_grammar import NEGATORS
+from heedful.corpora.planted import NEGATORS, PIECE, read
 from heedful.errors import HeedfulError
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from heedful.corpora import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
-from heedful.corpora.imdb import read as read_imdb
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.studies import dataset_name, published
@@ -113,7 +112,7 @@ def test_imdb8_has_the_reviews_of_imdb_and_other_classes(tmp_path: Path) -> None
     raw = CORPORA["imdb8"].make(tmp_path)
     assert raw.labels == ("1", "2", "3", "4", "7", "8", "9", "10") and raw.stands_for == "IMDB-10"
     assert [e.label for e in raw.examples[:8]] == list(range(8))
-    assert [e.id for e in raw.examples] == [e.id for e in read_imdb(tmp_path).examples]
+    assert [e.id for e in raw.examples] == [e.id for e in CORPORA["imdb"].make(tmp_path).examples]
     spec = default_spec("imdb8", vectors="random")
     part = Prepared(prepare(spec, Store(tmp_path / "store"), tmp_path)).split("train")
     assert part.sides["a"].sentences[0].tolist() == [0, 0, 1, 1, 1, 1]

@@ -33,7 +33,7 @@ from heedful.corpora import (
     mark,
     prepare,
 )
-from heedful.corpora.deception import PIECE, read
+from heedful.corpora.deception import read
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from tiny import tiny_model
@@ -99,7 +99,7 @@ def test_the_version_goes_up_when_the_texts_change() -> None:
     every = [e for task in ("pronoun", "occupation") for e in read(None, 40, 5, 5, task).examples]
     lines = [f"{e.id} {e.label} {e.texts['a']} {e.rationales} {e.impermissible}" for e in every]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    assert (PIECE.version, digest) == (1, "87cf9cbc48259e36")
+    assert (CORPORA["deception"].version, digest) == (1, "87cf9cbc48259e36")
 
 
 @pytest.mark.parametrize(

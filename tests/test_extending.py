@@ -276,8 +276,8 @@ def test_a_package_that_does_not_say_what_it_uses_is_refused(
 
 def test_packages_are_not_looked_for_before_somebody_asks() -> None:
     look = (
-        "import heedful.cli.app, heedful.installed; "
-        "print(heedful.installed._installed.cache_info().misses)"
+        "import heedful.cli.app, heedful.catalogue; "
+        "print(heedful.catalogue._installed.cache_info().misses)"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

@@ -1,20 +1,31 @@
 """Pieces, and the catalogues that name them.
 
-A piece (an encoder, an edit, a probe, a corpus, …) is one file with one `PIECE`
-value that states its own facts. A folder's catalogue is a literal dict from names
-to modules; modules are imported when a piece is asked for, never before.
+A piece (an encoder, an edit, a probe, a corpus, …) is a value that states its own facts: the
+`PIECE` of its module, or one of the module's `PIECES`, by name. A folder's catalogue is a literal
+dict from names to modules; modules are imported when a piece is asked for, never before.
+
+Others add to an open catalogue from a script (`heedful.extend`) or an installed package, which
+names its pieces in its own pyproject.toml; nothing of it is imported before one of them is asked
+for:
+
+    [project.entry-points."heedful.saliency"]
+    embedding_norm = "my_package.norms:PIECE"
 """
 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import unknown_name
+from heedful.errors import HeedfulError, unknown_name
 
 Range = tuple[float, float]
 """The least and the greatest a number can be."""
@@ -89,8 +100,7 @@ class Piece:
     (`heedful.parameters` holds them and the signature against what a user gives).
 
     A piece that is not Heedful's own has an `origin`, which the catalogue writes down: the
-    package it came with, or the code. `prepare` is how a corpus of such an origin is prepared
-    (a `PrepareSpec`); our own say it as `DEFAULTS` beside their piece.
+    package it came with, or the code. `prepare` is how a corpus is prepared (a `PrepareSpec`).
     """
 
     name: str
@@ -143,5 +153,117 @@ class Catalogue:
     def __getitem__(self, name: str) -> Piece:
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
-        piece: Piece = import_module(self.modules[name]).PIECE
+        module = import_module(self.modules[name])
+        piece: Piece = module.PIECES[name] if hasattr(module, "PIECES") else module.PIECE
         return piece
+
+
+def _any(piece: Piece) -> None:
+    """Nothing is asked of a piece."""
+
+
+@dataclass(frozen=True)
+class OpenCatalogue(Catalogue):
+    """Our own pieces, those that were `added` in this process, and those of installed packages.
+    A name stands for one piece: where two would have it, whoever asks is told. `check` refuses a
+    piece that is not our own and lacks what its kind must say."""
+
+    added: dict[str, Piece] = field(default_factory=dict)
+    check: Callable[[Piece], None] = _any
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self.modules, *self.added, *self._offers())))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules or name in self.added or name in self._offers()
+
+    def __getitem__(self, name: str) -> Piece:
+        offers = self._offers().get(name, ())
+        self._refuse_twins(name, offers)
+        if name in self.modules:
+            return super().__getitem__(name)
+        if name in self.added:
+            return self.added[name]
+        if not offers:
+            raise unknown_name(self.kind, name, list(self))
+        return self._loaded(name, offers[0])
+
+    def add(self, piece: Piece) -> None:
+        """A piece of this process. Added again from the same place it takes its own place: so
+        does the cell of a notebook that is run twice."""
+        check_name(self.kind, piece.name)
+        self.check(piece)
+        known = self.added.get(piece.name)
+        again = known is not None and _place(known) == _place(piece)
+        if piece.name in self and not again:
+            raise HeedfulError(
+                f"there is a {self.kind} {piece.name!r} already: give yours another name."
+            )
+        self.added[piece.name] = piece
+
+    def _offers(self) -> dict[str, tuple[EntryPoint, ...]]:
+        return installed(f"heedful.{self.kind}")
+
+    def _refuse_twins(self, name: str, offers: tuple[EntryPoint, ...]) -> None:
+        owners = [*(["Heedful"] if name in self.modules else []), *map(package, offers)]
+        if len(owners) > 1:
+            raise HeedfulError(
+                f"the {self.kind} {name!r} is named by {' and by '.join(owners)}: uninstall one "
+                f"of these packages, or ask its authors for another name."
+            )
+
+    def _loaded(self, name: str, offer: EntryPoint) -> Piece:
+        check_name(self.kind, name)
+        piece = load(offer, self.kind)
+        if not isinstance(piece, Piece) or piece.name != name:
+            raise HeedfulError(
+                f"{offer.value!r} of the package {package(offer)} is no heedful.Piece with the "
+                f"name {name!r}: ask its authors, or uninstall it."
+            )
+        loaded = replace(piece, origin=package(offer))
+        self.check(loaded)
+        return loaded
+
+
+def check_name(kind: str, name: str) -> None:
+    """Commas, colons and blanks have a meaning where names are typed."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise HeedfulError(
+            f"a {kind} cannot be called {name[:80]!r}: use letters, digits, _ and - only."
+        )
+
+
+def _place(piece: Piece) -> tuple[str, str]:
+    make = piece.make
+    return getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
+
+
+def installed(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """By name; a name that several packages give has several."""
+    return _installed(group, tuple(sys.path))
+
+
+def package(offer: EntryPoint) -> str:
+    """The package an entry point came with."""
+    return offer.dist.name if offer.dist is not None else offer.value.partition(".")[0]
+
+
+def load(offer: EntryPoint, kind: str) -> Any:
+    """What it names; a package that cannot be imported may fail in any way it likes."""
+    try:
+        return offer.load()
+    except Exception as error:  # somebody else's code: it may fail in any way
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200].rstrip(".")
+        raise HeedfulError(
+            f"the {kind} {offer.name!r} of the package {package(offer)} cannot be imported "
+            f"({why}): mend the package or uninstall it."
+        ) from error
+
+
+@lru_cache(maxsize=64)
+def _installed(group: str, path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
+    """Read once: where packages are looked for decides what is found."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for offer in entry_points(group=group):
+        found[offer.name] = (*found.get(offer.name, ()), offer)
+    return found

@@ -11,11 +11,61 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora.aspects_grammar import ASPECTS, LABELS, Word, judgement, linked, scene
-from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans
-from heedful.corpora.made import SIZES, check_recipe
+from heedful.corpora.example import Example, GivenTokens, RawCorpus, Spans, marked_spans
+from heedful.corpora.generated import SIZES, Token, check_recipe, plain, spell
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
+
+ASPECTS = ("service", "food")
+LABELS = ("negative", "positive")
+SUBJECTS = {
+    "service": ("waiter", "waitress", "host", "bartender", "manager", "crew", "doorman", "staff"),
+    "food": ("soup", "steak", "bread", "dessert", "pasta", "salad", "fish", "curry"),
+}
+SHARED = (
+    ("awful", "terrible", "poor", "dreadful", "horrible", "disappointing", "lousy", "dismal"),
+    ("excellent", "wonderful", "superb", "lovely", "great", "delightful", "splendid", "perfect"),
+)
+OWN = {
+    "service": (
+        ("rude", "slow", "careless", "grumpy", "inattentive", "impatient"),
+        ("friendly", "attentive", "polite", "prompt", "helpful", "courteous"),
+    ),
+    "food": (
+        ("bland", "stale", "soggy", "greasy", "burnt", "tasteless"),
+        ("tasty", "fresh", "juicy", "crisp", "delicious", "tender"),
+    ),
+}
+NEGATORS = ("not", "never", "hardly")
+VERBS = ("was", "seemed", "remained")
+LINKS = ("while", "and", "but")
+SCENES = (
+    "we came on a Sunday", "our table stood near the door", "it rained all evening",
+    "my brother had booked it weeks ago", "we walked home afterwards", "the street was crowded",
+    "they had painted the walls green", "we stayed until midnight", "a band played upstairs",
+)  # fmt: skip
+
+
+def judgement(
+    rng: random.Random, aspect: str, label: int, shared: bool, negation: float
+) -> list[Token]:
+    """A clause that says how an aspect was liked; a negator turns the opinion word round."""
+    negated = rng.random() < negation
+    words = (SHARED if shared else OWN[aspect])[1 - label if negated else label]
+    clause = plain(f"the {rng.choice(SUBJECTS[aspect])} {rng.choice(VERBS)}")
+    if negated:
+        clause.append(Token(rng.choice(NEGATORS), tells=aspect))
+    return [*clause, Token(rng.choice(words), tells=aspect)]
+
+
+def linked(rng: random.Random, one: list[Token], other: list[Token]) -> list[Token]:
+    """Two clauses as one; the link says nothing about agreement, it is drawn at random."""
+    return [*one, Token(rng.choice(LINKS)), *other]
+
+
+def scene(rng: random.Random) -> list[Token]:
+    """A clause that judges nothing."""
+    return plain(rng.choice(SCENES))
 
 
 @dataclass(frozen=True)
@@ -48,16 +98,17 @@ def read(
         example
         for split, size in sizes.items()
         for number in range(size)
-        for example in make_review(f"aspects-{split}-{number:05d}", split, recipe)
+        for example in _make_review(f"aspects-{split}-{number:05d}", split, recipe)
     ]
     return RawCorpus(LABELS, examples, {})
 
 
-def make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
+def _make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
     """The two examples of one review; its own random numbers, so that other sizes leave it."""
     rng = random.Random(stable_hash(recipe.seed, "aspects", name))
     labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
-    text, tokens, spans = _spell(_compose(rng, labels, recipe))
+    sentences = [[*clause, Token(".")] for clause in _compose(rng, labels, recipe)]
+    text, tokens = spell(sentences)
     return [
         Example(
             f"{name}-{aspect}",
@@ -65,13 +116,13 @@ def make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
             {"a": text, "b": aspect},
             labels[aspect],
             {"a": tokens, "b": [(aspect, 0, len(aspect))]},
-            {"a": spans[aspect]},
+            {"a": _told(sentences, tokens, aspect)},
         )
         for aspect in ASPECTS
     ]
 
 
-def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Word]]:
+def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Token]]:
     """Two judgements, in one sentence or two, among scenes, in random order."""
     clauses = [
         judgement(rng, aspect, label, recipe.shared_words, recipe.negation)
@@ -84,19 +135,10 @@ def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list
     return sentences
 
 
-def _spell(sentences: list[list[Word]]) -> tuple[str, GivenTokens, dict[str, Spans]]:
-    """The text, its tokens with offsets, and what tells about each aspect."""
-    text, tokens = "", []
-    spans: dict[str, Spans] = {aspect: [] for aspect in ASPECTS}
-    for sentence in sentences:
-        for position, word in enumerate([*sentence, Word(".")]):
-            spelled = word.text if position else word.text.capitalize()
-            text += " " if text and spelled != "." else ""
-            tokens.append((spelled, len(text), len(text) + len(spelled)))
-            text += spelled
-            if word.tells:
-                spans[word.tells].append(tokens[-1][1:])
-    return text, tokens, spans
+def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spans:
+    """What tells about an aspect."""
+    every = [token for words in sentences for token in words]
+    return marked_spans(tokens, [token.tells == aspect for token in every]) or []
 
 
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
@@ -107,8 +149,6 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("aspects", sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given")
-
 PIECE = Piece(
     name="aspects",
     description="Generated reviews of service and food; the aspect asked for decides",
@@ -116,4 +156,5 @@ PIECE = Piece(
     bounds={**SIZES, "scenes": (0, 100), "negation": SHARE},
     kind="pair",
     licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
 )

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from heedful.catalogue import Piece
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.sources import MissingData, Publisher
+from heedful.corpora.files import MissingData, Source
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
-PUBLISHER = Publisher("the CNN questions", "https://cs.nyu.edu/~kcho/DMQA")
 FOLDERS = {"train": "training", "dev": "validation", "test": "test"}
+CNN = Source("the CNN questions", "https://cs.nyu.edu/~kcho/DMQA", FOLDERS)
 ENTITY = re.compile(r"@entity\d+")
 LETTERS = str.maketrans("0123456789", "abcdefghij")
 
@@ -88,13 +88,13 @@ def _folder(data_dir: Path | None, name: str) -> Path:
     wanted = f"cnn/questions/{name}"
     if data_dir is None or not (data_dir / wanted).is_dir():
         raise MissingData(
-            f"the folder {wanted} is not in the data folder: get {PUBLISHER.title} from "
-            f"{PUBLISHER.homepage}, unpack them there, and name the data folder with --data-dir "
+            f"the folder {wanted} is not in the data folder: get {CNN.title} from "
+            f"{CNN.homepage}, unpack them there, and name the data folder with --data-dir "
             f"or HEEDFUL_DATA."
         )
     folder = data_dir / wanted
     if next(folder.glob("*.question"), None) is None:
-        raise MissingData(f"{folder} holds no .question files: unpack {PUBLISHER.title} there.")
+        raise MissingData(f"{folder} holds no .question files: unpack {CNN.title} there.")
     return folder
 
 
@@ -115,8 +115,6 @@ def _text(body: bytes, path: Path) -> str:
         raise HeedfulError(f"{path} is not UTF-8 text: get it again.") from error
 
 
-DEFAULTS = PrepareSpec(tokenizer="whitespace", min_df=8, vectors="glove")
-
 PIECE = Piece(
     name="cnn",
     description="News articles and a sentence with a gap; the answer is an entity of the article",
@@ -127,4 +125,5 @@ PIECE = Piece(
     kind="pair",
     licence="as published by DeepMind; the articles are CNN's",
     citation="Hermann et al. 2015, Teaching Machines to Read and Comprehend",
+    prepare=PrepareSpec(tokenizer="whitespace", min_df=8, vectors="glove"),
 )

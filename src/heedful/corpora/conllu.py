@@ -1,12 +1,16 @@
-"""Sentences with dependency arcs, from CoNLL-U: of each line the form and the head are read."""
+"""Sentences with dependency arcs from CoNLL-U files, and the texts of a corpus among them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.corpora.prepared import Split
 from heedful.errors import HeedfulError
 from heedful.input_files import read_lines
 
@@ -63,3 +67,38 @@ def _sentence(name: str, rows: list[list[str]]) -> Sentence:
     if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
         raise HeedfulError(f"a head in sentence {name!r} is no other word of it: mend the file.")
     return Sentence(tuple(row[1] for row in rows), heads)
+
+
+def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.bool_]]:
+    """For the texts of side a that are among the sentences: `[t, t]` over their real tokens,
+    True from each token of a word to each of its head. The root's rows are empty.
+
+    A text is a sentence's when both are the same but for blanks, whatever either's tokens are;
+    tokens then belong to the word in which they begin.
+    """
+    known = {_letters("".join(sentence.words)): sentence for sentence in sentences}
+    found = {}
+    for i, name in enumerate(split.ids):
+        sentence = known.get(_letters(split.text(i)))
+        if sentence is not None:
+            found[name] = _between(_word_numbers(split, i, sentence), sentence)
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+def _word_numbers(split: Split, i: int, sentence: Sentence) -> NDArray[np.int64]:
+    """The number of each real token's word."""
+    text, starts = split.text(i), np.asarray(split.sides["a"].starts[i], dtype=np.int64)
+    before = np.cumsum([0] + [not character.isspace() for character in text])
+    sizes = [len(_letters(word)) for word in sentence.words]
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    numbers: NDArray[np.int64] = owner[np.minimum(before[starts], len(owner) - 1)]
+    return numbers
+
+
+def _between(words: NDArray[np.int64], sentence: Sentence) -> NDArray[np.bool_]:
+    heads = np.asarray(sentence.heads, dtype=np.int64)[words]
+    return np.asarray(heads[:, None] == words[None, :])

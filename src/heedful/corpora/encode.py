@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.corpora.bpe import sub_words
 from heedful.corpora.example import Example, Spans
-from heedful.corpora.normalise import normalise_all
 from heedful.corpora.sentences import sentence_numbers
-from heedful.corpora.tokenize import Tokens, given_tokens, tokenizer
+from heedful.corpora.tokenize import Tokens, given_tokens, sub_words, tokenizer
 from heedful.corpora.vocabulary import Vocabulary
 from heedful.errors import HeedfulError
 
@@ -135,3 +133,25 @@ def _given(example: Example, side: str) -> Tokens:
             f"example {example.id} brings no tokens: choose the spacy or whitespace tokenizer."
         )
     return given_tokens(example.tokens[side])
+
+
+NUMBER = "qqq"
+
+
+def normalise(token: str) -> str:
+    """jain2019's: lower case, and one word for everything with a digit in it."""
+    if any(character.isdigit() for character in token):
+        return NUMBER
+    return token.lower()
+
+
+def normalise_all(tokens: Iterable[str], known: dict[str, str]) -> list[str]:
+    """Normalise many tokens; `known` shares one string per word, which keeps a corpus of
+    millions of tokens small in memory."""
+    words = []
+    for token in tokens:
+        word = known.get(token)
+        if word is None:
+            word = known.setdefault(token, normalise(token))
+        words.append(word)
+    return words

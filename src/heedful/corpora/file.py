@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.labels import class_names, index_of, label_name, numbered
-from heedful.corpora.readers import Row, read_rows
-from heedful.corpora.sources import MissingData, digests
-from heedful.corpora.span_cells import impermissible_spans, rationale_spans
+from heedful.corpora.example import (
+    Example,
+    RawCorpus,
+    Spans,
+    class_names,
+    index_of,
+    label_name,
+    numbered,
+)
+from heedful.corpora.files import MissingData, Row, digests, read_rows
+from heedful.corpora.impermissible import found_in, words_pattern
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
@@ -23,6 +31,8 @@ SPLIT_NAMES = {
 
 @dataclass(frozen=True)
 class Columns:
+    """Where a table holds what; None where it does not."""
+
     text: str
     label: str
     split: str | None
@@ -32,8 +42,7 @@ class Columns:
     impermissible: str | None = None
 
     def named(self) -> list[str]:
-        names = (self.text, self.label, self.split, self.id, self.rationale, self.text_b)
-        return [name for name in (*names, self.impermissible) if name is not None]
+        return [name for name in astuple(self) if name is not None]
 
 
 def read(
@@ -77,13 +86,12 @@ def read(
         for role in files
         for number, row in enumerate(rows[role], 1)
     ]
-    _check_marks(examples, impermissible_column)
+    marked = (each.impermissible and each.impermissible["a"] for each in examples)
+    if impermissible_column and not any(marked):
+        raise HeedfulError(
+            f"the column {impermissible_column!r} marks nothing in any text: fill some cells."
+        )
     return RawCorpus(labels, examples, digests({f"{r}/{f.name}": f for r, f in files.items()}))
-
-
-def _check_marks(examples: list[Example], column: str | None) -> None:
-    if column and not any(each.impermissible and each.impermissible["a"] for each in examples):
-        raise HeedfulError(f"the column {column!r} marks nothing in any text: fill some cells.")
 
 
 def _files(given: dict[str, str | None]) -> dict[str, Path]:
@@ -101,17 +109,13 @@ def _example(
     label = index_of(label_name(row[columns.label], file, number), labels, file, number)
     if split == "column":
         split = _split(row[str(columns.split)], file, number)
-    where, why, forbidden = f"row {number} of {file}", columns.rationale, columns.impermissible
-    return Example(
-        _id(row, number, split, columns),
-        split,
-        texts,
-        label,
-        rationales=rationale_spans(row[why], texts, where) if why else None,
-        impermissible={"a": impermissible_spans(row[forbidden], texts["a"], where)}
-        if forbidden
-        else None,
-    )
+    name = f"{split or 'row'}-{number:06d}" if columns.id is None else str(row[columns.id])
+    where, rationales, marks = f"row {number} of {file}", None, None
+    if columns.rationale:
+        rationales = rationale_spans(row[columns.rationale], texts, where)
+    if columns.impermissible:
+        marks = {"a": impermissible_spans(row[columns.impermissible], texts["a"], where)}
+    return Example(name, split, texts, label, None, rationales, impermissible=marks)
 
 
 def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]:
@@ -126,13 +130,6 @@ def _texts(row: Row, number: int, columns: Columns, file: str) -> dict[str, str]
     return {side: row[column] for side, column in sides.items()}
 
 
-def _id(row: Row, number: int, split: str, columns: Columns) -> str:
-    """The row's own id, else its place in its file."""
-    if columns.id is not None:
-        return str(row[columns.id])
-    return f"{split or 'row'}-{number:06d}"
-
-
 def _split(value: Any, file: str, number: int) -> str:
     name = SPLIT_NAMES.get(str(value).strip().lower())
     if name is None:
@@ -142,10 +139,99 @@ def _split(value: Any, file: str, number: int) -> str:
     return name
 
 
-DEFAULTS = PrepareSpec(tokenizer="spacy", min_df=2)
-
 PIECE = Piece(
     name="file",
     description="Your own CSV, TSV, JSONL or Parquet file",
     make=read,
+    prepare=PrepareSpec(tokenizer="spacy", min_df=2),
 )
+
+
+MOST_WORDS = 1000  # of a cell: each is looked for by itself
+
+
+def rationale_spans(value: Any, texts: Mapping[str, str], where: str) -> dict[str, Spans] | None:
+    """[start, end) pairs of the first text, as a list or as its JSON; by side where both texts of
+    a pair are marked, as `heedful annotate export` writes it. An empty cell means no rationale."""
+    if value is None or value == "":
+        return None
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+        sides = found if isinstance(found, Mapping) else {"a": found}
+        spans = {str(side): _pairs(pairs) for side, pairs in sides.items() if pairs is not None}
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise HeedfulError(
+            f"{where} has a rationale that is no list of [start, end) pairs of characters: write "
+            f"such as [[0, 4]]."
+        ) from error
+    return {side: _of_side(side, spans[side], texts, where) for side in spans} or None
+
+
+def impermissible_spans(value: Any, text: str, where: str) -> Spans:
+    """[start, end) pairs, or words: a list of either, its JSON, or words with commas between
+    them. An empty cell forbids nothing."""
+    if value is None or value == "":
+        return []
+    items = _listed(value)
+    if all(isinstance(item, str) for item in items):
+        return _of_words(items, text, where)
+    try:
+        spans = _pairs(items)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise HeedfulError(
+            f"{where} has an impermissible cell that is neither words nor a list of "
+            f"[start, end) pairs: write one of them."
+        ) from error
+    return _inside(spans, text, f"{where} has the impermissible span")
+
+
+def _pairs(pairs: Any) -> Spans:
+    return [(int(start), int(end)) for start, end in pairs]
+
+
+def _of_side(side: str, spans: Spans, texts: Mapping[str, str], where: str) -> Spans:
+    if side not in texts:
+        raise HeedfulError(
+            f"{where} has a rationale of the text {side!r}, and its texts are {', '.join(texts)}: "
+            f"name the column of the second text with text_b_column, or mark the first alone."
+        )
+    return _inside(spans, texts[side], f"{where} has the rationale span")
+
+
+def _listed(value: Any) -> list[Any]:
+    """The items of a list or of its JSON; anything else is text with commas in it."""
+    try:
+        items = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        items = None
+    if isinstance(items, list):
+        return items
+    return [word.strip() for word in str(value).split(",") if word.strip()]
+
+
+def _of_words(words: list[str], text: str, where: str) -> Spans:
+    if len(words) > MOST_WORDS:
+        raise HeedfulError(
+            f"{where} names {len(words):,} impermissible words, and at most {MOST_WORDS:,} are "
+            f"read: give [start, end) pairs instead."
+        )
+    spans: Spans = []
+    for word in words:
+        found = found_in(text, words_pattern([word])) if word.strip() else []
+        if not found:
+            raise HeedfulError(
+                f"{where} names the impermissible word {short(word)!r}, which is not in its text: "
+                f"take it out."
+            )
+        spans += found
+    return sorted(set(spans))
+
+
+def _inside(spans: Spans, text: str, what: str) -> Spans:
+    for start, end in spans:
+        if not 0 <= start < end <= len(text):
+            raise HeedfulError(
+                f"{what} [{start}, {end}), its text has {len(text)} characters: count characters "
+                f"from 0 up to the end."
+            )
+    return spans

@@ -8,23 +8,104 @@ and are the rationale. Other sentences judge things that do not matter, or judge
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import LENGTH, SIZES, check_recipe
-from heedful.corpora.planted_grammar import (
-    Token,
-    aside,
-    class_words,
-    label_names,
-    remark,
-    scene,
-    verdict,
-)
+from heedful.corpora.example import Example, RawCorpus, marked_spans
+from heedful.corpora.generated import LENGTH, SIZES, Token, check_recipe, generated, plain, spell
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+GRADES = (
+    "dreadful awful terrible horrible atrocious abysmal appalling dismal unbearable lousy",
+    "dull boring clumsy tedious forgettable shallow stale disappointing sloppy weak",
+    "average ordinary passable standard middling moderate typical uneven acceptable plain",
+    "enjoyable pleasant charming clever engaging solid amusing graceful thoughtful lively",
+    "superb brilliant wonderful excellent magnificent splendid masterful dazzling stunning perfect",
+)
+SCALES = {
+    2: (("negative", (0, 1)), ("positive", (3, 4))),
+    3: (("negative", (0, 1)), ("mixed", (2,)), ("positive", (3, 4))),
+    4: (("terrible", (0,)), ("poor", (1,)), ("good", (3,)), ("great", (4,))),
+    5: (("terrible", (0,)), ("poor", (1,)), ("fair", (2,)), ("good", (3,)), ("great", (4,))),
+}
+NEGATORS = ("not", "never", "hardly")
+INTENSIFIERS = ("really", "quite", "rather", "truly", "very")
+WORKS = _words("film novel play concert exhibition documentary musical story opera painting")
+THINGS = _words("weather coffee bus hotel queue sandwich taxi umbrella carpet elevator")
+REMARKS = _words(
+    "tasty bland cosy grubby punctual sluggish sunny gloomy sturdy flimsy spacious cramped "
+    "cheap costly warm chilly tidy messy quiet noisy"
+)
+VERBS = ("was", "seemed", "felt", "looked", "remained")
+PEOPLE = _words("cousin neighbour teacher brother colleague aunt friend dentist landlord sister")
+DEEDS = (
+    "waited", "walked home", "took the train", "read the newspaper", "bought a ticket",
+    "called a friend", "sat down", "told a long story", "opened the window", "lost a glove",
+)  # fmt: skip
+ASIDES = (
+    "yesterday", "again", "afterwards", "apparently", "on Monday", "after lunch", "at noon",
+    "in the village", "near the harbour", "behind the station", "before the rain",
+    "for two hours", "with three students", "during the first week", "in front of the museum",
+)  # fmt: skip
+
+
+def label_names(classes: int) -> tuple[str, ...]:
+    return tuple(name for name, _ in SCALES[classes])
+
+
+def class_words(label: int, classes: int) -> list[str]:
+    """The opinion words of a class."""
+    return [word for grade in SCALES[classes][label][1] for word in GRADES[grade].split()]
+
+
+def mirror(label: int, classes: int) -> int:
+    """What a negator makes of a class: the scale read from its other end."""
+    return classes - 1 - label
+
+
+def verdict(rng: random.Random, label: int, classes: int, negation: float) -> list[Token]:
+    """The sentence that decides: at most six tokens with its full stop."""
+    negated = rng.random() < negation
+    word = rng.choice(class_words(mirror(label, classes) if negated else label, classes))
+    return _judgement(rng, rng.choice(WORKS), word, negated, decisive=True)
+
+
+def remark(rng: random.Random, words: Sequence[str] | None, negation: float) -> list[Token]:
+    """A sentence of the same form about something that does not matter."""
+    word = rng.choice(words or REMARKS)
+    return _judgement(rng, rng.choice(THINGS), word, rng.random() < negation, decisive=False)
+
+
+def scene(rng: random.Random) -> list[Token]:
+    """A sentence without a judgement."""
+    return plain(f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)} {rng.choice(DEEDS)} .")
+
+
+def aside(rng: random.Random, room: int, said: Collection[str] = ()) -> list[Token]:
+    """When, where or how: at most `room` tokens, and nothing just said where that can be."""
+    fitting = [words for words in ASIDES if len(words.split()) <= room]
+    fresh = [words for words in fitting if words.split()[-1] not in said]
+    return plain(rng.choice(fresh or fitting))
+
+
+def _judgement(
+    rng: random.Random, subject: str, opinion: str, negated: bool, decisive: bool
+) -> list[Token]:
+    start = plain(f"{rng.choice(('the', 'this', 'that'))} {subject} {rng.choice(VERBS)}")
+    if negated:
+        start.append(Token(rng.choice(NEGATORS), decisive))
+    elif rng.random() < 0.3:
+        start.append(Token(rng.choice(INTENSIFIERS)))
+    return [*start, Token(opinion, decisive), Token(".")]
 
 
 @dataclass(frozen=True)
@@ -65,23 +146,20 @@ def read(
     )
     sizes = {"train": n_train, "dev": n_dev, "test": n_test}
     _check(recipe, sizes)
-    examples = [
-        make_example(f"planted-{split}-{number:05d}", split, recipe)
-        for split, size in sizes.items()
-        for number in range(size)
-    ]
-    return RawCorpus(label_names(classes), examples, {})
+    examples = generated("planted", sizes, partial(_make_example, recipe))
+    return RawCorpus(label_names(classes), list(examples), {})
 
 
-def make_example(name: str, split: str, recipe: Recipe) -> Example:
-    """One text; its own random numbers, so that other sizes leave it as it is."""
+def _make_example(recipe: Recipe, name: str, split: str) -> Example:
+    """One text; its own random numbers."""
     rng = random.Random(stable_hash(recipe.seed, "planted", name))
     label = rng.randrange(recipe.classes)
     sentences = _compose(rng, label, recipe)
-    text, tokens, spans = _spell(sentences)
+    text, tokens = spell(sentences)
+    spans = marked_spans(tokens, [token.decisive for words in sentences for token in words])
     if rng.random() < recipe.noise:
         label = (label + rng.randrange(1, recipe.classes)) % recipe.classes
-    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans})
+    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans or []})
 
 
 def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
@@ -109,20 +187,6 @@ def _size(sentences: list[list[Token]]) -> int:
     return sum(map(len, sentences))
 
 
-def _spell(sentences: list[list[Token]]) -> tuple[str, GivenTokens, list[tuple[int, int]]]:
-    """The text, its tokens with offsets, and the spans of the decisive ones."""
-    text, tokens, spans = "", [], []
-    for sentence in sentences:
-        for position, token in enumerate(sentence):
-            word = token.word if position else token.word.capitalize()
-            text += " " if text and word.isalpha() else ""
-            tokens.append((word, len(text), len(text) + len(word)))
-            text += word
-            if token.decisive:
-                spans.append(tokens[-1][1:])
-    return text, tokens, spans
-
-
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     problems = {
         "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
@@ -136,8 +200,6 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     }
     check_recipe("planted", sizes, problems)
 
-
-DEFAULTS = PrepareSpec(tokenizer="given")
 
 PIECE = Piece(
     name="planted",
@@ -153,4 +215,5 @@ PIECE = Piece(
         "noise": SHARE,
     },
     licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
 )

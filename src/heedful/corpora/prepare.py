@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,22 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from heedful.catalogue import Piece
-from heedful.corpora.describe import describe
 from heedful.corpora.encode import Progress, Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
-from heedful.corpora.filters import Count, filter_lengths
-from heedful.corpora.marking import mark
+from heedful.corpora.files import MissingData, digests
+from heedful.corpora.impermissible import mark
 from heedful.corpora.registry import CORPORA
-from heedful.corpora.sources import MissingData, digests
-from heedful.corpora.splitting import SPLITS, cut_splits, limit_splits
-from heedful.corpora.vectors import vectors_file, word_vectors
-from heedful.corpora.vocabulary import build_vocabulary
+from heedful.corpora.splitting import SPLITS, Count, cut_splits, filter_lengths, limit_splits
+from heedful.corpora.vocabulary import (
+    Vocabulary,
+    WordVectors,
+    build_vocabulary,
+    vectors_file,
+    word_vectors,
+)
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
-from heedful.specs import CorpusSpec, PrepareSpec
+from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec
 from heedful.store import Place, Run, Store, run_key, store_at
 
 HANDED = ("data_dir",)
@@ -168,3 +171,43 @@ def _stored(store: Store, facts: Mapping[str, Any], missing: MissingData) -> Run
     if not runs:
         raise missing
     return runs[0]
+
+
+def describe(
+    raw: RawCorpus,
+    examples: pd.DataFrame,
+    counts: Sequence[Count],
+    vocabulary: Vocabulary,
+    vectors: WordVectors,
+) -> dict[str, Any]:
+    columns = [column for column in examples if str(column).startswith("tokens_")]
+    train = examples[examples["split"] == "train"]
+    tokens = np.concatenate([ids for column in columns for ids in train[column]])
+    return {
+        "task": raw.task,
+        "labels": list(raw.labels),
+        "subset": raw.subset,
+        "note": raw.note,
+        "stands_for": raw.stands_for,
+        "dropped": dict(raw.dropped),
+        "filters": [asdict(count) for count in counts],
+        "splits": {
+            split: _split_report(examples[examples["split"] == split], len(raw.labels))
+            for split in SPLITS
+        },
+        "vocabulary": len(vocabulary),
+        "dimension": int(vectors.matrix.shape[1]),
+        "coverage": vectors.coverage(np.bincount(tokens, minlength=len(vocabulary))),
+    }
+
+
+def _split_report(rows: pd.DataFrame, classes: int) -> dict[str, Any]:
+    """Lengths count real tokens of side a, without start and end."""
+    ids = np.concatenate([row[1:-1] for row in rows["tokens_a"]] or [np.zeros(0, dtype=np.int32)])
+    return {
+        "examples": len(rows),
+        "by_class": np.bincount(rows["label"].to_numpy(), minlength=max(1, classes)).tolist(),
+        "average_length": len(ids) / max(1, len(rows)),
+        "unknown_rate": float((ids == UNKNOWN).mean()) if len(ids) else 0.0,
+        "rationales": int(rows["rationale_a"].notna().sum()),
+    }

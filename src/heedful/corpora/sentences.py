@@ -14,7 +14,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.corpora.abbreviations import BEFORE_NUMBERS, BEGINNERS, MAY_END, NEVER_END
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEVER_END = _listed(
+    "mr mrs ms mx dr prof gen sen rep gov capt cpt lt col sgt maj cmdr rev hon st mt messrs mme "
+    "mlle pres supt e.g eg i.e ie cf vs viz approx ca esp incl"
+)
+"""Something always follows these: a name, a case, an example."""
+
+BEFORE_NUMBERS = _listed("no nos nr fig figs p pp vol vols ch sec eq art op")
+"""Abbreviations only where a number follows."""
+
+MAY_END = _listed(
+    "etc inc corp co ltd jr sr bros dept est assn ave blvd rd al ph.d m.d b.a m.a a.m p.m a.d b.c "
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri sat sun"
+)
+"""Abbreviations that also stand at the end: what follows decides."""
+
+BEGINNERS = _listed(
+    "the a an this that these those he she it they we you i my his her its our their your there "
+    "here in on at but and so or if when while as after before for with what who why how where "
+    "not no yes then now one some most all many however although because since to from by is are "
+    "was"
+)
+"""Words that, with a capital, are far more often the first of a sentence than a name."""
+
 
 _LINE = r"(?:\n|<[bB][rR]\s*/?>)"
 _MARK = r"(?<![.!?…])(?<![.!?…] )[.!?…]++(?: [.!?…]++)*+"

@@ -8,22 +8,119 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora import sst
-from heedful.corpora.defaults import default_prepare
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import SIZES, check_recipe
-from heedful.corpora.registry import CORPORA
-from heedful.corpora.shortcut_rules import RULES, WORDS, insert
+from heedful.corpora.example import Example, RawCorpus, join_tokens
+from heedful.corpora.generated import SIZES, check_recipe
+from heedful.corpora.registry import CORPORA, default_prepare
+from heedful.corpora.reviews import SST
 from heedful.corpora.splitting import cut_splits, pick
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
+
+ZERO, ONE, CONTEXT = "gmina", "kinase", "ligue"
+"""The shortcut words. BERT's vocabulary has each as one token, so a word is one token for every
+model here, and no text of SST, IMDB or the toxicity corpus has any of them."""
+WORDS = (ZERO, ONE, CONTEXT)
+_PAIR = (ZERO, ONE)
+_OTHER = {ZERO: ONE, ONE: ZERO}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`label` of a text's words is None where the rule does not apply. `draw` gives the words for
+    a class, in their order in the text; `stray` words that decide nothing alone, () where every
+    shortcut word decides. The first `exchanged` of them, or all, are exchanged for the
+    rule to give the other class."""
+
+    description: str
+    label: Callable[[Sequence[str]], int | None]
+    draw: Callable[[int, random.Random], tuple[str, ...]]
+    stray: tuple[str, ...]
+    exchanged: int | None = None
+
+
+def digits(words: Sequence[str]) -> list[int]:
+    """The words that stand for 0 and 1, in order."""
+    return [_PAIR.index(word) for word in words if word in _PAIR]
+
+
+def exchange(words: Sequence[str], rule: Rule) -> list[str]:
+    """The text with the other shortcut word in place of the one that is there."""
+    places = [place for place, word in enumerate(words) if word in _OTHER][: rule.exchanged]
+    return [_OTHER[word] if place in places else word for place, word in enumerate(words)]
+
+
+def insert(words: Sequence[str], new: Sequence[str], draw: random.Random) -> list[str]:
+    """The new words at random places, in their order."""
+    places = sorted(draw.sample(range(len(words) + len(new)), len(new)))
+    text = list(words)
+    for place, word in zip(places, new, strict=True):
+        text.insert(place, word)
+    return text
+
+
+def _single(words: Sequence[str]) -> int | None:
+    found = digits(words)
+    return found[0] if len(found) == 1 else None
+
+
+def _context(words: Sequence[str]) -> int | None:
+    return _single(words) if CONTEXT in words else None
+
+
+def _pair(words: Sequence[str]) -> int | None:
+    found = digits(words)
+    return found[0] if found in ([0, 1], [1, 0]) else None
+
+
+def _xor(words: Sequence[str]) -> int | None:
+    found = digits(words)
+    return int(found[0] != found[1]) if len(found) == 2 else None
+
+
+def _draw_context(label: int, draw: random.Random) -> tuple[str, ...]:
+    return tuple(draw.sample([_PAIR[label], CONTEXT], 2))
+
+
+def _draw_xor(label: int, draw: random.Random) -> tuple[str, ...]:
+    first = draw.randrange(2)
+    return _PAIR[first], _PAIR[first ^ label]
+
+
+RULES: Mapping[str, Rule] = {
+    "single_token": Rule(
+        f"{ZERO}: class 0, {ONE}: class 1",
+        _single,
+        lambda label, draw: (_PAIR[label],),
+        (),
+    ),
+    "token_in_context": Rule(
+        f"{ZERO}: class 0, {ONE}: class 1, only where {CONTEXT} is in the text",
+        _context,
+        _draw_context,
+        _PAIR,
+    ),
+    "ordered_pair": Rule(
+        f"{ZERO} before {ONE}: class 0, {ONE} before {ZERO}: class 1",
+        _pair,
+        lambda label, draw: (_PAIR[label], _PAIR[1 - label]),
+        _PAIR,
+    ),
+    "xor": Rule(
+        f"twice {ZERO} or twice {ONE}: class 0, one of each: class 1",
+        _xor,
+        _draw_xor,
+        _PAIR,
+        1,
+    ),
+}
+
 
 NONE = "none"
 """The rule of a corpus without shortcuts: the original texts alone."""
@@ -74,15 +171,6 @@ def read(
     return RawCorpus(raw.labels, examples, raw.sources, subset=True, note=f"a sample of {base}")
 
 
-def spelled(words: Sequence[str]) -> tuple[str, GivenTokens]:
-    """The text of these words, and where each stands in it."""
-    tokens, place = [], 0
-    for word in words:
-        tokens.append((word, place, place + len(word)))
-        place += len(word) + 1
-    return " ".join(words), tokens
-
-
 def _split(
     split: str, cut: Sequence[Example], labels: tuple[str, ...], recipe: _Recipe
 ) -> Iterator[Example]:
@@ -127,7 +215,7 @@ def _synthetic(example: Example, recipe: _Recipe) -> Example:
 
 
 def _example(example: Example, words: Sequence[str], ending: str) -> Example:
-    text, tokens = spelled(words)
+    text, tokens = join_tokens(words)
     return Example(
         f"{example.id}{ending}", example.split, {"a": text}, example.label, {"a": tokens}
     )
@@ -164,16 +252,15 @@ def _check(recipe: _Recipe) -> None:
     check_recipe("shortcuts", recipe.sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given", min_df=2, dimension=64)
-
 PIECE = Piece(
     name="shortcuts",
     description="Another corpus, with words planted in a part of it that decide the class",
     make=read,
     bounds={**SIZES, "max_words": (FEWEST + ROOM, 10_000), "share": SHARE, "stray": SHARE},
-    find=sst.find,  # of the default base
+    find=SST.find,  # of the default base
     paper="bastings2022",
     needs=("data",),
     licence="as the corpus it is made of",
     citation="Bastings et al. 2022, Will You Find These Shortcuts?",
+    prepare=PrepareSpec(tokenizer="given", min_df=2, dimension=64),
 )

@@ -2,22 +2,114 @@
 
 Which source word each target word comes from is known: the ground truth that attention of a
 translating model is compared with. Copying, reversing and flipping pairs are pruthi2020's.
+
+In the toy language adjectives follow their noun, the verb goes to the end of its clause, and some
+words become two.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from heedful.catalogue import Piece
-from heedful.corpora.example import Example, GivenTokens, RawCorpus
-from heedful.corpora.made import LENGTH, SIZES, check_recipe
-from heedful.corpora.toytranslation_grammar import sentence, translate
+from heedful.corpora.example import Example, RawCorpus, join_tokens
+from heedful.corpora.generated import LENGTH, SIZES, check_recipe
 from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
+
+NOUNS = {
+    "dog": "belu", "cat": "mira", "bird": "fipo", "horse": "grano", "child": "kelis",
+    "woman": "damira", "man": "domu", "teacher": "lektu", "doctor": "sanor", "king": "rexo",
+    "river": "flumi", "house": "kasolu", "garden": "hortu", "ship": "navilu", "letter": "skriba",
+    "apple": "pomelu", "stone": "petru", "song": "kantila", "lamp": "luzor", "window": "fenest",
+}  # fmt: skip
+ADJECTIVES = {
+    "small": "pikin", "large": "granda", "old": "vetus", "young": "juna", "red": "rubi",
+    "green": "verdo", "quiet": "silen", "happy": "felka", "tired": "lasa", "wise": "sofi",
+}  # fmt: skip
+VERBS = {
+    "sees": "vidat", "finds": "trovat", "likes": "amat", "carries": "portat", "follows": "sekat",
+    "paints": "pintat", "draws": "desat", "hears": "audat", "leaves": "laset", "needs": "bezot",
+}  # fmt: skip
+DETERMINERS = {"the": "lo", "a": "un", "every": "omna", "this": "hika"}
+PREPOSITIONS = {"near": "pres", "behind": "retro", "without": "sen"}
+ADVERBS = {"today": "hodi di", "often": "multi fo", "never": "nul fo"}
+JOINTS = {"and": "ed", "while": "dum ke"}
+LEXICON = {
+    word: tuple(translation.split())
+    for part in (NOUNS, ADJECTIVES, VERBS, DETERMINERS, PREPOSITIONS, ADVERBS, JOINTS)
+    for word, translation in part.items()
+} | {".": (".",)}
+"""Each word of the language and the one or two words it becomes."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words in the source's order, and that of the target as numbers of the source's words."""
+
+    words: tuple[str, ...]
+    order: tuple[int, ...]
+
+
+def sentence(rng: random.Random) -> Phrase:
+    """One clause, or two with a word between them, and a full stop."""
+    parts = [clause(rng)]
+    if rng.random() < 0.25:
+        parts += [_word(rng, JOINTS), clause(rng)]
+    return _one_after_another([*parts, Phrase((".",), (0,))])
+
+
+def translate(phrase: Phrase) -> tuple[list[str], list[int]]:
+    """The translation's words, and for each the number of the source's word it comes from."""
+    words, origins = [], []
+    for number in phrase.order:
+        for word in LEXICON[phrase.words[number]]:
+            words.append(word)
+            origins.append(number)
+    return words, origins
+
+
+def clause(rng: random.Random) -> Phrase:
+    """subject verb object [place] [adverb] → [adverb] subject object [place] verb"""
+    parts = [_noun_phrase(rng), _word(rng, VERBS), _noun_phrase(rng)]
+    target = [0, 2]
+    if rng.random() < 0.4:
+        parts.append(_one_after_another([_word(rng, PREPOSITIONS), _noun_phrase(rng)]))
+        target.append(len(parts) - 1)
+    target.append(1)
+    if rng.random() < 0.3:
+        parts.append(_word(rng, ADVERBS))
+        target.insert(0, len(parts) - 1)
+    return _arranged(parts, target)
+
+
+def _noun_phrase(rng: random.Random) -> Phrase:
+    """determiner [adjective …] noun → determiner noun [adjective …]"""
+    count = rng.choices((0, 1, 2), (5, 4, 1))[0]
+    adjectives = [Phrase((word,), (0,)) for word in rng.sample(list(ADJECTIVES), count)]
+    parts = [_word(rng, DETERMINERS), *adjectives, _word(rng, NOUNS)]
+    return _arranged(parts, [0, count + 1, *range(1, count + 1)])
+
+
+def _word(rng: random.Random, words: dict[str, str]) -> Phrase:
+    return Phrase((rng.choice(list(words)),), (0,))
+
+
+def _one_after_another(parts: Sequence[Phrase]) -> Phrase:
+    return _arranged(parts, range(len(parts)))
+
+
+def _arranged(parts: Sequence[Phrase], target: Sequence[int]) -> Phrase:
+    """The parts in a row, and in the order `target` for the translation."""
+    starts = [sum(len(part.words) for part in parts[:number]) for number in range(len(parts))]
+    order = [starts[number] + place for number in target for place in parts[number].order]
+    return Phrase(tuple(word for part in parts for word in part.words), tuple(order))
+
 
 Pair = tuple[list[str], list[str], list[int]]
 """Source, target, and for each target word the number of the source's word."""
@@ -52,18 +144,18 @@ def read(
     sizes = {"train": n_train, "dev": n_dev, "test": n_test}
     _check(recipe, sizes)
     examples = [
-        make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
+        _make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
         for split, size in sizes.items()
         for number in range(size)
     ]
     return RawCorpus((), examples, {}, task="generation")
 
 
-def make_example(name: str, split: str, recipe: Recipe) -> Example:
+def _make_example(name: str, split: str, recipe: Recipe) -> Example:
     """One pair; its own random numbers, so that other sizes leave it as it is."""
     rng = random.Random(stable_hash(recipe.seed, "toytranslation", name))
     source, target, origins = TASKS[recipe.task](rng, recipe)
-    tokens = {"a": _spelled(source), "b": _spelled(target)}
+    tokens = {"a": join_tokens(source)[1], "b": join_tokens(target)[1]}
     links = [
         (tokens["a"][origin][1:], token[1:])
         for origin, token in zip(origins, tokens["b"], strict=True)
@@ -108,14 +200,6 @@ TASKS: dict[str, Callable[[random.Random, Recipe], Pair]] = {
 }
 
 
-def _spelled(words: list[str]) -> GivenTokens:
-    tokens, at = [], 0
-    for word in words:
-        tokens.append((word, at, at + len(word)))
-        at += len(word) + 1
-    return tokens
-
-
 def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     if recipe.task not in TASKS:
         raise unknown_name("task of the corpus toytranslation", recipe.task, list(TASKS))
@@ -127,14 +211,36 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("toytranslation", sizes, problems)
 
 
-DEFAULTS = PrepareSpec(tokenizer="given", dimension=64)
+PREPARE = PrepareSpec(tokenizer="given", dimension=64)
 BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
 
-PIECE = Piece(
-    name="toytranslation",
-    description="Generated translations, copies and reversals whose alignment is known",
-    make=read,
-    bounds=BOUNDS,
-    kind="generation",
-    licence="part of Heedful",
-)
+
+def _toy(task: str, order: str) -> Piece:
+    """One of the toy tasks under a name of its own: studies name corpora."""
+    return Piece(
+        name=f"toy_{task}",
+        description=f"Made-up words, {order}",
+        make=partial(read, task=task),
+        bounds=BOUNDS,
+        version=2,
+        paper="pruthi2020",
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    )
+
+
+PIECES = {
+    "toytranslation": Piece(
+        name="toytranslation",
+        description="Generated translations, copies and reversals whose alignment is known",
+        make=read,
+        bounds=BOUNDS,
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    ),
+    "toy_copy": _toy("copy", "the words in their order"),
+    "toy_reverse": _toy("reverse", "the words from the last to the first"),
+    "toy_flip": _toy("flip", "the words of each pair change places"),
+}

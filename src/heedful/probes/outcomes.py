@@ -15,8 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.corpora import MARK
-from heedful.corpora.bpe import spelled
+from heedful.corpora import MARK, spelled
 from heedful.errors import unknown_name
 from heedful.metrics import METRICS, bleu, bleu_statistics, bootstrap_statistic
 from heedful.models import Search, generate, probabilities

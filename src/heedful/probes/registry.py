@@ -1,6 +1,6 @@
 """The names of all probes, each with the module that defines it."""
 
-from heedful.open_catalogue import OpenCatalogue
+from heedful.catalogue import OpenCatalogue
 
 PROBES = OpenCatalogue(
     "probe",

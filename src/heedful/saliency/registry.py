@@ -1,8 +1,7 @@
 """The names of all saliency, each with the module that defines it."""
 
-from heedful.catalogue import Piece
+from heedful.catalogue import OpenCatalogue, Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.open_catalogue import OpenCatalogue
 from heedful.parameters import parameters_of
 from heedful.removal import REMOVALS
 

@@ -1,21 +1,55 @@
-"""What a run says of itself (`run.json`): read and checked once, in one place.
+"""Keys and records: a run is named by what made it, and says of itself what it is (`run.json`).
 
-A record may come from anywhere. Whoever holds a `Record` need not ask again whether its parts
-are what they should be; what a kind of run must say beyond that is asked with `Run.fact`.
+A key says nothing of when, where or on what device. A record may come from anywhere and is checked
+here once: whoever holds a `Record` need not ask again whether its parts are what they should be;
+what a kind of run must say beyond that is asked with `Run.fact`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError
 from heedful.schemas import is_newer, unread
 from heedful.store.frames import SCHEMA_VERSION
-from heedful.store.keys import run_key
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling per value: sorted keys, no spaces, no NaN."""
+    return json.dumps(_plain_value(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def run_key(kind: str, facts: Mapping[str, Any]) -> str:
+    """`kind-` and 16 hexadecimal digits of the facts' hash."""
+    digest = hashlib.sha256(canonical({"kind": kind, "facts": facts}).encode()).hexdigest()
+    return f"{kind}-{digest[:16]}"
+
+
+def file_digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _plain_value(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain_value(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): _plain_value(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain_value(item) for item in value]
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)  # 1.0 and 1 are the same parameter
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"a run key cannot hold a {type(value).__name__}")
+
 
 KEY = re.compile(r"[a-z_]+-[0-9a-f]{16}")
 RECORD = "run.json"

@@ -18,8 +18,18 @@ from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec, spec_from_plain
 from heedful.store.files import why
 from heedful.store.frames import Frames
-from heedful.store.keys import canonical, file_digest, run_key
-from heedful.store.record import KEY, RECORD, Damaged, Problem, Record, is_plain, parse_record
+from heedful.store.record import (
+    KEY,
+    RECORD,
+    Damaged,
+    Problem,
+    Record,
+    canonical,
+    file_digest,
+    is_plain,
+    parse_record,
+    run_key,
+)
 
 _LIST = ".folder.json"
 _STRANGE = "make it again with this version of Heedful in another store"

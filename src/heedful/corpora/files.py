@@ -1,11 +1,12 @@
-"""Rows of named columns from CSV, TSV, JSONL and Parquet files, plain or gzipped."""
+"""Files of named corpora and of users: found in the data folder, and read row by row."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,87 @@ from heedful.input_files import (
     readable,
     too_long,
 )
+from heedful.store import file_digest
 
 Row = dict[str, Any]
 AT_ONCE = 100  # rows of a Parquet file that are in memory together
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
+PART_OF_TRAIN = "the training file is a part of the published one"
 _ONE_OBJECT = "write one JSON object per line"
 _QUOTED = 'give every row as many fields, and put "quotes" around text with commas or line breaks'
+
+
+class MissingData(HeedfulError):
+    """Files are not there. A store that holds the prepared corpus makes up for it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set comes from, and the file of each split in the data folder."""
+
+    title: str
+    homepage: str
+    files: Mapping[str, str]
+
+    def find(self, data_dir: Path | None) -> dict[str, Path]:
+        """All files by their paths in the data folder."""
+        return find_files(data_dir, list(self.files.values()), self)
+
+    def rows(
+        self, files: Mapping[str, Path], columns: Sequence[str]
+    ) -> Iterator[tuple[str, int, Row]]:
+        """Every row with its split and its number in its file."""
+        for split, name in self.files.items():
+            for number, row in enumerate(read_rows(files[name], columns)):
+                yield split, number, row
+
+    def with_train(self, data_dir: Path | None) -> Source:
+        """Itself where its files are there, else with the part of the training file that some
+        have (`train_subset`)."""
+        try:
+            self.find(data_dir)
+        except MissingData:
+            part = self.files["train"].replace("/train.", "/train_subset.")
+            return replace(self, files={**self.files, "train": part})
+        return self
+
+
+def by_split(pattern: str, splits: Sequence[str] = ("train", "dev", "test")) -> dict[str, str]:
+    """The file of each split: its name takes the place of a star."""
+    return {split: pattern.replace("*", split) for split in splits}
+
+
+def find_files(data_dir: Path | None, names: Sequence[str], source: Source) -> dict[str, Path]:
+    """The named files (paths relative to the data folder), all present."""
+    if data_dir is None:
+        raise MissingData(
+            f"no data folder was given: get {source.title} from {source.homepage}, put it "
+            f"into DATA/{names[0]} and name the folder DATA with --data-dir or HEEDFUL_DATA."
+        )
+    for name in names:
+        if not (data_dir / name).is_file():
+            raise MissingData(
+                f"{data_dir / name} is missing: get {source.title} from {source.homepage}, "
+                f"put it there, or name another data folder with --data-dir or HEEDFUL_DATA."
+            )
+    return {name: data_dir / name for name in names}
+
+
+def find_sheets(source: Source, data_dir: Path | None) -> dict[str, Path]:
+    """The source's .csv files, each plain or with .gz; by the plain name."""
+    found = {}
+    for name in source.files.values():
+        zipped = f"{name}.gz"
+        try:
+            found[name] = find_files(data_dir, [zipped], source)[zipped]
+        except MissingData:
+            found |= find_files(data_dir, [name], source)
+    return found
+
+
+def digests(files: Mapping[str, Path]) -> dict[str, str]:
+    """The sha256 of each file: a run is named by the bytes it was made from."""
+    return {name: file_digest(path) for name, path in files.items()}
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
@@ -148,3 +224,19 @@ def _check_columns(path: Path, there: Iterable[str], wanted: Sequence[str], wher
 
 def _malformed(path: Path, number: int, why: str, fix: str) -> HeedfulError:
     return HeedfulError(f"line {number} of {path} is malformed ({why}): {fix}.")
+
+
+def stream_columns(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Some columns of a file whose first row names them, in upper or lower case."""
+    rows = read_cells(path)
+    names = [name.upper() for name in next(rows, (0, []))[1]]
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise HeedfulError(f"{path} has no column {missing[0]}: is it the published table?")
+    places = [names.index(column) for column in columns]
+    for number, cells in rows:
+        if len(cells) != len(names):
+            raise HeedfulError(
+                f"line {number} of {path} has {len(cells)} cells, the first line {len(names)}."
+            )
+        yield tuple(cells[place] for place in places)
