@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from torch import nn
+
 from heedful.errors import HeedfulError
 from heedful.models.hf.discover import can_repeat, find_positions, find_sites, form_of
 from heedful.models.hf.heads import Head, default_head
 from heedful.models.hf.inputs import Form
-from heedful.models.hf.interface import register
-from heedful.models.hf.layers import Layers, layers_of
-from heedful.models.hf.model import HuggingFace
-from heedful.models.hf.restore import borrowed
+from heedful.models.hf.interface import NAME, register
+from heedful.models.hf.model import HuggingFace, Layers, layers_of
 
 
 @contextmanager
@@ -69,3 +69,46 @@ def _check_fillers(module: Any, fillers: Mapping[str, int]) -> None:
             raise HeedfulError(
                 f"the filler {name!r} is the padding token {token}: choose another token."
             )
+
+
+@contextmanager
+def borrowed(module: nn.Module) -> Iterator[None]:
+    """Attention goes through us and nothing is computed twice; afterwards all is as before.
+
+    Checkpointing would run attention again during the backward pass, when nobody listens.
+    """
+    modes = {each: each.training for each in module.modules()}
+    learns = {each: each.requires_grad for each in module.parameters()}
+    checkpointed: list[Any] = [
+        each for each in modes if getattr(each, "gradient_checkpointing", False)
+    ]
+    attentions = [(each, each._attn_implementation_internal) for each in _configs(module)]
+    try:
+        for config, _ in attentions:
+            config._attn_implementation_internal = NAME
+        for each in checkpointed:
+            each.gradient_checkpointing = False
+        yield
+    finally:
+        for config, name in attentions:
+            config._attn_implementation_internal = name
+        for each in checkpointed:
+            each.gradient_checkpointing = True
+        for each, mode in modes.items():
+            each.training = mode
+        for parameter, flag in learns.items():
+            parameter.requires_grad_(flag)
+
+
+def _configs(module: nn.Module) -> list[Any]:
+    """Every configuration that some part of the module may ask for its attention."""
+    from transformers import PretrainedConfig
+
+    found: dict[int, Any] = {}
+    waiting = [getattr(each, "config", None) for each in module.modules()]
+    while waiting:
+        config = waiting.pop()
+        if isinstance(config, PretrainedConfig) and id(config) not in found:
+            found[id(config)] = config
+            waiting.extend(getattr(config, name, None) for name in config.sub_configs)
+    return list(found.values())

@@ -7,23 +7,29 @@ tokens only, as in every other family; a target token attends itself and those b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.models.generation.sides import embedded_sides, last_given, present
-from heedful.models.generation.target import TargetWords
-from heedful.models.generation.writer import Writer
-from heedful.models.one_sequence import visible
-from heedful.models.rerun_without import without_each
-from heedful.models.transformer.attention import MultiHead, Read
-from heedful.models.transformer.layers import Shape
-from heedful.models.transformer.positions import sinusoids
-from heedful.models.transformer.record import Record
-from heedful.models.transformer.stacks import DecoderStack, EncoderStack, States
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Text, Trace
+from heedful.catalogue import Piece
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models.family import visible
+from heedful.models.generation import TargetWords, Writer, last_given, present
+from heedful.models.transformer_layers import (
+    DecoderStack,
+    EncoderStack,
+    MultiHead,
+    Read,
+    Record,
+    Shape,
+    States,
+    sinusoids,
+)
+from heedful.specs import ModelSpec
+from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, Trace
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,9 @@ class Transformer(Writer):
     def sites(self) -> tuple[SiteSpec, ...]:
         return (*self.encoder.sites, *(site for pair in self.decoder.sites for site in pair))
 
-    def embed(self, batch: Batch) -> Embeddings:
-        return {
-            side: self.words.embedding(text.tokens).detach() for side, text in batch.texts.items()
-        }
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return {"a": self.words.embedding, "b": self.words.embedding}
 
     def forward(
         self,
@@ -62,8 +67,7 @@ class Transformer(Writer):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        tables = {"a": self.words.embedding, "b": self.words.embedding}
-        embedded = embedded_sides(tables, batch, keep, embeddings)
+        embedded = self.embedded(batch, keep, embeddings)
         kept: States = {}
         record = Record(batch.ids, edits or {})
         a = self._placed(embedded["a"])
@@ -88,9 +92,6 @@ class Transformer(Writer):
         given = kept[f"decoder.{number}"]
         out = self.decoder(given, memory, _masks(batch), record, kept, number)
         return self._trace(batch, out, record, {**kept, "memory": memory}, Keep(states=True))
-
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return without_each(lambda some: self(some).logits, batch)
 
     def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
         text = batch.texts["a"]
@@ -166,3 +167,43 @@ def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
     size = there.shape[1]
     earlier = torch.ones(size, size, dtype=torch.bool, device=there.device).tril()
     return _among(text) & earlier, (there[:, :, None] & visible(batch.texts["a"])[:, None])[:, None]
+
+
+SIZES = {"paper": (512, 8, 6), "code": (256, 4, 3)}  # width, heads, layers
+
+
+NORMS = ("prenorm", "postnorm")
+
+
+def transformer(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Transformer:
+    """`layers` of 1, the spec's default, leaves their number to `sizes`."""
+    width, heads, layers = SIZES[spec.sizes]
+    size = spec.hidden or width
+    layers = spec.layers if spec.layers > 1 else layers
+    shape = Shape(size, heads, layers, 4 * size, spec.encoder == "prenorm", spec.dropout)
+    return Transformer(TargetWords(vectors, size, spec.train_embedding), shape)
+
+
+def check(spec: ModelSpec) -> None:
+    if spec.encoder not in NORMS:
+        raise unknown_name("encoder of the family transformer", spec.encoder, list(NORMS))
+    if spec.attention != "dot":
+        raise unknown_name("attention of the family transformer", spec.attention, ["dot"])
+    if spec.decoder:
+        raise HeedfulError("the family transformer has one decoder: leave --decoder out.")
+    if not 1 <= spec.layers <= 12:
+        raise HeedfulError(f"--layers is {spec.layers}: the family transformer has up to 12.")
+    if spec.sizes in SIZES and (spec.hidden or 0) % SIZES[spec.sizes][1]:
+        raise HeedfulError(
+            f"--hidden is {spec.hidden}: give a multiple of the {SIZES[spec.sizes][1]} heads."
+        )
+
+
+PIECE = Piece(
+    name="transformer",
+    description="Transformer encoder and decoder, every attention a site",
+    make=transformer,
+    kind="generation",
+    paper="vashishth2019",
+    citation="Vaswani et al. 2017",
+)
