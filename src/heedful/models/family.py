@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -122,12 +122,19 @@ def main_site(model: Family) -> SiteSpec:
 
 
 @contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
-    """A module is asked as it would be used: without dropout. Afterwards its modes are back."""
-    modes = {each: each.training for each in module.modules()}
+def restored(objects: Iterable[object], attribute: str) -> Iterator[None]:
+    """Afterwards the attribute of each is what it was."""
+    before = [(each, getattr(each, attribute)) for each in objects]
     try:
-        module.eval()
         yield
     finally:
-        for each, mode in modes.items():
-            each.training = mode
+        for each, value in before:
+            setattr(each, attribute, value)
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """A module is asked as it would be used: without dropout. Afterwards its modes are back."""
+    with restored(module.modules(), "training"):
+        module.eval()
+        yield

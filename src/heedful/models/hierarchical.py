@@ -39,8 +39,6 @@ from heedful.types import (
 )
 
 WORDS = SiteSpec(name="words", keys="a", level="tokens", linear=False, main=False)
-
-
 SENTENCES = SiteSpec(name="sentences", keys="a", level="sentences", linear=True)
 
 
@@ -163,23 +161,6 @@ class Hierarchical(Family):
         return row / torch.where(total > 0, total, 1.0)
 
 
-def make_level(spec: ModelSpec, width: int) -> Level:
-    encoder = make_encoder(spec, width)
-    return Level(encoder, make_attention(spec, encoder.size))
-
-
-def hierarchical(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Hierarchical:
-    words = make_level(spec, vectors.shape[1])
-    sentences = make_level(spec, words.encoder.size)
-    return Hierarchical(
-        make_embedding(vectors, spec.train_embedding),
-        words,
-        sentences,
-        nn.Linear(sentences.encoder.size, outputs(classes)),
-        spec.dropout,
-    )
-
-
 @dataclass(frozen=True)
 class SentenceRows:
     """Texts as rows of sentences, so that all sentences of a batch go through an encoder at once.
@@ -231,6 +212,23 @@ def _members(text: Text) -> Bool[Tensor, "b s t"]:
     order = (~member.any(-1)).to(torch.int8).argsort(dim=-1, stable=True)
     width = max(1, int(member.any(-1).sum(-1).max()))
     return member.gather(1, order[..., None].expand_as(member))[:, :width]
+
+
+def make_level(spec: ModelSpec, width: int) -> Level:
+    encoder = make_encoder(spec, width)
+    return Level(encoder, make_attention(spec, encoder.size))
+
+
+def hierarchical(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Hierarchical:
+    words = make_level(spec, vectors.shape[1])
+    sentences = make_level(spec, words.encoder.size)
+    return Hierarchical(
+        make_embedding(vectors, spec.train_embedding),
+        words,
+        sentences,
+        nn.Linear(sentences.encoder.size, outputs(classes)),
+        spec.dropout,
+    )
 
 
 def check(spec: ModelSpec) -> None:

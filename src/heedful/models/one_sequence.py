@@ -33,8 +33,6 @@ from heedful.types import (
 )
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
-
-
 _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 """Numbers; bounds the memory of deletions. A card is slow at many small steps."""
 

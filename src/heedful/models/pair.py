@@ -45,6 +45,11 @@ from heedful.types import (
     Trace,
 )
 
+CONDITIONAL = "conditional"
+NAME, QUERY = "attention", "query"
+ATTENTIONS_FOR_QUERIES = (*WEIGHTINGS, "dot")
+"""`hard` is not among them: there each token is taken or left for its own sake."""
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -108,6 +113,15 @@ class Conditional(PairEncoder):
         return Encoded(states, last_states(other, b.lengths, 1))
 
 
+def make_query_attention(name: str, size: int) -> QueryAttention:
+    """The names are those of attention without a query."""
+    if name == "dot":
+        return DotQuery(size)
+    if name not in WEIGHTINGS:
+        raise unknown_name("attention with a query", name, list(ATTENTIONS_FOR_QUERIES))
+    return AdditiveQuery(size, WEIGHTINGS[name])
+
+
 class ContextDecoder(nn.Module):
     """W c + b: the second text reaches the prediction through attention alone
     (vashishth2019)."""
@@ -146,12 +160,7 @@ class QueryDecoder(nn.Module):
 
 PairDecoder = ContextDecoder | QueryDecoder
 
-DECODERS: dict[str, type[PairDecoder]] = {
-    "context": ContextDecoder,
-    "query": QueryDecoder,
-}
-
-
+DECODERS: dict[str, type[PairDecoder]] = {"context": ContextDecoder, "query": QueryDecoder}
 IMPOSSIBLE = -1e4
 """The logit of a class that cannot be the answer: one that a softmax makes exactly 0, and small
 enough that a sum of weights which is 1 up to rounding leaves it there. In token logits every token
@@ -180,12 +189,6 @@ def _allowed(logits: Float[Tensor, "b c"], batch: Batch) -> Bool[Tensor, "b c"] 
             f"has {logits.shape[1]} logits: train it on this corpus, of three classes or more."
         )
     return batch.candidates
-
-
-CONDITIONAL = "conditional"
-
-
-NAME, QUERY = "attention", "query"
 
 
 class Pair(Family):
@@ -295,19 +298,6 @@ def _make_encoder(spec: ModelSpec, width: int) -> PairEncoder:
     if spec.encoder == CONDITIONAL:
         return Conditional(width, spec.hidden)
     return Separate(make_encoder(spec, width), make_encoder(spec, width))
-
-
-ATTENTIONS_FOR_QUERIES = (*WEIGHTINGS, "dot")
-"""`hard` is not among them: there each token is taken or left for its own sake."""
-
-
-def make_query_attention(name: str, size: int) -> QueryAttention:
-    """The names are those of attention without a query."""
-    if name == "dot":
-        return DotQuery(size)
-    if name not in WEIGHTINGS:
-        raise unknown_name("attention with a query", name, list(ATTENTIONS_FOR_QUERIES))
-    return AdditiveQuery(size, WEIGHTINGS[name])
 
 
 def _check_pairs(batch: Batch) -> None:

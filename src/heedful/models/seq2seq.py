@@ -24,6 +24,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention.attention import masked_softmax
 from heedful.models.build import make_embedding
 from heedful.models.encoders.encoder import Encoder, Encoding
+from heedful.models.encoders.lstm_steps import lstm_step
 from heedful.models.encoders.recurrent import Recurrent, last_states
 from heedful.models.family import edited, visible
 from heedful.models.generation import TargetWords, Writer, last_given
@@ -32,10 +33,10 @@ from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Trace
 
 
 class Asking(nn.Module, ABC):
-    """What depends on the sources alone (`keys`) is computed once for all steps."""
+    """How a decoder's state asks and the encoder's states answer: one score per source token. The
+    map `key` of the sources is the same for all steps."""
 
-    @abstractmethod
-    def keys(self, states: Float[Tensor, "b k d"]) -> Float[Tensor, "b k d"]: ...
+    key: nn.Module
 
     @abstractmethod
     def scores(
@@ -52,10 +53,6 @@ class AdditiveAsking(Asking):
         self.query = nn.Linear(size, size, bias=False)
         self.score = nn.Linear(size, 1, bias=False)
 
-    def keys(self, states: Float[Tensor, "b k d"]) -> Float[Tensor, "b k d"]:
-        keys: Tensor = self.key(states)
-        return keys
-
     def scores(
         self, query: Float[Tensor, "b d"], keys: Float[Tensor, "b k d"]
     ) -> Float[Tensor, "b k"]:
@@ -63,10 +60,11 @@ class AdditiveAsking(Asking):
 
 
 class DotAsking(Asking):
-    """s · h (Luong et al. 2015)."""
+    """s · h, or s · W h where there is a map (Luong et al. 2015)."""
 
-    def keys(self, states: Float[Tensor, "b k d"]) -> Float[Tensor, "b k d"]:
-        return states
+    def __init__(self, key: nn.Module) -> None:
+        super().__init__()
+        self.key = key
 
     def scores(
         self, query: Float[Tensor, "b d"], keys: Float[Tensor, "b k d"]
@@ -74,22 +72,10 @@ class DotAsking(Asking):
         return torch.einsum("bd,bkd->bk", query, keys)
 
 
-class GeneralAsking(DotAsking):
-    """s · W h (Luong et al. 2015)."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.key = nn.Linear(size, size, bias=False)
-
-    def keys(self, states: Float[Tensor, "b k d"]) -> Float[Tensor, "b k d"]:
-        keys: Tensor = self.key(states)
-        return keys
-
-
 ASKINGS: dict[str, Callable[[int], Asking]] = {
     "additive": AdditiveAsking,
-    "dot": lambda size: DotAsking(),
-    "general": GeneralAsking,
+    "dot": lambda size: DotAsking(nn.Identity()),
+    "general": lambda size: DotAsking(nn.Linear(size, size, bias=False)),
 }
 
 
@@ -126,18 +112,11 @@ class Cells(nn.Module):
         first, *others = self._stack
         gates = torch.addmm(read, fed, first.weight_ih[:, self.width :].t())
         gates = torch.addmm(gates, memory[:, 0, 0], first.weight_hh.t())
-        out = [_gated(gates, memory[:, 0, 1])]
+        out = [torch.stack(lstm_step(gates, memory[:, 0, 1]), 1)]
         for depth, cell in enumerate(others, 1):
             below = self.dropout(out[-1][:, 0])
             out.append(torch.stack(cell(below, (memory[:, depth, 0], memory[:, depth, 1])), 1))
         return torch.stack(out, 1)
-
-
-def _gated(gates: Tensor, cell: Tensor) -> Tensor:
-    """Gates in PyTorch's order: input, forget, candidate, output."""
-    enter, forget, candidate, leave = gates.chunk(4, -1)
-    cell = forget.sigmoid() * cell + enter.sigmoid() * candidate.tanh()
-    return torch.stack([leave.sigmoid() * cell.tanh(), cell], 1)
 
 
 Attend = Callable[[Float[Tensor, "b k"]], Float[Tensor, "b k"]]
@@ -176,7 +155,7 @@ class Decoder(nn.Module):
         self.combine = nn.Linear(2 * size + (width if self.early else 0), size)
 
     def source(self, states: Float[Tensor, "b k d"]) -> Source:
-        return Source(states, self.asking.keys(states))
+        return Source(states, self.asking.key(states))
 
     def begin(self, summary: Float[Tensor, "b d"]) -> Memory:
         """The first memory, from where the encoder's directions ended."""
@@ -192,25 +171,20 @@ class Decoder(nn.Module):
         attend: Attend,
     ) -> tuple[Float[Tensor, "b d"], Memory]:
         """What the output layer reads, and the new memory."""
-        if self.early:
-            return self._bahdanau(source, memory, embedded, read, attend)
-        return self._luong(source, memory, read, attend)
 
-    def _bahdanau(
-        self, source: Source, memory: Memory, embedded: Tensor, read: Tensor, attend: Attend
-    ) -> tuple[Tensor, Memory]:
-        context = source.mix(attend(self.asking.scores(memory.cells[:, -1, 0], source.keys)))
-        cells = self.cells(read, context, memory.cells)
-        out = torch.tanh(self.combine(torch.cat([context, cells[:, -1, 0], embedded], -1)))
-        return out, Memory(cells, memory.fed)
+        def mix(query: Tensor) -> Tensor:
+            return source.mix(attend(self.asking.scores(query, source.keys)))
 
-    def _luong(
-        self, source: Source, memory: Memory, read: Tensor, attend: Attend
-    ) -> tuple[Tensor, Memory]:
-        cells = self.cells(read, memory.fed, memory.cells)
-        context = source.mix(attend(self.asking.scores(cells[:, -1, 0], source.keys)))
-        out = torch.tanh(self.combine(torch.cat([context, cells[:, -1, 0]], -1)))
-        return out, Memory(cells, out)
+        if self.early:  # Bahdanau et al.
+            context = mix(memory.cells[:, -1, 0])
+            cells = self.cells(read, context, memory.cells)
+            parts = [context, cells[:, -1, 0], embedded]
+        else:  # Luong et al.
+            cells = self.cells(read, memory.fed, memory.cells)
+            context = mix(cells[:, -1, 0])
+            parts = [context, cells[:, -1, 0]]
+        out = torch.tanh(self.combine(torch.cat(parts, -1)))
+        return out, Memory(cells, memory.fed if self.early else out)
 
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False)

@@ -25,7 +25,6 @@ from heedful.models.transformer_layers import (
     Read,
     Record,
     Shape,
-    States,
     sinusoids,
 )
 from heedful.specs import ModelSpec
@@ -36,8 +35,8 @@ from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, Trace
 class Writing:
     """Where a search stands: what is read of the sources and of the targets so far."""
 
-    sources: tuple[Read, ...]
-    before: tuple[Read, ...]
+    sources: Mapping[int, Read]
+    before: Mapping[int, Read]
     mask: Bool[Tensor, "b k"]
     ids: tuple[str, ...]
     edits: Edits
@@ -68,36 +67,35 @@ class Transformer(Writer):
         embeddings: Embeddings | None = None,
     ) -> Trace:
         embedded = self.embedded(batch, keep, embeddings)
-        kept: States = {}
         record = Record(batch.ids, edits or {})
         a = self._placed(embedded["a"])
-        memory = self.encoder(a, _among(batch.texts["a"]), record, kept)
+        memory = self.encoder(a, _among(batch.texts["a"]), record)
         b = self._placed(embedded["b"])
-        out = self.decoder(b, memory, _masks(batch), record, kept)
-        trace = self._trace(batch, out, record, {**kept, "memory": memory}, keep)
+        out, _ = self.decoder(b, self.decoder.sources(memory), _masks(batch), record)
+        trace = self._trace(batch, out, record, keep)
         return replace(trace, embeddings=embedded if keep.embeddings else {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the layer of the first edited site on, with what it was given before."""
-        kept: States = dict(trace.states)
         record = Record(batch.ids, edits)
+        record.states.update(trace.states)
         record.weights.update(trace.weights)
         record.masks.update(trace.masks)
         part, number = self._first(edits)
-        memory = kept["memory"]
+        memory = trace.states["memory"]
         if part == "encoder":
-            given = kept[f"encoder.{number}"]
-            memory = self.encoder(given, _among(batch.texts["a"]), record, kept, number)
+            given = trace.states[f"encoder.{number}"]
+            memory = self.encoder(given, _among(batch.texts["a"]), record, number)
             number = 0
-        given = kept[f"decoder.{number}"]
-        out = self.decoder(given, memory, _masks(batch), record, kept, number)
-        return self._trace(batch, out, record, {**kept, "memory": memory}, Keep(states=True))
+        sources = self.decoder.sources(memory, number)
+        out, _ = self.decoder(trace.states[f"decoder.{number}"], sources, _masks(batch), record)
+        return self._trace(batch, out, record, Keep(states=True))
 
     def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
         text = batch.texts["a"]
         a = self._placed(self.words.embedding(text.tokens))
-        memory = self.encoder(a, _among(text), Record(batch.ids, edits or {}), {})
-        return Writing(self.decoder.sources(memory), (), visible(text), batch.ids, edits or {})
+        memory = self.encoder(a, _among(text), Record(batch.ids, edits or {}))
+        return Writing(self.decoder.sources(memory), {}, visible(text), batch.ids, edits or {})
 
     def step(
         self, state: Writing, tokens: Int[Tensor, " b"], t: int
@@ -106,13 +104,13 @@ class Transformer(Writer):
         own = torch.ones(len(tokens), 1, 1, t + 1, dtype=torch.bool, device=tokens.device)
         masks = (own, state.mask[:, None, None])
         record = Record(state.ids, state.edits, t)
-        out, before = self.decoder.step(b, state.sources, state.before, masks, record)
+        out, before = self.decoder(b, state.sources, masks, record, state.before)
         return self.words.logits(out[:, 0]), replace(state, before=before)
 
     def reorder(self, state: Writing, rows: Int[Tensor, " n"]) -> Writing:
         return Writing(
-            tuple(read.take(rows) for read in state.sources),
-            tuple(read.take(rows) for read in state.before),
+            {number: read.take(rows) for number, read in state.sources.items()},
+            {number: read.take(rows) for number, read in state.before.items()},
             state.mask[rows],
             tuple(state.ids[row] for row in rows.tolist()),
             state.edits,
@@ -135,9 +133,7 @@ class Transformer(Writer):
         part, number = (names or [self.sites[-1].name])[0].split(".")[:2]
         return part, int(number)
 
-    def _trace(
-        self, batch: Batch, out: Tensor, record: Record, states: States, keep: Keep
-    ) -> Trace:
+    def _trace(self, batch: Batch, out: Tensor, record: Record, keep: Keep) -> Trace:
         text, last = batch.texts["b"], self.sites[-1].name
         logits = self.words.logits(out)
         rows = torch.arange(len(batch), device=logits.device)
@@ -146,7 +142,7 @@ class Transformer(Writer):
             step_logits=logits,
             weights=record.weights,
             masks=record.masks,
-            states=states if keep.states else {},
+            states=record.states if keep.states else {},
             values=record.values if keep.values else {},
             projections=self._projections() if keep.values else {},
             readers={last: last_given(text, logits.dtype)} if keep.readers else {},
@@ -170,8 +166,6 @@ def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 SIZES = {"paper": (512, 8, 6), "code": (256, 4, 3)}  # width, heads, layers
-
-
 NORMS = ("prenorm", "postnorm")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -84,6 +84,8 @@ class Record:
         self.weights: dict[str, Tensor] = {}
         self.masks: dict[str, Tensor] = {}
         self.values: dict[str, Tensor] = {}
+        self.states: dict[str, Tensor] = {}
+        """What each layer was given, by the layer's name, and `memory`: what the encoder made."""
 
     def at(self, site: SiteSpec) -> Use:
         def use(weights: Tensor, mask: Tensor, values: Tensor) -> Tensor:
@@ -193,10 +195,6 @@ class DecoderLayer(nn.Module):
         return self.around_inner(states, self.inner), reads[0]
 
 
-States = dict[str, Tensor]
-"""What each layer was given, under the layer's name, and `memory`: what the encoder made."""
-
-
 class EncoderStack(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -212,14 +210,14 @@ class EncoderStack(nn.Module):
         states: Float[Tensor, "b k d"],
         mask: Mask,
         record: Record,
-        kept: States,
         first: int = 0,
     ) -> Float[Tensor, "b k d"]:
         """From the layer `first` on, which is given the states."""
         for number, layer in list(enumerate(self.layers))[first:]:
-            kept[f"encoder.{number}"] = states
+            record.states[f"encoder.{number}"] = states
             states = layer(states, mask, record.at(self.sites[number]))
         out: Tensor = self.norm(states)
+        record.states["memory"] = out
         return out
 
 
@@ -240,41 +238,27 @@ class DecoderStack(nn.Module):
     def _stack(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.layers))
 
+    def sources(self, memory: Float[Tensor, "b k d"], first: int = 0) -> dict[int, Read]:
+        """What the cross-attention of each layer from the first on reads of the source; once for
+        all steps."""
+        layers = list(enumerate(self._stack))[first:]
+        return {number: layer.cross.read(memory) for number, layer in layers}
+
     def forward(
         self,
         states: Float[Tensor, "b q d"],
-        memory: Float[Tensor, "b k d"],
+        sources: Mapping[int, Read],
         masks: tuple[SiteMask, SiteMask],
         record: Record,
-        kept: States,
-        first: int = 0,
-    ) -> Float[Tensor, "b q d"]:
-        for number, layer in list(enumerate(self._stack))[first:]:
-            kept[f"decoder.{number}"] = states
-            own, cross = self.sites[number]
-            uses = (record.at(own), record.at(cross))
-            states, _ = layer(states, layer.cross.read(memory), masks, uses)
-        out: Tensor = self.norm(states)
-        return out
-
-    def sources(self, memory: Float[Tensor, "b k d"]) -> tuple[Read, ...]:
-        """What every layer's cross-attention reads of the source; once for all steps."""
-        return tuple(layer.cross.read(memory) for layer in self._stack)
-
-    def step(
-        self,
-        states: Float[Tensor, "b 1 d"],
-        sources: tuple[Read, ...],
-        before: tuple[Read, ...],
-        masks: tuple[SiteMask, SiteMask],
-        record: Record,
-    ) -> tuple[Float[Tensor, "b 1 d"], tuple[Read, ...]]:
-        """One token more; what was read of those before is handed on."""
-        reads = []
-        for number, layer in enumerate(self._stack):
+        before: Mapping[int, Read] | None = None,
+    ) -> tuple[Float[Tensor, "b q d"], dict[int, Read]]:
+        """Through the layers that have sources. `before` is what was read of earlier target tokens,
+        where steps are taken one at a time; what has been read by now is handed on."""
+        reads = {}
+        for number, source in sources.items():
+            record.states[f"decoder.{number}"] = states
             own, cross = self.sites[number]
             uses = (record.at(own), record.at(cross))
             past = before[number] if before else None
-            states, read = layer(states, sources[number], masks, uses, past)
-            reads.append(read)
-        return self.norm(states), tuple(reads)
+            states, reads[number] = self._stack[number](states, source, masks, uses, past)
+        return self.norm(states), reads

@@ -21,8 +21,6 @@ from heedful.catalogue import Piece
 from heedful.models.attention.attention import GIVEN, TokenAttention
 
 LOW, HIGH = -0.1, 1.1
-
-
 _LEAST_DRAW = 1e-6  # a draw of 0 or 1 has no slope
 
 

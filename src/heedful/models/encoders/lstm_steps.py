@@ -77,6 +77,13 @@ def step(inputs: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tenso
     return c.sigmoid().sub_(0.5).mul_(leave), c
 
 
+def lstm_step(gates: Float[Tensor, "b g"], c: Float[Tensor, "b h"]) -> tuple[Tensor, Tensor]:
+    """State and cell after one step, from gates in PyTorch's order."""
+    enter, forget, candidate, leave = gates.chunk(4, -1)
+    c = forget.sigmoid() * c + enter.sigmoid() * candidate.tanh()
+    return leave.sigmoid() * c.tanh(), c
+
+
 class _Share(torch.autograd.Function):
     """`(recurrent, inputs, walked, reverse) -> zeros`, which a scan takes beside its inputs: the
     slopes that come back are the gates', and the recurrent weights' follow from them. It is a

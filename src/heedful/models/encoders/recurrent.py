@@ -21,7 +21,7 @@ from heedful.models.encoders.encoder import (
     rerun,
     without_padding,
 )
-from heedful.models.encoders.lstm_steps import Direction, FirstLayer, scan_layer
+from heedful.models.encoders.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
 
 
 def run_packed(
@@ -184,17 +184,11 @@ def _walk(layer: nn.Module, x: Float[Tensor, "b t e"]) -> Float[Tensor, "b t d"]
     h = c = total = x.new_zeros(len(x), len(recurrent))
     states = []
     for given in inputs.unbind(1):  # an index in each step would cost as much as all inputs
-        h, c = _step(given, h, c, recurrent)
+        h, c = lstm_step(torch.addmm(given, h, recurrent), c)
         h = _orthogonal(h, total)
         total = total + h
         states.append(h)
     return torch.stack(states, 1)
-
-
-def _step(given: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
-    enter, forget, candidate, leave = torch.addmm(given, h, recurrent).chunk(4, -1)
-    c = forget.sigmoid() * c + enter.sigmoid() * candidate.tanh()
-    return leave.sigmoid() * c.tanh(), c
 
 
 def _orthogonal(h: Float[Tensor, "b d"], total: Float[Tensor, "b d"]) -> Float[Tensor, "b d"]:

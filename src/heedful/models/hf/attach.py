@@ -10,7 +10,9 @@ from typing import Any
 from torch import nn
 
 from heedful.errors import HeedfulError
+from heedful.models.family import restored
 from heedful.models.hf.discover import can_repeat, find_positions, find_sites, form_of
+from heedful.models.hf.folder import transformers
 from heedful.models.hf.heads import Head, default_head
 from heedful.models.hf.inputs import Form
 from heedful.models.hf.interface import NAME, register
@@ -48,13 +50,7 @@ def attach(
 
 
 def _check(module: Any, padding: str) -> None:
-    try:
-        from transformers import PreTrainedModel
-    except ImportError as error:
-        raise HeedfulError(
-            "Hugging Face models need transformers: pip install 'heedful[hf]'."
-        ) from error
-    if not isinstance(module, PreTrainedModel):
+    if not isinstance(module, transformers().PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel."
         )
@@ -77,27 +73,19 @@ def borrowed(module: nn.Module) -> Iterator[None]:
 
     Checkpointing would run attention again during the backward pass, when nobody listens.
     """
-    modes = {each: each.training for each in module.modules()}
-    learns = {each: each.requires_grad for each in module.parameters()}
-    checkpointed: list[Any] = [
-        each for each in modes if getattr(each, "gradient_checkpointing", False)
-    ]
-    attentions = [(each, each._attn_implementation_internal) for each in _configs(module)]
-    try:
-        for config, _ in attentions:
+    configs, modules = _configs(module), list(module.modules())
+    checkpointed = [each for each in modules if getattr(each, "gradient_checkpointing", False)]
+    with (
+        restored(modules, "training"),
+        restored(module.parameters(), "requires_grad"),
+        restored(checkpointed, "gradient_checkpointing"),
+        restored(configs, "_attn_implementation_internal"),
+    ):
+        for config in configs:
             config._attn_implementation_internal = NAME
         for each in checkpointed:
-            each.gradient_checkpointing = False
+            setattr(each, "gradient_checkpointing", False)  # noqa: B010
         yield
-    finally:
-        for config, name in attentions:
-            config._attn_implementation_internal = name
-        for each in checkpointed:
-            each.gradient_checkpointing = True
-        for each, mode in modes.items():
-            each.training = mode
-        for parameter, flag in learns.items():
-            parameter.requires_grad_(flag)
 
 
 def _configs(module: nn.Module) -> list[Any]:

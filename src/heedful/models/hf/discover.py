@@ -21,8 +21,6 @@ from heedful.models.hf.record import Site
 from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
 
 _LENGTHS, _TARGET = (6, 4), 3
-
-
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
 
 

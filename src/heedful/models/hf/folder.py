@@ -1,5 +1,4 @@
-"""A Hugging Face model's folder: which files are read, decided before anything of it is loaded, and
-how transformers is made to read them and nothing else.
+"""A Hugging Face model's folder: which files are read, and that nothing else is.
 
 Only a config, safetensors and the files of a tokenizer, all inside the folder, are ever loaded, and
 digests are of them. transformers is handed a folder of ours that holds links to these files, and a
@@ -39,25 +38,18 @@ from heedful.models.hf.config import (
 from heedful.store import file_digest, is_plain
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
-
-
 CONFIG, TOKENIZER_CONFIG, TOKENIZER = "config.json", "tokenizer_config.json", "tokenizer.json"
-
-
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-
-
 _VOCABULARIES = (TOKENIZER, "vocab.txt", "vocab.json", "*.model")
 """transformers makes an empty tokenizer up where it finds none of these."""
-
-
 _BESIDE = (TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt")
-
-
 _LARGEST = 256 << 20  # bytes of a JSON file; those of large tokenizers have about 30 million
-
-
 _PATIENCE = 10.0  # seconds for the hub's first answer
+_TIMES, _TENSORS, _ELEMENTS = 4, 1000, 10_000_000
+"""A model may have so many times the tensors and elements its files hold (tied weights, a fresh
+head), and so many more."""
+_BUFFERS = 1 << 30  # elements that no file holds: masks and tables of positions
+_ALONE: Mapping[str, Any] = {"trust_remote_code": False, "local_files_only": True}
 
 
 @dataclass(frozen=True)
@@ -233,14 +225,6 @@ def _pickle(name: str) -> HeedfulError:
     )
 
 
-_TIMES, _TENSORS, _ELEMENTS = 4, 1000, 10_000_000
-"""A model may have so many times the tensors and elements its files hold (tied weights, a fresh
-head), and so many more."""
-
-
-_BUFFERS = 1 << 30  # elements that no file holds: masks and tables of positions
-
-
 @dataclass(frozen=True)
 class Opened:
     """A folder of ours with the checked files of a model."""
@@ -290,9 +274,6 @@ class Opened:
 
     def _said(self, error: BaseException) -> str:
         return first_sentence(error).replace(str(self.path), self.folder.name)
-
-
-_ALONE: Mapping[str, Any] = {"trust_remote_code": False, "local_files_only": True}
 
 
 @contextmanager

@@ -23,11 +23,7 @@ from torch.overrides import TorchFunctionMode
 from heedful.errors import HeedfulError
 
 NAME = "heedful"
-
-
 Output = tuple[Tensor, Tensor | None]
-
-
 Change = Callable[[Tensor], Tensor]
 
 
@@ -59,8 +55,6 @@ class Call:
 
 Listener = Callable[[Call], Output]
 """Hears every call of attention during one forward pass."""
-
-
 _LISTENER: ContextVar[Listener | None] = ContextVar("heedful_listener", default=None)
 
 
