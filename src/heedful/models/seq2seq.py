@@ -32,8 +32,8 @@ from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Trace
 
 
-class Asking(nn.Module, ABC):
-    """How a decoder's state asks and the encoder's states answer: one score per source token. The
+class DecoderAttention(nn.Module, ABC):
+    """A decoder's state asks, the encoder's states answer: one score per source token. The
     map `key` of the sources is the same for all steps."""
 
     key: nn.Module
@@ -44,7 +44,7 @@ class Asking(nn.Module, ABC):
     ) -> Float[Tensor, "b k"]: ...
 
 
-class AdditiveAsking(Asking):
+class BahdanauAttention(DecoderAttention):
     """v · tanh(W h + U s + b) (Bahdanau et al. 2015)."""
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ class AdditiveAsking(Asking):
         return torch.tanh(keys + self.query(query)[:, None]) @ self.score.weight[0]
 
 
-class DotAsking(Asking):
+class LuongAttention(DecoderAttention):
     """s · h, or s · W h where there is a map (Luong et al. 2015)."""
 
     def __init__(self, key: nn.Module) -> None:
@@ -72,10 +72,10 @@ class DotAsking(Asking):
         return torch.einsum("bd,bkd->bk", query, keys)
 
 
-ASKINGS: dict[str, Callable[[int], Asking]] = {
-    "additive": AdditiveAsking,
-    "dot": lambda size: DotAsking(nn.Identity()),
-    "general": lambda size: DotAsking(nn.Linear(size, size, bias=False)),
+ATTENTIONS: dict[str, Callable[[int], DecoderAttention]] = {
+    "additive": BahdanauAttention,
+    "dot": lambda size: LuongAttention(nn.Identity()),
+    "general": lambda size: LuongAttention(nn.Linear(size, size, bias=False)),
 }
 
 
@@ -149,7 +149,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.early = attention == "additive"
         self.size, self.depth = size, layers
-        self.asking: Asking = ASKINGS[attention](size)
+        self.asking: DecoderAttention = ATTENTIONS[attention](size)  # its name in stored weights
         self.cells = Cells(width, size, layers, dropout)
         self.bridge = nn.Linear(size, 2 * size * layers)
         self.combine = nn.Linear(2 * size + (width if self.early else 0), size)
@@ -256,7 +256,7 @@ class Seq2Seq(Writer):
         self, state: Writing, tokens: Int[Tensor, " b"], t: int
     ) -> tuple[Float[Tensor, "b c"], Writing]:
         embedded = self.dropout(self.target.embedding(tokens))
-        attend = _Attention(state.mask, state.ids, state.edits, t)
+        attend = _AttentionStep(state.mask, state.ids, state.edits, t)
         out, memory = self.decoder(
             state.source, state.memory, embedded, self.decoder.cells.read(embedded), attend
         )
@@ -286,16 +286,16 @@ class Seq2Seq(Writer):
             last_states(states, batch.texts["a"].lengths, self.encoder.directions)
         )
         outs: list[Tensor] = []
-        steps: list[_Attention] = []
+        steps: list[_AttentionStep] = []
         for t in range(text.tokens.shape[1]):
-            attend = _Attention(mask & (text.lengths > t)[:, None], batch.ids, edits, t)
+            attend = _AttentionStep(mask & (text.lengths > t)[:, None], batch.ids, edits, t)
             out, memory = self.decoder(source, memory, embedded[:, t], read[:, t], attend)
             outs.append(out)
             steps.append(attend)
         return self._trace(batch, states, torch.stack(outs, 1), steps, keep)
 
     def _trace(
-        self, batch: Batch, states: Tensor, outs: Tensor, steps: list[_Attention], keep: Keep
+        self, batch: Batch, states: Tensor, outs: Tensor, steps: list[_AttentionStep], keep: Keep
     ) -> Trace:
         text = batch.texts["b"]
         logits = self.target.logits(self.dropout(outs))
@@ -312,7 +312,7 @@ class Seq2Seq(Writer):
         )
 
 
-class _Attention:
+class _AttentionStep:
     """The site at one step: softmax, then the edit; the weights that were used stay here."""
 
     used: Tensor
@@ -344,8 +344,8 @@ def seq2seq(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Seq
 def check(spec: ModelSpec) -> None:
     if spec.encoder != "bilstm":
         raise unknown_name("encoder of the family seq2seq", spec.encoder, ["bilstm"])
-    if spec.attention not in ASKINGS:
-        raise unknown_name("attention of the family seq2seq", spec.attention, list(ASKINGS))
+    if spec.attention not in ATTENTIONS:
+        raise unknown_name("attention of the family seq2seq", spec.attention, list(ATTENTIONS))
     if spec.decoder:
         raise HeedfulError("the family seq2seq has one decoder: leave --decoder out.")
     if spec.layers not in (1, 2):
