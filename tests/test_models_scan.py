@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from heedful.models import run_packed, scan_layer
-from heedful.models.encoders import scan
+from heedful.models.encoders import lstm_steps
 
 LENGTHS = torch.tensor([5, 1, 3, 5])
 
@@ -48,7 +48,7 @@ def test_who_asks_for_the_slopes_of_inputs_pays_for_no_others(
     def never(*_: object) -> None:
         raise AssertionError("the recurrent weights' slopes were computed")
 
-    monkeypatch.setattr(scan._Share, "backward", staticmethod(never))
+    monkeypatch.setattr(lstm_steps._Share, "backward", staticmethod(never))
     layer = nn.LSTM(2, 2, batch_first=True, bidirectional=True)
     x = torch.ones(4, 5, 2, requires_grad=True)
     total = sum(side.states.sum() for side in scan_layer(layer, x, LENGTHS))
@@ -63,6 +63,6 @@ def test_a_step_is_exactly_that_of_a_scan() -> None:
     layer = nn.LSTM(4, 3, batch_first=True)
     side = scan_layer(layer, torch.randn(4, 5, 4), LENGTHS)[0].detach()
     state = side.states[0] / 2, side.cells[0] * 2
-    h, c = scan.step(side.inputs[1].clone(), *state, side.recurrent * 2)
+    h, c = lstm_steps.step(side.inputs[1].clone(), *state, side.recurrent * 2)
     torch.testing.assert_close(2 * h[0], side.states[1, 0], atol=1e-7, rtol=0)
     torch.testing.assert_close(c[0] / 2, side.cells[1, 0], atol=1e-7, rtol=0)

@@ -1,8 +1,8 @@
 """Pieces, and the catalogues that name them.
 
 A piece (an encoder, an edit, a probe, a corpus, …) is a value that states its own facts: the
-`PIECE` of its module, or one of the module's `PIECES`, by name. A folder's catalogue is a literal
-dict from names to modules; modules are imported when a piece is asked for, never before.
+`PIECE` of its module, or what a colon names there (`module:NAME`; a dict of pieces is looked up by
+name). A folder's catalogue is a literal dict; modules are imported when a piece is asked for.
 
 Others add to an open catalogue from a script (`heedful.extend`) or an installed package, which
 names its pieces in its own pyproject.toml; nothing of it is imported before one of them is asked
@@ -139,7 +139,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Names of one kind of piece, each with the module that holds it."""
+    """Names of one kind of piece, each with its module: `PIECE` there, or what a colon names."""
 
     kind: str
     modules: Mapping[str, str]
@@ -153,8 +153,9 @@ class Catalogue:
     def __getitem__(self, name: str) -> Piece:
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
-        module = import_module(self.modules[name])
-        piece: Piece = module.PIECES[name] if hasattr(module, "PIECES") else module.PIECE
+        module, _, constant = self.modules[name].partition(":")
+        found = getattr(import_module(module), constant or "PIECE")
+        piece: Piece = found[name] if isinstance(found, Mapping) else found
         return piece
 
 

@@ -9,35 +9,57 @@ the sentence's own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.attention.attention import Attention
-from heedful.models.family import Family
-from heedful.models.level import Level, make_level
-from heedful.models.one_sequence import visible
-from heedful.models.parts import check_parts, embedded, make_embedding, outputs
-from heedful.models.rerun_without import without_each
-from heedful.models.sentence_rows import sentence_rows
+from heedful.models.attention.attention import Attention, TokenAttention
+from heedful.models.build import (
+    check_parts,
+    make_attention,
+    make_embedding,
+    make_encoder,
+    outputs,
+)
+from heedful.models.encoders.encoder import Encoder, Encoding
+from heedful.models.family import Family, edited, linear_token_logits, visible
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
-    Deleted,
     Edits,
     Embeddings,
     Keep,
-    SiteCall,
+    Mask,
     SiteSpec,
-    TokenLogits,
+    Text,
     Trace,
 )
 
 WORDS = SiteSpec(name="words", keys="a", level="tokens", linear=False, main=False)
 SENTENCES = SiteSpec(name="sentences", keys="a", level="sentences", linear=True)
+
+
+class Level(nn.Module):
+    """An encoder and the attention over its states."""
+
+    def __init__(self, encoder: Encoder, attention: TokenAttention) -> None:
+        super().__init__()
+        self.encoder: Encoder = encoder
+        self.attention: TokenAttention = attention
+
+    def encode(
+        self, x: Float[Tensor, "n l e"], lengths: Int[Tensor, " n"]
+    ) -> Float[Tensor, "n l d"]:
+        encoding: Encoding = self.encoder(x, lengths)
+        return encoding.states
+
+    def weights(self, states: Float[Tensor, "b k d"], mask: Mask) -> Float[Tensor, "b 1 q k"]:
+        """A row for each query of the mask; all see the same scores."""
+        scores: Tensor = self.attention(states)
+        return self.attention.weights(scores[:, None, None].expand(mask.shape), mask)
 
 
 class Hierarchical(Family):
@@ -67,8 +89,9 @@ class Hierarchical(Family):
     def attentions(self) -> Mapping[str, Attention]:
         return {WORDS.name: self.words.attention, SENTENCES.name: self.sentences.attention}
 
-    def embed(self, batch: Batch) -> Embeddings:
-        return {"a": self.embedding(batch.texts["a"].tokens).detach()}
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return {"a": self.embedding}
 
     def forward(
         self,
@@ -78,12 +101,11 @@ class Hierarchical(Family):
         embeddings: Embeddings | None = None,
     ) -> Trace:
         text = batch.texts["a"]
-        given = embeddings["a"] if embeddings else None
-        x = embedded(self.embedding, text.tokens, given, keep)
+        x = self.embedded(batch, keep, embeddings)
         rows = sentence_rows(text)
-        states = rows.join(self.words.encode(rows.split(self.dropout(x)), rows.lengths))
+        states = rows.join(self.words.encode(rows.split(self.dropout(x["a"])), rows.lengths))
         trace = self._from_words(batch, states, edits or {}, keep)
-        return replace(trace, embeddings={"a": x} if keep.embeddings else {})
+        return replace(trace, embeddings=x if keep.embeddings else {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states of the first level that is edited; no earlier encoder runs again."""
@@ -92,14 +114,12 @@ class Hierarchical(Family):
             return self._from_words(batch, trace.states[WORDS.name], edits, keep)
         return self._from_sentences(batch, trace.states[SENTENCES.name], edits, keep, trace)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return without_each(lambda some: self(some).logits, batch)
-
     def _from_words(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
         text = batch.texts["a"]
         rows = sentence_rows(text)
         mask = (rows.member & visible(text)[:, None])[:, None]
-        weights = self._edited(0, self.words.weights(states, mask), mask, batch, edits)
+        own = self.words.weights(states, mask)
+        weights = edited(self.sites[0], own, mask, batch.ids, edits)
         vectors = torch.einsum("bst,btd->bsd", weights[:, 0].to(states.dtype), states)
         before = Trace(
             logits=states.new_empty(len(batch), 0),
@@ -116,7 +136,8 @@ class Hierarchical(Family):
     ) -> Trace:
         """Adds what is above the words to what `before` has of them."""
         mask = before.masks[WORDS.name].any(-1)[:, :, None]
-        weights = self._edited(1, self.sentences.weights(states, mask), mask, batch, edits)
+        own = self.sentences.weights(states, mask)
+        weights = edited(self.sites[1], own, mask, batch.ids, edits)
         context = torch.einsum("bs,bsd->bd", weights[:, 0, 0].to(states.dtype), states)
         name, row = SENTENCES.name, weights[:, 0, 0]
         readers = {WORDS.name: self._shares(row), name: row.new_ones(len(batch), 1)}
@@ -125,7 +146,9 @@ class Hierarchical(Family):
             weights={WORDS.name: before.weights[WORDS.name], name: weights},
             masks={WORDS.name: before.masks[WORDS.name], name: mask},
             states={**before.states, name: states} if keep.states else {},
-            token_logits={name: self._linear(states)} if keep.token_logits else {},
+            token_logits={name: linear_token_logits(self.decoder, states)}
+            if keep.token_logits
+            else {},
             values={**before.values, name: states[:, None]} if keep.values else {},
             readers=readers if keep.readers else {},
         )
@@ -137,18 +160,63 @@ class Hierarchical(Family):
         total = row.sum(-1, keepdim=True)
         return row / torch.where(total > 0, total, 1.0)
 
-    def _edited(
-        self, number: int, weights: Tensor, mask: Tensor, batch: Batch, edits: Edits
-    ) -> Tensor:
-        site = self.sites[number]
-        if site.name not in edits:
-            return weights
-        return edits[site.name](SiteCall(site, weights, mask, batch.ids))
 
-    def _linear(self, states: Tensor) -> TokenLogits:
-        # a copy: the parameter itself would bring gradients into a trace made without them
-        values = nn.functional.linear(states, self.decoder.weight)
-        return TokenLogits(values, self.decoder.bias.clone())
+@dataclass(frozen=True)
+class SentenceRows:
+    """Texts as rows of sentences, so that all sentences of a batch go through an encoder at once.
+
+    One row per sentence of the batch, text by text. `member` says which tokens of its text a
+    sentence has, `row` and `place` where each token stands (0 where it is in none)."""
+
+    member: Bool[Tensor, "b s t"]
+    row: Int[Tensor, "b t"]
+    place: Int[Tensor, "b t"]
+    lengths: Int[Tensor, " n"]
+
+    @property
+    def counts(self) -> Int[Tensor, " b"]:
+        """Sentences of each text; one without tokens has one, and it is empty."""
+        return self.member.any(-1).sum(-1).clamp_min(1)
+
+    def split(self, x: Float[Tensor, "b t e"]) -> Float[Tensor, "n l e"]:
+        """Zeros after a sentence's end, and all of an empty one."""
+        there = self.member.any(1)
+        out = x.new_zeros(len(self.lengths), int(self.lengths.max()), x.shape[-1])
+        return out.index_put((self.row[there], self.place[there]), x[there])
+
+    def join(self, states: Float[Tensor, "n l d"]) -> Float[Tensor, "b t d"]:
+        """Each token's state at its place in the text; zeros where there is no token."""
+        there = self.member.any(1)
+        return torch.where(there[..., None], states[self.row, self.place], 0.0)
+
+
+def sentence_rows(text: Text) -> SentenceRows:
+    member = _members(text)
+    counts = member.any(-1).sum(-1).clamp_min(1)
+    there = member.any(1)
+    number = member.to(torch.uint8).argmax(1)
+    row = number + (counts.cumsum(0) - counts)[:, None]
+    place = (member.cumsum(-1) - 1).gather(1, number[:, None]).squeeze(1)
+    lengths = torch.zeros(int(counts.sum()), dtype=torch.int64, device=row.device)
+    lengths = lengths.index_put((row[there],), torch.ones_like(row[there]), accumulate=True)
+    # an empty row is one of a single zero vector, which no attention sees
+    return SentenceRows(member, row * there, place * there, lengths.clamp_min(1))
+
+
+def _members(text: Text) -> Bool[Tensor, "b s t"]:
+    """Sentences that hold a token, in their order: numbers may have gaps after deletions."""
+    given = torch.zeros_like(text.tokens) if text.sentences is None else text.sentences
+    given = given.masked_fill(~text.mask, -1)
+    numbers = torch.arange(max(1, int(given.max()) + 1), device=given.device)
+    member = given[:, None] == numbers[:, None]
+    order = (~member.any(-1)).to(torch.int8).argsort(dim=-1, stable=True)
+    width = max(1, int(member.any(-1).sum(-1).max()))
+    return member.gather(1, order[..., None].expand_as(member))[:, :width]
+
+
+def make_level(spec: ModelSpec, width: int) -> Level:
+    encoder = make_encoder(spec, width)
+    return Level(encoder, make_attention(spec, encoder.size))
 
 
 def hierarchical(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Hierarchical:

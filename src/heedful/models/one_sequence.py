@@ -11,18 +11,16 @@ from torch import Tensor, nn
 
 from heedful.catalogue import Piece
 from heedful.models.attention.attention import Attention, TokenAttention
-from heedful.models.encoders.encoder import Encoder, Encoding, Readout
-from heedful.models.family import Family
-from heedful.models.parts import (
+from heedful.models.build import (
     check_parts,
-    embedded,
     make_attention,
     make_embedding,
     make_encoder,
     outputs,
 )
-from heedful.models.rerun_without import without_each
-from heedful.models.without import Base, logits_without
+from heedful.models.encoders.encoder import Encoder, Encoding, Readout
+from heedful.models.family import Family, edited, linear_token_logits, visible
+from heedful.models.leave_one_out import Base, logits_without
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
@@ -30,21 +28,13 @@ from heedful.types import (
     Edits,
     Embeddings,
     Keep,
-    SiteCall,
     SiteSpec,
-    Text,
-    TokenLogits,
     Trace,
 )
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 """Numbers; bounds the memory of deletions. A card is slow at many small steps."""
-
-
-def visible(text: Text) -> Tensor:
-    """The tokens attention may see."""
-    return text.mask if text.hidden is None else text.mask & ~text.hidden
 
 
 class OneSequence(Family):
@@ -73,8 +63,9 @@ class OneSequence(Family):
     def attentions(self) -> Mapping[str, Attention]:
         return {SITE.name: self.attention}
 
-    def embed(self, batch: Batch) -> Embeddings:
-        return {"a": self.embedding(batch.texts["a"].tokens).detach()}
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return {"a": self.embedding}
 
     def forward(
         self,
@@ -83,14 +74,12 @@ class OneSequence(Family):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        text = batch.texts["a"]
-        given = embeddings["a"] if embeddings else None
-        x = embedded(self.embedding, text.tokens, given, keep)
-        encoding: Encoding = self.encoder(self.dropout(x), text.lengths)
+        x = self.embedded(batch, keep, embeddings)
+        encoding: Encoding = self.encoder(self.dropout(x["a"]), batch.texts["a"].lengths)
         trace = self._attend(batch, encoding.states, edits or {}, keep)
         return replace(
             trace,
-            embeddings={"a": x} if keep.embeddings else {},
+            embeddings=x if keep.embeddings else {},
             encoding=encoding if keep.encoding else None,
         )
 
@@ -104,7 +93,7 @@ class OneSequence(Family):
         """Deletes each token of the text in turn, without starting anew each time where
         weights are made of sums."""
         if self.attention.weighting.power is None:
-            return without_each(lambda some: self(some).logits, batch)
+            return super().without_each(batch)
         text = batch.texts["a"]
         encoding = trace.encoding if trace else None
         encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
@@ -141,28 +130,22 @@ class OneSequence(Family):
         yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
 
     def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
-        mask = visible(batch.texts["a"])
-        weights = self.attention.weights(self.attention(states), mask)[:, None, None]
-        if SITE.name in edits:
-            call = SiteCall(self.sites[0], weights, mask[:, None, None], batch.ids)
-            weights = edits[SITE.name](call)
+        site, mask = self.sites[0], visible(batch.texts["a"])[:, None, None]
+        scores: Tensor = self.attention(states)
+        own = self.attention.weights(scores[:, None, None], mask)
+        weights = edited(site, own, mask, batch.ids, edits)
         context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
         return Trace(
             logits=self.decoder(self.dropout(context)),
             weights={SITE.name: weights},
-            masks={SITE.name: mask[:, None, None]},
+            masks={SITE.name: mask},
             states={SITE.name: states} if keep.states else {},
-            token_logits={SITE.name: self._linear(states)} if keep.token_logits else {},
+            token_logits={SITE.name: linear_token_logits(self.decoder, states)}
+            if keep.token_logits
+            else {},
             values={SITE.name: states[:, None]} if keep.values else {},
             readers={SITE.name: weights.new_ones(len(batch), 1)} if keep.readers else {},
         )
-
-    def _linear(self, states: Tensor) -> TokenLogits:
-        # a copy: the parameter itself would bring gradients into a trace made without them
-        return TokenLogits(self._token_logits(states), self.decoder.bias.clone())
-
-    def _token_logits(self, states: Tensor) -> Tensor:
-        return nn.functional.linear(states, self.decoder.weight)
 
 
 def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> OneSequence:

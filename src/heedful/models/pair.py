@@ -8,41 +8,187 @@ attention removes the second text altogether; the `query` decoder sees the query
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention.attention import Attention, QueryAttention
-from heedful.models.candidates import among_candidates, token_candidates
-from heedful.models.family import Family
-from heedful.models.one_sequence import visible
-from heedful.models.pair_attention import ATTENTIONS_FOR_QUERIES, make_query_attention
-from heedful.models.pair_conditional import Conditional
-from heedful.models.pair_decoder import DECODERS, PairDecoder
-from heedful.models.pair_encoder import Encoded, PairEncoder, Separate
-from heedful.models.parts import check_parts, embedded, make_embedding, make_encoder, outputs
+from heedful.models.attention.additive import WEIGHTINGS, AdditiveQuery
+from heedful.models.attention.attention import (
+    Attention,
+    QueryAttention,
+)
+from heedful.models.attention.dot import DotQuery
+from heedful.models.build import check_parts, make_embedding, make_encoder, outputs
+from heedful.models.encoders.encoder import Encoder
+from heedful.models.encoders.recurrent import (
+    LSTM_HIDDEN,
+    last_states,
+    run_packed_from,
+)
+from heedful.models.family import Family, edited, linear_token_logits, visible
 from heedful.models.registry import ENCODERS
-from heedful.models.rerun_without import without_each
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
-    Deleted,
     Edits,
     Embeddings,
     Keep,
-    SiteCall,
     SiteSpec,
+    Text,
     TokenLogits,
     Trace,
 )
 
 CONDITIONAL = "conditional"
 NAME, QUERY = "attention", "query"
+ATTENTIONS_FOR_QUERIES = (*WEIGHTINGS, "dot")
+"""`hard` is not among them: there each token is taken or left for its own sake."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    states: Float[Tensor, "b t d"]
+    query: Float[Tensor, "b d"]
+
+
+class PairEncoder(nn.Module, ABC):
+    """`size` is the width of a state and of the query."""
+
+    size: int
+
+    @abstractmethod
+    def forward(
+        self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
+    ) -> Encoded: ...
+
+
+class Separate(PairEncoder):
+    """An encoder for each text, neither of which sees the other (jain2019)."""
+
+    def __init__(self, a: Encoder, b: Encoder) -> None:
+        super().__init__()
+        self.size = a.size
+        self.a: Encoder = a
+        self.b: Encoder = b
+
+    def forward(
+        self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
+    ) -> Encoded:
+        other = self.b(y, b.lengths).states
+        return Encoded(self.a(x, a.lengths).states, query_of(self.b, other, b))
+
+
+def query_of(encoder: Encoder, states: Float[Tensor, "b u d"], text: Text) -> Float[Tensor, "b d"]:
+    """The last states, or where tokens are read in no order the mean over the text's: jain2019
+    names the last state only, and for encoders without one says nothing."""
+    if encoder.directions:
+        return last_states(states, text.lengths, encoder.directions)
+    seen = visible(text)[..., None].to(states.dtype)
+    total = torch.where(seen > 0, states, 0.0).sum(1)
+    return total / seen.sum(1).clamp_min(1)
+
+
+class Conditional(PairEncoder):
+    """The second text is read knowing the first (Rocktäschel et al. 2016): an LSTM over a; another
+    over b that starts where the first ended, with its state and its cell. What b ends with is the
+    query."""
+
+    def __init__(self, embedding: int, hidden: int | None) -> None:
+        super().__init__()
+        self.size = hidden or LSTM_HIDDEN
+        self.a = nn.LSTM(embedding, self.size, batch_first=True)
+        self.b = nn.LSTM(embedding, self.size, batch_first=True)
+
+    def forward(
+        self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
+    ) -> Encoded:
+        states, end = run_packed_from(self.a, x, a.lengths)
+        other, _ = run_packed_from(self.b, y, b.lengths, end)
+        return Encoded(states, last_states(other, b.lengths, 1))
+
+
+def make_query_attention(name: str, size: int) -> QueryAttention:
+    """The names are those of attention without a query."""
+    if name == "dot":
+        return DotQuery(size)
+    if name not in WEIGHTINGS:
+        raise unknown_name("attention with a query", name, list(ATTENTIONS_FOR_QUERIES))
+    return AdditiveQuery(size, WEIGHTINGS[name])
+
+
+class ContextDecoder(nn.Module):
+    """W c + b: the second text reaches the prediction through attention alone
+    (vashishth2019)."""
+
+    linear = True
+
+    def __init__(self, size: int, outputs: int) -> None:
+        super().__init__()
+        self.final = nn.Linear(size, outputs)
+
+    def forward(
+        self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b c"]:
+        logits: Tensor = self.final(context)
+        return logits
+
+
+class QueryDecoder(nn.Module):
+    """W₂ · tanh(W_p c + W_q q): jain2019's for questions, and Rocktäschel et al. 2016."""
+
+    linear = False
+
+    def __init__(self, size: int, outputs: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(size, size // 2)
+        self.project_query = nn.Linear(size, size // 2, bias=False)
+        self.final = nn.Linear(size // 2, outputs)
+
+    def forward(
+        self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b c"]:
+        hidden = torch.tanh(self.project(context) + self.project_query(query))
+        logits: Tensor = self.final(hidden)
+        return logits
+
+
+PairDecoder = ContextDecoder | QueryDecoder
+
+DECODERS: dict[str, type[PairDecoder]] = {"context": ContextDecoder, "query": QueryDecoder}
+IMPOSSIBLE = -1e4
+"""The logit of a class that cannot be the answer: one that a softmax makes exactly 0, and small
+enough that a sum of weights which is 1 up to rounding leaves it there. In token logits every token
+has it, so `weights @ values + bias` stays the model's for all weights that sum to 1. Weights that
+are all zero (everything erased) leave the bias in the product, where the model still masks."""
+
+
+def among_candidates(logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, "b c"]:
+    allowed = _allowed(logits, batch)
+    return logits if allowed is None else logits.masked_fill(~allowed, IMPOSSIBLE)
+
+
+def token_candidates(linear: TokenLogits, batch: Batch) -> TokenLogits:
+    """Less the bias, which is added later."""
+    allowed = _allowed(linear.values[:, 0], batch)
+    if allowed is None:
+        return linear
+    values = linear.values.where(allowed[:, None], IMPOSSIBLE - linear.bias)
+    return replace(linear, values=values)
+
+
+def _allowed(logits: Float[Tensor, "b c"], batch: Batch) -> Bool[Tensor, "b c"] | None:
+    if batch.candidates is not None and batch.candidates.shape != logits.shape:
+        raise HeedfulError(
+            f"the corpus names candidates among {batch.candidates.shape[1]} classes and the model "
+            f"has {logits.shape[1]} logits: train it on this corpus, of three classes or more."
+        )
+    return batch.candidates
 
 
 class Pair(Family):
@@ -72,10 +218,13 @@ class Pair(Family):
     def attentions(self) -> Mapping[str, Attention]:
         return {NAME: self.attention}
 
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return dict(self.embeddings.items())
+
     def embed(self, batch: Batch) -> Embeddings:
         _check_pairs(batch)
-        tables = self.embeddings.items()
-        return {side: table(batch.texts[side].tokens).detach() for side, table in tables}
+        return super().embed(batch)
 
     def forward(
         self,
@@ -84,13 +233,8 @@ class Pair(Family):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        """A side that `embeddings` does not name keeps its own."""
         _check_pairs(batch)
-        given = embeddings or {}
-        x = {
-            side: embedded(table, batch.texts[side].tokens, given.get(side), keep)
-            for side, table in self.embeddings.items()
-        }
+        x = self.embedded(batch, keep, embeddings)
         a, b = batch.texts["a"], batch.texts["b"]
         encoded = self.encoder(self.dropout(x["a"]), a, self.dropout(x["b"]), b)
         trace = self._attend(batch, encoded, edits or {}, keep)
@@ -102,23 +246,17 @@ class Pair(Family):
         encoded = Encoded(trace.states[NAME], trace.states[QUERY][:, 0])
         return self._attend(batch, encoded, edits, keep)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        """Deletes tokens of side a."""
-        return without_each(lambda some: self(some).logits, batch)
-
     def _attend(self, batch: Batch, encoded: Encoded, edits: Edits, keep: Keep) -> Trace:
         states, query = encoded.states, encoded.query
-        mask = visible(batch.texts["a"])
-        weights = self.attention.weights(self.attention(states, query), mask)[:, None, None]
-        if NAME in edits:
-            call = SiteCall(self.sites[0], weights, mask[:, None, None], batch.ids)
-            weights = edits[NAME](call)
+        mask = visible(batch.texts["a"])[:, None, None]
+        own = self.attention.weights(self.attention(states, query)[:, None, None], mask)
+        weights = edited(self.sites[0], own, mask, batch.ids, edits)
         context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
         logits = self.decoder(self.dropout(context), query)
         return Trace(
             logits=among_candidates(logits, batch),
             weights={NAME: weights},
-            masks={NAME: mask[:, None, None]},
+            masks={NAME: mask},
             states={NAME: states, QUERY: query[:, None]} if keep.states else {},
             token_logits=self._linear(states, batch) if keep.token_logits else {},
             values={NAME: states[:, None]} if keep.values else {},
@@ -126,8 +264,9 @@ class Pair(Family):
         )
 
     def _linear(self, states: Tensor, batch: Batch) -> dict[str, TokenLogits]:
-        linear = self.decoder.token_logits(states)
-        return {} if linear is None else {NAME: token_candidates(linear, batch)}
+        if not self.decoder.linear:
+            return {}
+        return {NAME: token_candidates(linear_token_logits(self.decoder.final, states), batch)}
 
 
 def pair(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Pair:

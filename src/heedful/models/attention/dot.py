@@ -1,7 +1,10 @@
-"""Scaled dot attention with a learned query: q · h / √d.
+"""Dot attention: the query is learned, or comes from elsewhere.
 
-The query starts from N(0, 1); PyTorch's default for a linear layer is so small that
-attention stays uniform (tutek2020).
+A learned query starts from N(0, 1); PyTorch's default for a linear layer is so small that
+attention stays uniform (tutek2020). Divided by √d, attention begins nearly even, and where that
+is good enough it may stay so: every state then learns to carry the class, and it no longer
+matters which is looked at (tutek2020, appendix C, of a query that starts too small). So there is
+`plain_dot`, which is not scaled and sharp from the start.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.attention.attention import TokenAttention
+from heedful.models.attention.attention import QueryAttention, TokenAttention
 
 
 class Dot(TokenAttention):
+    """q · h / √d, or over another scale."""
+
     def __init__(self, size: int, scale: float | None = None) -> None:
         super().__init__()
         self.scale = size**0.5 if scale is None else scale
@@ -27,10 +32,34 @@ class Dot(TokenAttention):
         return features.squeeze(-1)
 
 
-PIECE = Piece(
+class DotQuery(QueryAttention):
+    """h · q / √d, without parameters."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.scale: float = size**0.5
+
+    def forward(
+        self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b t"]:
+        return torch.einsum("btd,bd->bt", states, query) / self.scale
+
+
+def plain_dot(size: int) -> Dot:
+    return Dot(size, scale=1.0)
+
+
+DOT_PIECE = Piece(
     name="dot",
     description="learned query · h / √d, query drawn from N(0, 1)",
     make=Dot,
     paper="jain2019",
     citation="Vaswani et al. 2017; initialisation tutek2020",
+)
+
+PLAIN_DOT_PIECE = Piece(
+    name="plain_dot",
+    description="learned query · h, not scaled, query drawn from N(0, 1)",
+    make=plain_dot,
+    citation="Luong et al. 2015; initialisation tutek2020",
 )

@@ -6,9 +6,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
-from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout, Window
-from heedful.models.encoders.padding import without_padding
+from heedful.models.encoders.encoder import (
+    Deletions,
+    Encoder,
+    Encoding,
+    Readout,
+    Window,
+    without_padding,
+)
 
 
 class Convolutions(Encoder):
@@ -133,3 +140,32 @@ def _around(
     steps = torch.arange(-radius, radius + 1, device=positions.device)
     index = positions[:, None] + steps[steps != 0]
     return torch.where((index >= 0) & (index < lengths[:, None]), index, -1)
+
+
+class Cnn(Convolutions):
+    """jain2019's kernels 1, 3, 5, 7."""
+
+    def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
+        default = {"code": 128, "paper": 256}[sizes]
+        super().__init__(embedding, layers, hidden or default, (1, 3, 5, 7))
+
+
+def conv(embedding: int, layers: int, sizes: str, hidden: int | None) -> Convolutions:
+    """serrano2019's kernels 3 and 5. The paper gives 100 channels; they are read as those of a
+    state, 50 of each kernel, so that a state is as wide as that of its bidirectional GRU."""
+    return Convolutions(embedding, layers, hidden or 100, (3, 5))
+
+
+CNN_PIECE = Piece(
+    name="cnn",
+    description="convolutions of width 1, 3, 5, 7 side by side, ReLU",
+    make=Cnn,
+    paper="jain2019",
+)
+
+CONV_PIECE = Piece(
+    name="conv",
+    description="convolutions of width 3 and 5 side by side, 100 channels, ReLU",
+    make=conv,
+    paper="serrano2019",
+)

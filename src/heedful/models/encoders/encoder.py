@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -64,9 +65,11 @@ class Encoding:
 
 
 class Encoder(nn.Module, ABC):
-    """`size` is the width of a state."""
+    """`size` is the width of a state, `directions` in how many ways tokens are read: none where
+    their order counts for nothing, or in windows only."""
 
     size: int
+    directions: int = 0
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
@@ -79,5 +82,58 @@ class Encoder(nn.Module, ABC):
         """Prepare once what all deletions share."""
 
     def hidden_for(self, width: int) -> int | None:
-        """The `hidden` that makes states so wide; None where none does."""
-        return width
+        """The `hidden` that makes states so wide; None where none does. It is the width of one
+        direction."""
+        parts = max(1, self.directions)
+        return None if width % parts else width // parts
+
+
+LEAST, MOST = 4, 4096  # of `hidden`
+
+
+def possible(hidden: int) -> bool:
+    """What `hidden` may be; half of it may be a direction, a kernel's channels or a query."""
+    return LEAST <= hidden <= MOST and hidden % 2 == 0
+
+
+def how_to_fit(encoder: Encoder, width: int) -> str:
+    """What to do for states of that width; the end of an error's sentence."""
+    hidden = encoder.hidden_for(width)
+    if hidden is None or not possible(hidden):
+        return "no --hidden makes them equal, so choose another encoder or vectors of another width"
+    return f"give --hidden {hidden}"
+
+
+def without_padding(
+    x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
+) -> Float[Tensor, "b t e"]:
+    """Zeros in padding, whatever was embedded there."""
+    real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    return x * real[..., None]
+
+
+def unchanged(encoding: Encoding, readout: Readout) -> Deletions:
+    """Deletions where no token sees another: no state changes."""
+
+    def delete(examples: Tensor, positions: Tensor) -> Window:
+        none = positions.new_empty((len(positions), 0))
+        empty = encoding.x.new_empty((*none.shape, len(readout.bias)))
+        return Window(positions, positions + 1, none, empty)
+
+    return Deletions(readout(encoding.states), delete, width=1)
+
+
+def rerun(
+    run: Callable[[Tensor, Tensor], Tensor], encoding: Encoding, lengths: Tensor, readout: Readout
+) -> Deletions:
+    """Deletions where every state may change: shortened texts are encoded in full, by
+    `run(x, lengths)`."""
+
+    def delete(examples: Tensor, positions: Tensor) -> Window:
+        places = torch.arange(encoding.x.shape[1] - 1, device=positions.device)
+        index = places + (places >= positions[:, None])
+        states = run(encoding.x[examples[:, None], index], lengths[examples] - 1)
+        index = torch.where(index < lengths[examples, None], index, -1)
+        return Window(torch.zeros_like(positions), lengths[examples], index, readout(states))
+
+    return Deletions(readout(encoding.states), delete)

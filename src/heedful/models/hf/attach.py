@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from torch import nn
+
 from heedful.errors import HeedfulError
+from heedful.models.family import restored
 from heedful.models.hf.discover import can_repeat, find_positions, find_sites, form_of
+from heedful.models.hf.folder import transformers
 from heedful.models.hf.heads import Head, default_head
 from heedful.models.hf.inputs import Form
-from heedful.models.hf.interface import register
-from heedful.models.hf.layers import Layers, layers_of
-from heedful.models.hf.model import HuggingFace
-from heedful.models.hf.restore import borrowed
+from heedful.models.hf.interface import NAME, register
+from heedful.models.hf.model import HuggingFace, Layers, layers_of
 
 
 @contextmanager
@@ -48,13 +50,7 @@ def attach(
 
 
 def _check(module: Any, padding: str) -> None:
-    try:
-        from transformers import PreTrainedModel
-    except ImportError as error:
-        raise HeedfulError(
-            "Hugging Face models need transformers: pip install 'heedful[hf]'."
-        ) from error
-    if not isinstance(module, PreTrainedModel):
+    if not isinstance(module, transformers().PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel."
         )
@@ -69,3 +65,38 @@ def _check_fillers(module: Any, fillers: Mapping[str, int]) -> None:
             raise HeedfulError(
                 f"the filler {name!r} is the padding token {token}: choose another token."
             )
+
+
+@contextmanager
+def borrowed(module: nn.Module) -> Iterator[None]:
+    """Attention goes through us and nothing is computed twice; afterwards all is as before.
+
+    Checkpointing would run attention again during the backward pass, when nobody listens.
+    """
+    configs, modules = _configs(module), list(module.modules())
+    checkpointed = [each for each in modules if getattr(each, "gradient_checkpointing", False)]
+    with (
+        restored(modules, "training"),
+        restored(module.parameters(), "requires_grad"),
+        restored(checkpointed, "gradient_checkpointing"),
+        restored(configs, "_attn_implementation_internal"),
+    ):
+        for config in configs:
+            config._attn_implementation_internal = NAME
+        for each in checkpointed:
+            setattr(each, "gradient_checkpointing", False)  # noqa: B010
+        yield
+
+
+def _configs(module: nn.Module) -> list[Any]:
+    """Every configuration that some part of the module may ask for its attention."""
+    from transformers import PretrainedConfig
+
+    found: dict[int, Any] = {}
+    waiting = [getattr(each, "config", None) for each in module.modules()]
+    while waiting:
+        config = waiting.pop()
+        if isinstance(config, PretrainedConfig) and id(config) not in found:
+            found[id(config)] = config
+            waiting.extend(getattr(config, name, None) for name in config.sub_configs)
+    return list(found.values())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -12,12 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
+from heedful.models.family import evaluating
 from heedful.models.hf.folder import first_sentence
 from heedful.models.hf.inputs import Form, inputs_of
 from heedful.models.hf.interface import Call, Output, listening
-from heedful.models.hf.places import token_embeddings
 from heedful.models.hf.record import Site
-from heedful.models.hf.restore import still
 from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
 
 _LENGTHS, _TARGET = (6, 4), 3
@@ -167,3 +167,41 @@ def _text(rows: list[list[int]]) -> Text:
     tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])
     lengths = torch.tensor([len(row) for row in rows])
     return Text(tokens, lengths, torch.arange(width) < lengths[:, None])
+
+
+_AFTER_PADDING = (
+    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
+    "longformer", "data2vec-text", "xmod", "ibert", "esm",
+)  # fmt: skip
+
+
+def token_embeddings(module: Any) -> Any:
+    """The module by which tokens become vectors, a row of its weights each."""
+    try:
+        embedding = module.get_input_embeddings()
+    except NotImplementedError:  # CANINE hashes characters
+        embedding = None
+    if getattr(getattr(embedding, "weight", None), "ndim", 0) != 2:  # Perceiver has latents there
+        raise HeedfulError(
+            f"{type(module).__name__} has no table of token embeddings: choose a model that reads "
+            f"tokens, such as BERT."
+        )
+    return embedding
+
+
+def places(config: Any) -> int | None:
+    """The size of the table of positions, less those never used: some begin to count after the
+    padding token's id. None where there is no table."""
+    text = config.get_text_config()
+    size = getattr(text, "max_position_embeddings", None)
+    if not isinstance(size, int) or size < 1:
+        return None
+    used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
+    return size - used
+
+
+@contextmanager
+def still(module: nn.Module) -> Iterator[None]:
+    """No dropout and no gradients; the training mode comes back."""
+    with evaluating(module), torch.no_grad():
+        yield

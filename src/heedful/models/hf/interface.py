@@ -55,7 +55,6 @@ class Call:
 
 Listener = Callable[[Call], Output]
 """Hears every call of attention during one forward pass."""
-
 _LISTENER: ContextVar[Listener | None] = ContextVar("heedful_listener", default=None)
 
 

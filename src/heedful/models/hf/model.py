@@ -1,23 +1,28 @@
-"""A Hugging Face module as a `heedful.types.Model`."""
+"""A Hugging Face module as a `heedful.types.Model`.
+
+Most of a transformer is a list of like layers. What each of them gave is noted in one pass, and a
+later pass of the same batch repeats it: nothing changes before the first edited site.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.hf.heads import Head
-from heedful.models.hf.inputs import Form, Inputs, inputs_of
+from heedful.models.hf.inputs import Form, Inputs, Side, inputs_of
 from heedful.models.hf.interface import listening
-from heedful.models.hf.layers import Layers, Notes, layered
-from heedful.models.hf.readers import readers
 from heedful.models.hf.record import Recorder, Site
-from heedful.models.rerun_without import without_each
+from heedful.models.leave_one_out import without_each
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
 
@@ -169,3 +174,114 @@ def _known(edits: Edits, sites: tuple[SiteSpec, ...]) -> None:
         raise HeedfulError(
             f"there is no attention {sorted(unknown)[0]!r} to edit: choose one of model.sites."
         )
+
+
+Layers = Sequence[nn.Module]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call of a layer gave, and how many sites had been called by then."""
+
+    sites: int
+    output: Any
+
+
+@dataclass(frozen=True)
+class Notes:
+    """The answers of one pass by layer and by which of its calls it was, and the embeddings
+    that pass was given."""
+
+    embeddings: Embeddings | None = None
+    answers: dict[tuple[nn.Module, int], Answer] = field(default_factory=dict)
+
+
+def layers_of(module: nn.Module, sites: Sequence[Site]) -> tuple[nn.Module, ...]:
+    """The members of the outermost lists that hold sites."""
+    homes = {site.module for site in sites}
+    found: list[nn.Module] = []
+    for child in module.children():
+        if isinstance(child, nn.ModuleList) and not homes.isdisjoint(child.modules()):
+            found += child
+        else:
+            found += layers_of(child, sites)
+    return tuple(found)
+
+
+@contextmanager
+def layered(layers: Layers, recorder: Recorder, notes: Notes | None, first: int) -> Iterator[None]:
+    """What is in the notes and was through before the site number `first` is repeated; what is
+    not is noted. Nothing after the last site is: it is never repeated."""
+    if notes is None:
+        yield
+        return
+    answers = notes.answers
+
+    def answer(layer: nn.Module, nth: int, forward: Callable[[], Any]) -> Any:
+        known = answers.get((layer, nth))
+        if known is not None and known.sites <= first:
+            recorder.skip(known.sites)
+            return known.output
+        output = forward()
+        if known is None and recorder.passed < len(recorder.sites):
+            answers[layer, nth] = Answer(recorder.passed, output)
+        return output
+
+    with _instead(layers, answer):
+        yield
+
+
+Answering = Callable[[nn.Module, int, Callable[[], Any]], Any]
+
+
+@contextmanager
+def _instead(layers: Layers, answer: Answering) -> Iterator[None]:
+    """`answer` is asked in place of each layer. A `forward` of the layer's own (other tools put
+    one there too) comes back afterwards."""
+    called: Counter[nn.Module] = Counter()
+
+    def ask(layer: nn.Module, forward: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        called[layer] += 1
+        return answer(layer, called[layer] - 1, partial(forward, *args, **options))
+
+    own: Mapping[nn.Module, Any] = {each: vars(each).get("forward") for each in layers}
+    try:
+        for each in own:
+            vars(each)["forward"] = partial(ask, each, each.forward)
+        yield
+    finally:
+        for each, forward in own.items():
+            vars(each).pop("forward", None)
+            if forward is not None:
+                vars(each)["forward"] = forward
+
+
+def readers(
+    logits: Tensor, output: Tensor, sites: Sequence[Site], sides: Mapping[str, Side]
+) -> dict[str, Float[Tensor, "b q"]]:
+    """Which query rows of each site the prediction is read from: computed, not assumed. The last
+    site's output is differentiated: rows without a gradient are read by nobody. BERT's classifier
+    turns out to read the first token, GPT-2's the last, a mean all of them. Sites whose queries
+    are on the last site's side share its rows; an encoder whose states are read by a decoder is
+    read everywhere."""
+    side = sites[-1].queries
+    shares = {name: _even(each) for name, each in sides.items()}
+    shares[side] = _shares(_norms(logits, output, sides[side]), shares[side])
+    return {site.spec.name: shares[site.queries].to(output.dtype) for site in sites}
+
+
+def _norms(logits: Tensor, output: Tensor, side: Side) -> Tensor:
+    # unlike factors: in the plain sum two opposite classes would cancel
+    factors = torch.linspace(1, 2, logits.shape[-1], device=logits.device, dtype=logits.dtype)
+    total = (logits * factors).sum()
+    (slopes,) = torch.autograd.grad(total, output, retain_graph=True)
+    return side.turn_back(slopes.double().flatten(2).norm(dim=-1), 1) * side.real
+
+
+def _shares(norms: Tensor, even: Tensor) -> Tensor:
+    total = norms.sum(-1, keepdim=True)
+    return torch.where(total > 0, norms / torch.where(total > 0, total, 1.0), even)
+
+
+def _even(side: Side) -> Tensor:
+    return side.real.double() / side.real.sum(-1, keepdim=True).clamp_min(1)

@@ -1,4 +1,4 @@
-"""jain2019's `average` encoder: each token by itself, one linear layer and a squashing."""
+"""Encoders in which no token sees another: jain2019's `average`, and none at all (serrano2019)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.catalogue import Piece
-from heedful.models.encoders.alone import unchanged
-from heedful.models.encoders.encoder import Deletions, Encoder, Encoding, Readout
+from heedful.models.encoders.encoder import (
+    Deletions,
+    Encoder,
+    Encoding,
+    Readout,
+    unchanged,
+    without_padding,
+)
 
 # the released code and the paper's appendix differ
 SIZES = {"code": (128, "tanh"), "paper": (256, "relu")}
 
 
 class Average(Encoder):
+    """One linear layer and a squashing, each token by itself."""
+
     def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
         super().__init__()
         default, activation = SIZES[sizes]
@@ -37,9 +45,35 @@ class Average(Encoder):
         return unchanged(encoding, readout)
 
 
-PIECE = Piece(
+class PassThrough(Encoder):
+    """A token's state is its embedding: layers and sizes have nothing to say here."""
+
+    def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
+        super().__init__()
+        self.size = embedding
+
+    def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
+        return Encoding(without_padding(x, lengths), x)
+
+    def deletions(
+        self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
+    ) -> Deletions:
+        return unchanged(encoding, readout)
+
+    def hidden_for(self, width: int) -> int | None:
+        return None
+
+
+AVERAGE_PIECE = Piece(
     name="average",
     description="per-token linear layer and squashing; no token sees another",
     make=Average,
     paper="jain2019",
+)
+
+NONE_PIECE = Piece(
+    name="none",
+    description="no encoder: states are embeddings; no token sees another",
+    make=PassThrough,
+    paper="serrano2019",
 )

@@ -7,31 +7,36 @@ tokens only, as in every other family; a target token attends itself and those b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.models.generation.sides import embedded_sides, last_given, present
-from heedful.models.generation.target import TargetWords
-from heedful.models.generation.writer import Writer
-from heedful.models.one_sequence import visible
-from heedful.models.rerun_without import without_each
-from heedful.models.transformer.attention import MultiHead, Read
-from heedful.models.transformer.layers import Shape
-from heedful.models.transformer.positions import sinusoids
-from heedful.models.transformer.record import Record
-from heedful.models.transformer.stacks import DecoderStack, EncoderStack, States
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Text, Trace
+from heedful.catalogue import Piece
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models.family import visible
+from heedful.models.generation import TargetWords, Writer, last_given, present
+from heedful.models.transformer_layers import (
+    DecoderStack,
+    EncoderStack,
+    MultiHead,
+    Read,
+    Record,
+    Shape,
+    sinusoids,
+)
+from heedful.specs import ModelSpec
+from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, Trace
 
 
 @dataclass(frozen=True)
 class Writing:
     """Where a search stands: what is read of the sources and of the targets so far."""
 
-    sources: tuple[Read, ...]
-    before: tuple[Read, ...]
+    sources: Mapping[int, Read]
+    before: Mapping[int, Read]
     mask: Bool[Tensor, "b k"]
     ids: tuple[str, ...]
     edits: Edits
@@ -50,10 +55,9 @@ class Transformer(Writer):
     def sites(self) -> tuple[SiteSpec, ...]:
         return (*self.encoder.sites, *(site for pair in self.decoder.sites for site in pair))
 
-    def embed(self, batch: Batch) -> Embeddings:
-        return {
-            side: self.words.embedding(text.tokens).detach() for side, text in batch.texts.items()
-        }
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return {"a": self.words.embedding, "b": self.words.embedding}
 
     def forward(
         self,
@@ -62,41 +66,36 @@ class Transformer(Writer):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        tables = {"a": self.words.embedding, "b": self.words.embedding}
-        embedded = embedded_sides(tables, batch, keep, embeddings)
-        kept: States = {}
+        embedded = self.embedded(batch, keep, embeddings)
         record = Record(batch.ids, edits or {})
         a = self._placed(embedded["a"])
-        memory = self.encoder(a, _among(batch.texts["a"]), record, kept)
+        memory = self.encoder(a, _among(batch.texts["a"]), record)
         b = self._placed(embedded["b"])
-        out = self.decoder(b, memory, _masks(batch), record, kept)
-        trace = self._trace(batch, out, record, {**kept, "memory": memory}, keep)
+        out, _ = self.decoder(b, self.decoder.sources(memory), _masks(batch), record)
+        trace = self._trace(batch, out, record, keep)
         return replace(trace, embeddings=embedded if keep.embeddings else {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the layer of the first edited site on, with what it was given before."""
-        kept: States = dict(trace.states)
         record = Record(batch.ids, edits)
+        record.states.update(trace.states)
         record.weights.update(trace.weights)
         record.masks.update(trace.masks)
         part, number = self._first(edits)
-        memory = kept["memory"]
+        memory = trace.states["memory"]
         if part == "encoder":
-            given = kept[f"encoder.{number}"]
-            memory = self.encoder(given, _among(batch.texts["a"]), record, kept, number)
+            given = trace.states[f"encoder.{number}"]
+            memory = self.encoder(given, _among(batch.texts["a"]), record, number)
             number = 0
-        given = kept[f"decoder.{number}"]
-        out = self.decoder(given, memory, _masks(batch), record, kept, number)
-        return self._trace(batch, out, record, {**kept, "memory": memory}, Keep(states=True))
-
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return without_each(lambda some: self(some).logits, batch)
+        sources = self.decoder.sources(memory, number)
+        out, _ = self.decoder(trace.states[f"decoder.{number}"], sources, _masks(batch), record)
+        return self._trace(batch, out, record, Keep(states=True))
 
     def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
         text = batch.texts["a"]
         a = self._placed(self.words.embedding(text.tokens))
-        memory = self.encoder(a, _among(text), Record(batch.ids, edits or {}), {})
-        return Writing(self.decoder.sources(memory), (), visible(text), batch.ids, edits or {})
+        memory = self.encoder(a, _among(text), Record(batch.ids, edits or {}))
+        return Writing(self.decoder.sources(memory), {}, visible(text), batch.ids, edits or {})
 
     def step(
         self, state: Writing, tokens: Int[Tensor, " b"], t: int
@@ -105,13 +104,13 @@ class Transformer(Writer):
         own = torch.ones(len(tokens), 1, 1, t + 1, dtype=torch.bool, device=tokens.device)
         masks = (own, state.mask[:, None, None])
         record = Record(state.ids, state.edits, t)
-        out, before = self.decoder.step(b, state.sources, state.before, masks, record)
+        out, before = self.decoder(b, state.sources, masks, record, state.before)
         return self.words.logits(out[:, 0]), replace(state, before=before)
 
     def reorder(self, state: Writing, rows: Int[Tensor, " n"]) -> Writing:
         return Writing(
-            tuple(read.take(rows) for read in state.sources),
-            tuple(read.take(rows) for read in state.before),
+            {number: read.take(rows) for number, read in state.sources.items()},
+            {number: read.take(rows) for number, read in state.before.items()},
             state.mask[rows],
             tuple(state.ids[row] for row in rows.tolist()),
             state.edits,
@@ -134,9 +133,7 @@ class Transformer(Writer):
         part, number = (names or [self.sites[-1].name])[0].split(".")[:2]
         return part, int(number)
 
-    def _trace(
-        self, batch: Batch, out: Tensor, record: Record, states: States, keep: Keep
-    ) -> Trace:
+    def _trace(self, batch: Batch, out: Tensor, record: Record, keep: Keep) -> Trace:
         text, last = batch.texts["b"], self.sites[-1].name
         logits = self.words.logits(out)
         rows = torch.arange(len(batch), device=logits.device)
@@ -145,7 +142,7 @@ class Transformer(Writer):
             step_logits=logits,
             weights=record.weights,
             masks=record.masks,
-            states=states if keep.states else {},
+            states=record.states if keep.states else {},
             values=record.values if keep.values else {},
             projections=self._projections() if keep.values else {},
             readers={last: last_given(text, logits.dtype)} if keep.readers else {},
@@ -166,3 +163,41 @@ def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
     size = there.shape[1]
     earlier = torch.ones(size, size, dtype=torch.bool, device=there.device).tril()
     return _among(text) & earlier, (there[:, :, None] & visible(batch.texts["a"])[:, None])[:, None]
+
+
+SIZES = {"paper": (512, 8, 6), "code": (256, 4, 3)}  # width, heads, layers
+NORMS = ("prenorm", "postnorm")
+
+
+def transformer(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Transformer:
+    """`layers` of 1, the spec's default, leaves their number to `sizes`."""
+    width, heads, layers = SIZES[spec.sizes]
+    size = spec.hidden or width
+    layers = spec.layers if spec.layers > 1 else layers
+    shape = Shape(size, heads, layers, 4 * size, spec.encoder == "prenorm", spec.dropout)
+    return Transformer(TargetWords(vectors, size, spec.train_embedding), shape)
+
+
+def check(spec: ModelSpec) -> None:
+    if spec.encoder not in NORMS:
+        raise unknown_name("encoder of the family transformer", spec.encoder, list(NORMS))
+    if spec.attention != "dot":
+        raise unknown_name("attention of the family transformer", spec.attention, ["dot"])
+    if spec.decoder:
+        raise HeedfulError("the family transformer has one decoder: leave --decoder out.")
+    if not 1 <= spec.layers <= 12:
+        raise HeedfulError(f"--layers is {spec.layers}: the family transformer has up to 12.")
+    if spec.sizes in SIZES and (spec.hidden or 0) % SIZES[spec.sizes][1]:
+        raise HeedfulError(
+            f"--hidden is {spec.hidden}: give a multiple of the {SIZES[spec.sizes][1]} heads."
+        )
+
+
+PIECE = Piece(
+    name="transformer",
+    description="Transformer encoder and decoder, every attention a site",
+    make=transformer,
+    kind="generation",
+    paper="vashishth2019",
+    citation="Vaswani et al. 2017",
+)

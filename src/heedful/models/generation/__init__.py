@@ -1,1 +1,0 @@
-"""Writing targets: greedy and beam search, once for every family that writes."""

@@ -1,0 +1,362 @@
+"""Recurrent encoder and decoder with attention (vashishth2019: Bahdanau's and Luong's).
+
+The encoder is a bidirectional LSTM, half of `hidden` in each direction, so that its states
+are as wide as the decoder's. Source tokens are attended, start and end are not.
+
+`additive` is Bahdanau et al.'s decoder: the state before the step asks, and the context enters
+the recurrence. `dot` and `general` are Luong et al.'s: the new state asks, and the attentional
+state tanh(W [c; s]) is fed to the next step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.catalogue import Piece
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models.attention.attention import masked_softmax
+from heedful.models.build import make_embedding
+from heedful.models.encoders.encoder import Encoder, Encoding
+from heedful.models.encoders.lstm_steps import lstm_step
+from heedful.models.encoders.recurrent import Recurrent, last_states
+from heedful.models.family import edited, visible
+from heedful.models.generation import TargetWords, Writer, last_given
+from heedful.specs import ModelSpec
+from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Trace
+
+
+class DecoderAttention(nn.Module, ABC):
+    """A decoder's state asks, the encoder's states answer: one score per source token. The
+    map `key` of the sources is the same for all steps."""
+
+    key: nn.Module
+
+    @abstractmethod
+    def scores(
+        self, query: Float[Tensor, "b d"], keys: Float[Tensor, "b k d"]
+    ) -> Float[Tensor, "b k"]: ...
+
+
+class BahdanauAttention(DecoderAttention):
+    """v · tanh(W h + U s + b) (Bahdanau et al. 2015)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(size, size)
+        self.query = nn.Linear(size, size, bias=False)
+        self.score = nn.Linear(size, 1, bias=False)
+
+    def scores(
+        self, query: Float[Tensor, "b d"], keys: Float[Tensor, "b k d"]
+    ) -> Float[Tensor, "b k"]:
+        return torch.tanh(keys + self.query(query)[:, None]) @ self.score.weight[0]
+
+
+class LuongAttention(DecoderAttention):
+    """s · h, or s · W h where there is a map (Luong et al. 2015)."""
+
+    def __init__(self, key: nn.Module) -> None:
+        super().__init__()
+        self.key = key
+
+    def scores(
+        self, query: Float[Tensor, "b d"], keys: Float[Tensor, "b k d"]
+    ) -> Float[Tensor, "b k"]:
+        return torch.einsum("bd,bkd->bk", query, keys)
+
+
+ATTENTIONS: dict[str, Callable[[int], DecoderAttention]] = {
+    "additive": BahdanauAttention,
+    "dot": lambda size: LuongAttention(nn.Identity()),
+    "general": lambda size: LuongAttention(nn.Linear(size, size, bias=False)),
+}
+
+
+class Cells(nn.Module):
+    """The first layer reads a target token and what attention fed back; the second reads the
+    first. Hidden states and cells of all layers are one tensor, `[b, layers, 2, size]`."""
+
+    def __init__(self, width: int, size: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.width, self.size = width, size
+        self.dropout = nn.Dropout(dropout)
+        inputs = [width + size] + [size] * (layers - 1)
+        self.layers = nn.ModuleList(nn.LSTMCell(each, size) for each in inputs)
+
+    @property
+    def _stack(self) -> list[nn.LSTMCell]:
+        return cast("list[nn.LSTMCell]", list(self.layers))
+
+    def read(self, embedded: Float[Tensor, "*b e"]) -> Float[Tensor, "*b g"]:
+        """What tokens add to the first layer's gates: for all steps at once where they are
+        known."""
+        cell = self._stack[0]
+        return nn.functional.linear(
+            embedded, cell.weight_ih[:, : self.width], cell.bias_ih + cell.bias_hh
+        )
+
+    def forward(
+        self,
+        read: Float[Tensor, "b g"],
+        fed: Float[Tensor, "b d"],
+        memory: Float[Tensor, "b l 2 d"],
+    ) -> Float[Tensor, "b l 2 d"]:
+        """One step."""
+        first, *others = self._stack
+        gates = torch.addmm(read, fed, first.weight_ih[:, self.width :].t())
+        gates = torch.addmm(gates, memory[:, 0, 0], first.weight_hh.t())
+        out = [torch.stack(lstm_step(gates, memory[:, 0, 1]), 1)]
+        for depth, cell in enumerate(others, 1):
+            below = self.dropout(out[-1][:, 0])
+            out.append(torch.stack(cell(below, (memory[:, depth, 0], memory[:, depth, 1])), 1))
+        return torch.stack(out, 1)
+
+
+Attend = Callable[[Float[Tensor, "b k"]], Float[Tensor, "b k"]]
+"""From scores to the weights that are used, masks and edits and all."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What all steps share: the encoder's states, and what of the scores depends on them."""
+
+    states: Float[Tensor, "b k d"]
+    keys: Float[Tensor, "b k d"]
+
+    def mix(self, weights: Float[Tensor, "b k"]) -> Float[Tensor, "b d"]:
+        return torch.einsum("bk,bkd->bd", weights.to(self.states.dtype), self.states)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a step leaves to the next: the cells, and what is fed back."""
+
+    cells: Float[Tensor, "b l 2 d"]
+    fed: Float[Tensor, "b d"]
+
+
+class Decoder(nn.Module):
+    """`size` is the width of its states and of the encoder's."""
+
+    def __init__(self, attention: str, width: int, size: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.early = attention == "additive"
+        self.size, self.depth = size, layers
+        self.asking: DecoderAttention = ATTENTIONS[attention](size)  # its name in stored weights
+        self.cells = Cells(width, size, layers, dropout)
+        self.bridge = nn.Linear(size, 2 * size * layers)
+        self.combine = nn.Linear(2 * size + (width if self.early else 0), size)
+
+    def source(self, states: Float[Tensor, "b k d"]) -> Source:
+        return Source(states, self.asking.key(states))
+
+    def begin(self, summary: Float[Tensor, "b d"]) -> Memory:
+        """The first memory, from where the encoder's directions ended."""
+        first = torch.tanh(self.bridge(summary)).reshape(-1, self.depth, 2, self.size)
+        return Memory(first, summary.new_zeros(summary.shape))
+
+    def forward(
+        self,
+        source: Source,
+        memory: Memory,
+        embedded: Float[Tensor, "b e"],
+        read: Float[Tensor, "b g"],
+        attend: Attend,
+    ) -> tuple[Float[Tensor, "b d"], Memory]:
+        """What the output layer reads, and the new memory."""
+
+        def mix(query: Tensor) -> Tensor:
+            return source.mix(attend(self.asking.scores(query, source.keys)))
+
+        if self.early:  # Bahdanau et al.
+            context = mix(memory.cells[:, -1, 0])
+            cells = self.cells(read, context, memory.cells)
+            parts = [context, cells[:, -1, 0], embedded]
+        else:  # Luong et al.
+            cells = self.cells(read, memory.fed, memory.cells)
+            context = mix(cells[:, -1, 0])
+            parts = [context, cells[:, -1, 0]]
+        out = torch.tanh(self.combine(torch.cat(parts, -1)))
+        return out, Memory(cells, memory.fed if self.early else out)
+
+
+SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False)
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Where a search stands: the sources, and what was made of the targets so far."""
+
+    source: Source
+    mask: Bool[Tensor, "b k"]
+    memory: Memory
+    ids: tuple[str, ...]
+    edits: Edits
+
+
+class Seq2Seq(Writer):
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        target: TargetWords,
+        encoder: Encoder,
+        decoder: Decoder,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.target = target
+        self.encoder: Encoder = encoder
+        self.decoder: Decoder = decoder
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return (SITE,)
+
+    @property
+    def tables(self) -> Mapping[str, nn.Module]:
+        return {"a": self.embedding, "b": self.target.embedding}
+
+    def forward(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        embedded = self.embedded(batch, keep, embeddings)
+        states = self._encode(embedded["a"], batch.texts["a"].lengths)
+        trace = self._write(batch, states, embedded["b"], edits or {}, keep)
+        return replace(trace, embeddings=embedded if keep.embeddings else {})
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        """From the encoder's states on: all steps are written again, since an edit may change
+        every one."""
+        embedded = trace.embeddings.get("b")
+        if embedded is None:
+            embedded = self.target.embedding(batch.texts["b"].tokens)
+        return self._write(batch, trace.states[SITE.name], embedded, edits, Keep(states=True))
+
+    def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
+        text = batch.texts["a"]
+        states = self._encode(self.embedding(text.tokens), text.lengths)
+        memory = self.decoder.begin(last_states(states, text.lengths, self.encoder.directions))
+        source = self.decoder.source(states)
+        return Writing(source, visible(text), memory, batch.ids, edits or {})
+
+    def step(
+        self, state: Writing, tokens: Int[Tensor, " b"], t: int
+    ) -> tuple[Float[Tensor, "b c"], Writing]:
+        embedded = self.dropout(self.target.embedding(tokens))
+        attend = _AttentionStep(state.mask, state.ids, state.edits, t)
+        out, memory = self.decoder(
+            state.source, state.memory, embedded, self.decoder.cells.read(embedded), attend
+        )
+        return self.target.logits(self.dropout(out)), replace(state, memory=memory)
+
+    def reorder(self, state: Writing, rows: Int[Tensor, " n"]) -> Writing:
+        return Writing(
+            Source(state.source.states[rows], state.source.keys[rows]),
+            state.mask[rows],
+            Memory(state.memory.cells[rows], state.memory.fed[rows]),
+            tuple(state.ids[row] for row in rows.tolist()),
+            state.edits,
+        )
+
+    def _encode(self, embedded: Tensor, lengths: Tensor) -> Tensor:
+        encoding: Encoding = self.encoder(self.dropout(embedded), lengths)
+        return encoding.states
+
+    def _write(
+        self, batch: Batch, states: Tensor, embedded: Tensor, edits: Edits, keep: Keep
+    ) -> Trace:
+        """All steps of the given targets, one after the other."""
+        text, mask = batch.texts["b"], visible(batch.texts["a"])
+        embedded = self.dropout(embedded)
+        source, read = self.decoder.source(states), self.decoder.cells.read(embedded)
+        memory = self.decoder.begin(
+            last_states(states, batch.texts["a"].lengths, self.encoder.directions)
+        )
+        outs: list[Tensor] = []
+        steps: list[_AttentionStep] = []
+        for t in range(text.tokens.shape[1]):
+            attend = _AttentionStep(mask & (text.lengths > t)[:, None], batch.ids, edits, t)
+            out, memory = self.decoder(source, memory, embedded[:, t], read[:, t], attend)
+            outs.append(out)
+            steps.append(attend)
+        return self._trace(batch, states, torch.stack(outs, 1), steps, keep)
+
+    def _trace(
+        self, batch: Batch, states: Tensor, outs: Tensor, steps: list[_AttentionStep], keep: Keep
+    ) -> Trace:
+        text = batch.texts["b"]
+        logits = self.target.logits(self.dropout(outs))
+        rows = torch.arange(len(batch), device=logits.device)
+        masks = torch.stack([step.mask for step in steps], 1)[:, None]
+        return Trace(
+            logits=logits[rows, text.lengths - 1],
+            step_logits=logits,
+            weights={SITE.name: torch.cat([step.used for step in steps], 2)},
+            masks={SITE.name: masks},
+            states={SITE.name: states} if keep.states else {},
+            values={SITE.name: states[:, None]} if keep.values else {},
+            readers={SITE.name: last_given(text, logits.dtype)} if keep.readers else {},
+        )
+
+
+class _AttentionStep:
+    """The site at one step: softmax, then the edit; the weights that were used stay here."""
+
+    used: Tensor
+
+    def __init__(self, mask: Tensor, ids: tuple[str, ...], edits: Edits, t: int) -> None:
+        self.mask, self._ids, self._edits, self._t = mask, ids, edits, t
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        own = masked_softmax(scores, self.mask)[:, None, None]
+        mask = self.mask[:, None, None]
+        self.used = edited(SITE, own, mask, self._ids, self._edits, self._t)
+        return self.used[:, 0, 0]
+
+
+HIDDEN = 256
+
+
+def seq2seq(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Seq2Seq:
+    size, width = spec.hidden or HIDDEN, vectors.shape[1]
+    return Seq2Seq(
+        make_embedding(vectors, spec.train_embedding),
+        TargetWords(vectors, size, spec.train_embedding),
+        Recurrent(width, spec.layers, size // 2, bidirectional=True),
+        Decoder(spec.attention, width, size, spec.layers, spec.dropout),
+        spec.dropout,
+    )
+
+
+def check(spec: ModelSpec) -> None:
+    if spec.encoder != "bilstm":
+        raise unknown_name("encoder of the family seq2seq", spec.encoder, ["bilstm"])
+    if spec.attention not in ATTENTIONS:
+        raise unknown_name("attention of the family seq2seq", spec.attention, list(ATTENTIONS))
+    if spec.decoder:
+        raise HeedfulError("the family seq2seq has one decoder: leave --decoder out.")
+    if spec.layers not in (1, 2):
+        raise HeedfulError(f"--layers is {spec.layers}: the family seq2seq has 1 or 2.")
+
+
+PIECE = Piece(
+    name="seq2seq",
+    description="recurrent encoder and decoder, attention at every step of writing",
+    make=seq2seq,
+    kind="generation",
+    paper="vashishth2019",
+    citation="Bahdanau et al. 2015; Luong et al. 2015",
+)

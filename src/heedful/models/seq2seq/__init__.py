@@ -1,1 +1,0 @@
-"""Recurrent encoder and decoder with attention at every step of writing."""

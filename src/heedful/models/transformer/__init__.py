@@ -1,1 +1,0 @@
-"""A Transformer encoder and decoder of our own, written with plain products."""
