@@ -172,7 +172,7 @@ def test_pieces_are_where_the_table_says(what: str) -> None:
     pieces = modules_of(value(file, constant))
     assert len(pieces) > 1
     for name, module in pieces.items():
-        path = f"{module.removeprefix('heedful.').replace('.', '/')}.py"
+        path = f"{module.partition(':')[0].removeprefix('heedful.').replace('.', '/')}.py"
         named = NO_NAMES_OF_FILES.get(name, name)
         assert not patterns or path in [each.replace("NAME", named) for each in patterns]
     if what.startswith("a ") and isinstance(value(file, constant), Catalogue):

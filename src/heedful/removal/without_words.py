@@ -1,24 +1,23 @@
-"""The model's logits without some words. Whatever is done to a word is done to all its tokens.
+"""What a model says of texts without some of their words.
 
-Special tokens stay, so a text that loses every word is still a text; where attention has
-nothing left to see, the context is zero.
+Whatever is done to a word is done to all its tokens. Special tokens stay, so a text that loses
+every word is still a text; where attention has nothing left to see, the context is zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.removal.chunks import chunked
-from heedful.removal.distinct import Distinct, distinct
-from heedful.removal.memory import Memory
-from heedful.removal.operator import Operator
-from heedful.removal.registry import REMOVALS
-from heedful.types import Batch, Keep, Model
+from heedful.models import class_logits
+from heedful.removal.batching import Distinct, Memory, chunked, distinct
+from heedful.removal.operators import REMOVALS, Operator
+from heedful.types import Batch, Keep, Model, Target
 from heedful.words import to_tokens, to_words, word_mask
 
 Read = Callable[[Float[Tensor, "n c"], Int[Tensor, " n"]], Float[Tensor, "n f"]]
@@ -112,3 +111,59 @@ def _refuse_nan(logits: Tensor, batch: Batch) -> None:
             f"the model's output for example {batch.ids[bad[0]]!r} without some of its words is "
             "not a number: leave the example out or choose another removal operator."
         )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """For each set of words that was gone: the explained quantity, and the class decided for."""
+
+    value: Float[Tensor, "b m"]
+    decision: Int[Tensor, "b m"]
+
+
+def answers(
+    model: Model,
+    batch: Batch,
+    explained: tuple[Target, Int[Tensor, " b"]],
+    gone: Bool[Tensor, "b m w"],
+    operator: str | Operator,
+    memory: Memory | None = None,
+) -> Answers:
+    """What the model says without these words; `explained` are target and class. A `memory`
+    must be of the same model, batch, explained quantity and operator. Whole outputs are not kept:
+    a language model's, of thousands of sets, would fill the memory."""
+    known = None if memory is None else memory.subsets
+    if known is None:
+        return _asked(model, batch, explained, gone, operator, memory)
+    number, short = known.numbers(gone), known.short[:, None]
+    value, decision = known.value.gather(1, number), known.decision.gather(1, number)
+    if bool(short.all()):
+        return Answers(value, decision)
+    gone = gone & ~short[..., None]
+    found = _asked(model, batch, explained, gone, operator, memory)
+    return Answers(
+        torch.where(short, value, found.value), torch.where(short, decision, found.decision)
+    )
+
+
+def _asked(
+    model: Model,
+    batch: Batch,
+    explained: tuple[Target, Tensor],
+    gone: Tensor,
+    operator: str | Operator,
+    memory: Memory | None,
+) -> Answers:
+    read = _reader(*explained)
+    found = removed_many(model, batch, gone, operator, memory=memory, read=read)
+    return Answers(found[..., 0], found[..., 1].long())
+
+
+def _reader(target: Target, label: Tensor) -> Read:
+    """Class numbers are exact in float64, so one tensor holds both."""
+
+    def read(logits: Tensor, example: Tensor) -> Tensor:
+        value = target(logits, label.to(logits.device)[example]).double()
+        return torch.stack([value, class_logits(logits).argmax(-1).double()], -1)
+
+    return read
