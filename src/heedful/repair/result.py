@@ -105,6 +105,5 @@ def load_line(store: str | Path, run: Run) -> str:
     """Python that opens a model."""
     inside = f"restored(store_at({str(store)!r}).open({run.key!r}))"
     return (
-        "from heedful.edits import restored; from heedful.store import store_at; "
-        f"model = {inside}"
+        f"from heedful.edits import restored; from heedful.store import store_at; model = {inside}"
     )

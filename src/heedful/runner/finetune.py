@@ -43,8 +43,7 @@ from heedful.training import (
     pretrained_digests,
     save_classifier,
 )
-from heedful.training.finetune import VERSION, predict
-from heedful.training.finetune_spec import check
+from heedful.training.finetune import VERSION, check, predict
 
 FOLDER = "hf"
 """The run's Hugging Face folder."""

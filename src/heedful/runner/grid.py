@@ -20,8 +20,8 @@ from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies import Study
 from heedful.training import check_data
-from heedful.training.aim import check as check_aim
 from heedful.training.loop import check as check_training
+from heedful.training.loss import check as check_aim
 
 MOST_CELLS = 50_000
 

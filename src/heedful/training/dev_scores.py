@@ -1,5 +1,4 @@
-"""How good a model is on the dev split: what the best epoch is chosen by, and its loss there,
-from the same predictions."""
+"""How good a model is on the dev split: what the best epoch is chosen by, and its loss there."""
 
 from __future__ import annotations
 
@@ -8,16 +7,29 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from heedful.corpora import Split
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
+from heedful.models import probabilities
 from heedful.specs import TrainSpec
-from heedful.training.aim import Loss
-from heedful.training.objective import target_steps
-from heedful.training.predict import predict
-from heedful.training.progressed import DevScore
+from heedful.training.checkpoint import DevScore
+from heedful.training.loss import Loss, target_steps
 from heedful.types import Batch, Model
+
+
+def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> np.ndarray:
+    """Probabilities in the split's own order, `[n, classes]`."""
+    parts: list[Tensor] = []
+    order: list[np.ndarray] = []
+    with torch.no_grad():
+        for index, batch in split.batches(batch_size):
+            parts.append(probabilities(model(batch.to(device)).logits).cpu())
+            order.append(index)
+    out: np.ndarray = torch.cat(parts).numpy()
+    return out[np.argsort(np.concatenate(order))]
+
 
 Selector = Callable[[Model, Split, str], DevScore]
 _BATCH = 64
