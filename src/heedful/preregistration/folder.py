@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from heedful import __version__
-from heedful.replication.audit_text import AuditText
-from heedful.replication.bibliography import in_order
-from heedful.replication.latex import document, escape, paragraph, section, table
-from heedful.replication.prose import keys_of, listed, said
-from heedful.replication.registered import Registered
-from heedful.replication.study_text import StudyText
-from heedful.replication.used import cited
+from heedful.preregistration.audit_text import AuditText
+from heedful.preregistration.bibliography import in_order
+from heedful.preregistration.citations import cited
+from heedful.preregistration.latex import (
+    document,
+    escape,
+    keys_of,
+    listed,
+    paragraph,
+    said,
+    section,
+    table,
+)
+from heedful.preregistration.registration import Registered
+from heedful.preregistration.study_text import StudyText
 from heedful.store import output_folder, refusals
 
 SCHEMA_VERSION = 1

@@ -1,4 +1,4 @@
-"""A study that was registered before it was run: a file, and the hash of all it says.
+"""A study that was registered before it was run: a file, what it rests on, and the hash of it all.
 
 The hash covers what is asked (models, data, thresholds, alpha, seeds, splits, numbers of texts)
 and what that rests on at the time: digests of data and weights, versions of pieces. Whoever
@@ -10,14 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from heedful import __version__
+from heedful.auditing import AuditSpec, identity
+from heedful.corpora import CORPORA, MissingData
 from heedful.errors import HeedfulError
+from heedful.probes import PROBES
+from heedful.progress import Progress, silent
+from heedful.report import CONFIDENCE
+from heedful.runner import Cell, Grid, Reading, model_facts, model_key
 from heedful.schemas import check_version
-from heedful.store import FileKind, canonical, write_file
+from heedful.store import FileKind, Run, Store, canonical, run_key, write_file
+from heedful.subjects import Subject
+from heedful.verdict import Settings
 
 SCHEMA_VERSION = 1
 LARGEST = 1 << 24
@@ -153,3 +161,90 @@ def _whole(data: dict[str, Any]) -> bool:
 def _short(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
+"""Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""
+
+
+def audit_rests_on(subject: Subject, spec: AuditSpec, settings: Settings) -> dict[str, Any]:
+    """Digests of weights and texts, the versions of pieces, thresholds and alpha."""
+    named = identity(subject, spec)
+    return {
+        "model": subject.family,
+        "source": subject.source,
+        "texts": len(subject),
+        **{name: named[name] for name in READABLE if name in named},
+        "key": run_key("audit", named),
+        "thresholds": settings.to_dict(),
+    }
+
+
+def study_rests_on(plan: Grid, store: Store, progress: Progress = silent) -> dict[str, Any]:
+    """The corpora are prepared for it; a corpus whose data are not here is left out, and that
+    is registered too."""
+    cells = [_cell(plan, cell, store, progress) for cell in plan.cells]
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "precision": plan.precision,
+        "split": Reading(0).split,
+        "confidence": CONFIDENCE,
+        "corpora": _corpora(plan, store, progress),
+        "cells": cells,
+    }
+
+
+def _cell(plan: Grid, cell: Cell, store: Store, progress: Progress) -> dict[str, Any]:
+    probes = {
+        probe.name: {"version": PROBES[probe.name].version, "params": dict(probe.params)}
+        for probe in cell.probes
+    }
+    found = {"corpus": cell.corpus.title, "model": cell.model.name, "seed": cell.seed}
+    corpus = _prepared(plan, cell, store, progress)
+    if isinstance(corpus, str):
+        return {**found, "probes": probes, "left_out": "its data are not here"}
+    facts = model_facts(corpus, cell.recipe)
+    return {
+        **found,
+        "probes": probes,
+        "pieces": facts["versions"],
+        "train": asdict(cell.train),
+        "key": model_key(corpus, cell.recipe),
+    }
+
+
+def _corpora(plan: Grid, store: Store, progress: Progress) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for cell in plan.cells:
+        corpus = _prepared(plan, cell, store, progress)
+        if not isinstance(corpus, str):
+            found[cell.corpus.title] = {
+                "key": corpus.key,
+                "version": CORPORA[cell.corpus.name].version,
+                "sources": dict(corpus.facts.get("sources", {})),
+                "splits": _splits(corpus),
+            }
+    return found
+
+
+def _splits(corpus: Run) -> dict[str, int]:
+    """The number of examples of each."""
+    splits = corpus.json("report")["splits"]
+    return {name: int(about["examples"]) for name, about in splits.items()}
+
+
+def _prepared(plan: Grid, cell: Cell, store: Store, progress: Progress) -> Run | str:
+    """The corpus of a cell, or why it is not there."""
+    try:
+        return plan.corpus(cell, store, progress)
+    except MissingData as missing:
+        if not plan.lenient:
+            raise
+        return str(missing)
+
+
+def already_there(rests_on: dict[str, Any], store: Store) -> list[str]:
+    """Runs of it that are in the store: an audit, or the trained models of a study."""
+    keys = [rests_on.get("key", ""), *(cell.get("key", "") for cell in rests_on.get("cells", ()))]
+    return [key for key in dict.fromkeys(keys) if key and store.has(key)]

@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from heedful.metrics import bootstrap_means
-from heedful.probes import PROBES
-from heedful.replication.bibliography import OURSELVES
-from heedful.replication.latex import Table
-from heedful.replication.mentions import known
-from heedful.replication.prose import (
+from heedful.preregistration.bibliography import OURSELVES, Use, known
+from heedful.preregistration.citations import uses_of_run
+from heedful.preregistration.latex import (
     Part,
     Sentence,
+    Table,
     count,
     each_once,
     enumerated,
@@ -23,8 +22,7 @@ from heedful.replication.prose import (
     listed,
     said,
 )
-from heedful.replication.use import Use
-from heedful.replication.used import uses_of_run
+from heedful.probes import PROBES
 from heedful.report import (
     CONFIDENCE,
     OVER_EXAMPLES,
