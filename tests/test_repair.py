@@ -35,7 +35,7 @@ from heedful.store import Store
 from parsed_page import loads_nothing, parse
 
 NAN = math.nan
-run = import_module("heedful.repair.run")
+runs = import_module("heedful.repair.run")
 
 
 def at(value: float, half: float = 0.05) -> Estimate:
@@ -232,8 +232,8 @@ SMALL = AuditSpec(
 def small_audits() -> Iterator[None]:
     """What is audited and how scores are resampled is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "SPEC", SMALL)
-        patch.setattr(run, "SCORED", ProbeSpec("score", {"resamples": 20}))
+        patch.setattr(runs, "SPEC", SMALL)
+        patch.setattr(runs, "SCORED", ProbeSpec("score", {"resamples": 20}))
         yield
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, stored_verdict, works
 from heedful.corpora import CORPORA
 from heedful.metrics import METRICS
-from heedful.preregistration.bibliography import OURSELVES, Use, piece_use
+from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, piece_use
 from heedful.preregistration.latex import (
     Part,
     Sentence,

@@ -1,4 +1,4 @@
-"""Train a model into the store, or find it there."""
+"""Train a model into the store, or find it there; models that have learned nothing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import Prepared, shown_to
+from heedful.corpora import Prepared, Split, at_a_quarter, shown_to
 from heedful.edits import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
+from heedful.probes import Evidence
 from heedful.progress import Progress, silent
 from heedful.runner.claim import claimed
 from heedful.runner.machine import Machine
@@ -112,3 +113,33 @@ def _train(
 def _version(catalogue: Catalogue, name: str) -> int:
     """A part's version; 0 where a family has no such part."""
     return catalogue[name].version if name in catalogue else 0
+
+
+def untrained(
+    corpus: Run, spec: ModelSpec, machine: Machine = Machine(), count: int | None = None
+) -> Evidence:
+    """All of the test split, or `count` texts of typical length."""
+    data = Prepared(corpus)
+    model = build(spec, data.vectors, data.classes, 0).to(machine.device).eval()
+    shown = shown_to(spec, data)
+    test, learned = shown.split("test"), shown.split("train")
+    if count is not None:
+        test, learned = typical(test, count), typical(learned, count)
+    return Evidence(
+        {"base": model},
+        at_a_quarter(test) if data.task == "generation" else test,
+        0,
+        machine.device,
+        machine.batch_size,
+        task=data.task,
+        whole=test,
+        words=data.words,
+        training=learned,
+    )
+
+
+def typical(split: Split, count: int) -> Split:
+    """Evenly spaced over the lengths, so that the sample's mean length is the corpus's."""
+    order = split.lengths.argsort(kind="stable")
+    step = max(1, len(order) // count)
+    return split.subset(order[::step][:count])

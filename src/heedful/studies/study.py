@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from heedful.catalogue import Catalogue
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 
@@ -72,3 +73,15 @@ class Study:
                 f"{kind}: choose one of the kind {kinds}."
             )
         return fitting[0]
+
+
+_NAMES = (
+    "jain2019",
+    "serrano2019",
+    "vashishth2019",
+    "wiegreffe2019",
+    "pruthi2020",
+    "tutek2020",
+    "mohankumar2020",
+)
+STUDIES = Catalogue("study", {name: f"heedful.studies.{name}" for name in _NAMES})
