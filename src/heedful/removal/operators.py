@@ -23,12 +23,15 @@ class Removed:
     embeddings: Embeddings | None = None
 
 
+Apply = Callable[[Model, Batch, Bool[Tensor, "b t"]], Removed]
+
+
 @dataclass(frozen=True)
 class Operator:
     """`apply(model, batch, gone[b, t])`; texts that get shorter are worth sorting by length."""
 
     name: str
-    apply: Callable[[Model, Batch, Bool[Tensor, "b t"]], Removed]
+    apply: Apply
     shortens: bool = False
 
 
@@ -84,11 +87,11 @@ DELETE = Piece(name="delete", description="the text gets shorter", make=delete, 
 
 def mask() -> Operator:
     """The word's tokens become the model's mask token, or its unknown word where it has none."""
-    return Operator("mask", _masked)
+    return Operator("mask", _by_filler("mask"))
 
 
-def _masked(model: Model, batch: Batch, gone: Tensor) -> Removed:
-    return replaced(batch, gone, filler(model, "mask"))
+def _by_filler(name: str) -> Apply:
+    return lambda model, batch, gone: replaced(batch, gone, filler(model, name))
 
 
 def replaced(batch: Batch, gone: Tensor, token: int) -> Removed:
@@ -106,11 +109,7 @@ MASK = Piece(
 
 def unk() -> Operator:
     """The word's tokens become the unknown word."""
-    return Operator("unk", _unknown)
-
-
-def _unknown(model: Model, batch: Batch, gone: Tensor) -> Removed:
-    return replaced(batch, gone, filler(model, "unk"))
+    return Operator("unk", _by_filler("unk"))
 
 
 UNK = Piece(name="unk", description="the unknown word in place of each token", make=unk)

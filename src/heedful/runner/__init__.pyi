@@ -1,5 +1,4 @@
 from heedful.runner.claim import claimed as claimed
-from heedful.runner.cost import estimate as estimate
 from heedful.runner.engines.board import TRIES as TRIES
 from heedful.runner.engines.board import Board as Board
 from heedful.runner.engines.board import Event as Event
@@ -35,6 +34,7 @@ from heedful.runner.grid import grid as grid
 from heedful.runner.grid import shard as shard
 from heedful.runner.grid import usual as usual
 from heedful.runner.jobs import Job as Job
+from heedful.runner.jobs import estimate as estimate
 from heedful.runner.jobs import jobs as jobs
 from heedful.runner.machine import Machine as Machine
 from heedful.runner.machine import machine as machine

@@ -65,6 +65,25 @@ def jobs(
     return list(planner.found.values())
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one cell that are still to be spent; 0 where the store has the run."""
+
+    title: str
+    train_seconds: float
+    probe_seconds: float
+
+
+def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
+    """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
+    planner = _Planner(store, Paces(machine))
+    planner.add(plan, cell, plan.corpus(cell, store))
+    spent = dict.fromkeys(("model", "probes", "corpus"), 0.0)
+    for job in planner.found.values():
+        spent[job.kind] += job.cost
+    return Cost(cell.title, spent["model"], spent["probes"])
+
+
 def probes_name(cell: Cell, precision: str) -> str:
     """Names the probes of a cell, whatever machine and study it is on."""
     return run_key("probes", {"cell": cell.name, "precision": precision})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from safetensors.torch import save_file
 
@@ -19,7 +19,7 @@ from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store, file_digest, run_key
-from heedful.training import TERMS, Aim, Trained, train
+from heedful.training import TERMS, Aim, Encoded, Trained, train
 from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
@@ -138,7 +138,10 @@ def untrained(
     )
 
 
-def typical(split: Split, count: int) -> Split:
+Part = TypeVar("Part", Split, Encoded)
+
+
+def typical(split: Part, count: int) -> Part:
     """Evenly spaced over the lengths, so that the sample's mean length is the corpus's."""
     order = split.lengths.argsort(kind="stable")
     step = max(1, len(order) // count)
