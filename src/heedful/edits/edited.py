@@ -33,6 +33,9 @@ from heedful.types import (
 SEEDED = ("random", "permute")
 
 
+_TOKENS_AT_ONCE = 1 << 13
+
+
 def edited(
     model: Family, spec: ModelSpec, seed: int, given: Mapping[str, Tensor] | None = None
 ) -> Family:
@@ -123,7 +126,6 @@ class EditedWriter(Edited, Writer):
 
 Given = Mapping[str, Tensor]
 """Weights by example id, `[heads, queries, keys]`."""
-_TOKENS_AT_ONCE = 1 << 13
 
 
 def restored(run: Run, device: str = "cpu") -> Family:

@@ -35,6 +35,28 @@ ASKED = ("SUPPORTED", "NOT SUPPORTED", "INCONCLUSIVE", "UNUSABLE")
 """Decisions of properties that had a share of alpha."""
 
 
+PRETRAINED: Mapping[str, str] = {
+    "Bert": "devlin2019",
+    "Roberta": "liu2019",
+    "DistilBert": "sanh2019",
+    "Albert": "lan2020",
+    "Electra": "clark2020",
+    "Deberta": "he2021",
+    "DebertaV2": "he2021",
+    "ModernBert": "warner2024",
+    "GPT2": "radford2019",
+    "Llama": "touvron2023",
+    "T5": "raffel2020",
+    "Bart": "lewis2020",
+    "Marian": "junczys2018",
+}
+"""Families of transformers by the beginning of their classes' names."""
+RANDOMISED = "randomised"
+_CLASS = re.compile(r"([A-Z]\w*?)(?:For[A-Z]\w*|LMHeadModel|MTModel|DoubleHeadsModel)\b.*")
+_SPLIT = re.compile(r", \w+ split$")
+SHOWN = ("property", "estimate", "low", "high", "threshold", "p above", "p below", "decision")
+
+
 @dataclass(frozen=True)
 class Statistic:
     """What was done, as a sentence that says so, and the works it is from."""
@@ -119,27 +141,6 @@ def _clusters(statements: list[Mapping[str, Any]]) -> str:
     if len(counts) == 1:
         return f"{counts[0]} clusters"
     return f"{counts[0]} to {counts[-1]} clusters"
-
-
-PRETRAINED: Mapping[str, str] = {
-    "Bert": "devlin2019",
-    "Roberta": "liu2019",
-    "DistilBert": "sanh2019",
-    "Albert": "lan2020",
-    "Electra": "clark2020",
-    "Deberta": "he2021",
-    "DebertaV2": "he2021",
-    "ModernBert": "warner2024",
-    "GPT2": "radford2019",
-    "Llama": "touvron2023",
-    "T5": "raffel2020",
-    "Bart": "lewis2020",
-    "Marian": "junczys2018",
-}
-"""Families of transformers by the beginning of their classes' names."""
-RANDOMISED = "randomised"
-_CLASS = re.compile(r"([A-Z]\w*?)(?:For[A-Z]\w*|LMHeadModel|MTModel|DoubleHeadsModel)\b.*")
-_SPLIT = re.compile(r", \w+ split$")
 
 
 @dataclass(frozen=True)
@@ -234,9 +235,6 @@ def _measured(rows: Frames) -> Measured:
         checked.update(map(str, block.loc[block["model"] == RANDOMISED, "example"].unique()))
     measures, explanations, operators = map(frozenset, found.values())
     return Measured(measures, explanations, operators, len(checked))
-
-
-SHOWN = ("property", "estimate", "low", "high", "threshold", "p above", "p below", "decision")
 
 
 def properties(statements: list[Mapping[str, Any]]) -> pd.DataFrame:

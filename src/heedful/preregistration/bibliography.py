@@ -18,6 +18,16 @@ _ENTRY = re.compile(r"@(\w+)\{([a-z0-9]+),\n(.*?)^\}$", re.MULTILINE | re.DOTALL
 _FIELD = re.compile(r"  (\w+) = \{(.*)\},")
 
 
+ALIASES = {"maggie2020": "kaggle2020"}
+"""Works that are named in two ways."""
+_KEY = re.compile(r"\b[a-z]+[12][0-9]{3}\b")
+_AUTHORS = re.compile(
+    r"([^\W\d_][\w'’-]*)"  # the first author
+    r"(?:(?:, [^\W\d_][\w'’-]*)*,? (?:&|and) [^\W\d_][\w'’-]*| et al\.)?"
+    r",? \(?([12][0-9]{3})\b"
+)
+
+
 @dataclass(frozen=True)
 class Entry:
     """One work, by the key that pieces name it by."""
@@ -73,17 +83,6 @@ def _ourselves() -> Entry:
         "note": f"Version {__version__}",
     }
     return Entry(OURSELVES, "misc", fields)
-
-
-ALIASES = {"maggie2020": "kaggle2020"}
-"""Works that are named in two ways."""
-
-_KEY = re.compile(r"\b[a-z]+[12][0-9]{3}\b")
-_AUTHORS = re.compile(
-    r"([^\W\d_][\w'’-]*)"  # the first author
-    r"(?:(?:, [^\W\d_][\w'’-]*)*,? (?:&|and) [^\W\d_][\w'’-]*| et al\.)?"
-    r",? \(?([12][0-9]{3})\b"
-)
 
 
 def keys_in(text: str) -> list[str]:

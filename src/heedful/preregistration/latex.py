@@ -11,6 +11,14 @@ import pandas as pd
 
 from heedful.report import latex_escape, to_latex
 
+_MATHS = {
+    "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "Δ": r"$\Delta$", "ε": r"$\varepsilon$",
+    "λ": r"$\lambda$", "μ": r"$\mu$", "σ": r"$\sigma$", "×": r"$\times$", "≤": r"$\leq$",
+    "≥": r"$\geq$", "→": r"$\to$", "√": r"$\surd$", "·": r"$\cdot$", "∩": r"$\cap$",
+}  # fmt: skip
+_PRINTED = frozenset("–—‘’“”„…€")
+_LAST_LATIN = 0x17F
+
 
 @dataclass(frozen=True)
 class Part:
@@ -72,15 +80,6 @@ def grouped(pairs: Iterable[tuple[str, str]]) -> list[str]:
     for text, name in pairs:
         about.setdefault(text.strip().rstrip("."), {})[name] = None
     return [f"{text} ({'; '.join(names)})" for text, names in about.items()]
-
-
-_MATHS = {
-    "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "Δ": r"$\Delta$", "ε": r"$\varepsilon$",
-    "λ": r"$\lambda$", "μ": r"$\mu$", "σ": r"$\sigma$", "×": r"$\times$", "≤": r"$\leq$",
-    "≥": r"$\geq$", "→": r"$\to$", "√": r"$\surd$", "·": r"$\cdot$", "∩": r"$\cap$",
-}  # fmt: skip
-_PRINTED = frozenset("–—‘’“”„…€")
-_LAST_LATIN = 0x17F
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ REGISTRATION = FileKind("a registration")
 _AGAIN = "register it anew with `heedful replicate --register`"
 
 
+READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
+"""Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""
+
+
 @dataclass(frozen=True)
 class Registered:
     """`asked` are audits and studies as the draft has them; `rests_on` has for each what it
@@ -161,10 +165,6 @@ def _whole(data: dict[str, Any]) -> bool:
 def _short(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
-"""Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""
 
 
 def audit_rests_on(subject: Subject, spec: AuditSpec, settings: Settings) -> dict[str, Any]:

@@ -13,6 +13,10 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 
+T = TypeVar("T")
+TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 1 << 15}
+"""By device: more gains nothing there."""
+
 
 @dataclass(frozen=True)
 class Subsets:
@@ -79,11 +83,6 @@ def _names(example: Tensor, gone: Tensor) -> np.ndarray:
     keys = np.concatenate([number, np.packbits(gone.cpu().numpy(), axis=1)], axis=1)
     names: np.ndarray = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1])))[:, 0]
     return names
-
-
-T = TypeVar("T")
-TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 1 << 15}
-"""By device: more gains nothing there."""
 
 
 def chunked(

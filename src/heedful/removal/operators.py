@@ -14,6 +14,9 @@ from heedful.errors import HeedfulError
 from heedful.types import Batch, Embeddings, Model, Text
 from heedful.words import without_tokens, word_numbers
 
+_NAMES = ("delete", "mask", "unk", "zero", "attention")
+REMOVALS = Catalogue("removal operator", {name: f"{__name__}:{name.upper()}" for name in _NAMES})
+
 
 @dataclass(frozen=True)
 class Removed:
@@ -38,10 +41,6 @@ class Operator:
 def with_text(batch: Batch, text: Text) -> Batch:
     """The batch with another side `a`."""
     return replace(batch, texts={**batch.texts, "a": text})
-
-
-_NAMES = ("delete", "mask", "unk", "zero", "attention")
-REMOVALS = Catalogue("removal operator", {name: f"{__name__}:{name.upper()}" for name in _NAMES})
 
 
 def filler(model: Model, name: str) -> int:

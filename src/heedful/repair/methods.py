@@ -10,6 +10,9 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.models import encoder_parts, make_encoder, possible
 from heedful.specs import ModelSpec, TermSpec
 
+BASE = "base"
+USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
+
 
 @dataclass(frozen=True)
 class Method:
@@ -51,8 +54,6 @@ METHODS: Mapping[str, Method] = {
         "attention is taught which words people marked", terms=(TermSpec("supervised", 1),)
     ),
 }
-BASE = "base"
-USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
 
 
 def unfit(name: str, corpus: Prepared) -> str:

@@ -21,6 +21,23 @@ from heedful.verdict import Statement
 _HALF = float(stats.norm.ppf(0.975))  # errors in half of a 95% interval
 
 
+RULE = (
+    "A method is dominated in a property where another one has at least its score and at least "
+    "its property, and one of the two lies beyond its interval."
+)
+LOWER = frozenset({"exclusivity"})
+"""Properties of which less is better: another attention should be near."""
+PROPERTY = "importance"
+COLUMNS = [
+    "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
+    "dominated_by", "note",
+]  # fmt: skip
+REPAIR = "repair"
+"""The kind of folder."""
+MODEL = "model"
+"""The folder of the chosen model: a small store with its run and its corpus."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """`low` and `high` are one-sided bounds at alpha, as in a verdict; NaN is "there is none",
@@ -60,14 +77,6 @@ def spread(values: np.ndarray, texts: float, alpha: float) -> Estimate:
     return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))
 
 
-RULE = (
-    "A method is dominated in a property where another one has at least its score and at least "
-    "its property, and one of the two lies beyond its interval."
-)
-LOWER = frozenset({"exclusivity"})
-"""Properties of which less is better: another attention should be near."""
-
-
 def dominated_by(scores: Mapping[str, Estimate], found: Mapping[str, Estimate], name: str) -> str:
     """The first method that dominates this one, or nothing. Properties are such that more is
     better (`upwards`)."""
@@ -86,9 +95,6 @@ def upwards(name: str, found: Estimate) -> Estimate:
     if name not in LOWER:
         return found
     return Estimate(-found.value, -found.high, -found.low, found.why)
-
-
-PROPERTY = "importance"
 
 
 @dataclass(frozen=True)
@@ -148,16 +154,6 @@ def _gain(base: Estimate, best: Estimate) -> str:
     step = f"from {base.value:.2f} to {best.value:.2f}"
     sure = "beyond both intervals" if best.low > base.high else "but the intervals overlap"
     return f"gains {best.value - base.value:.2f} in {PROPERTY} ({step}, {sure})"
-
-
-COLUMNS = [
-    "method", "quantity", "estimate", "low", "high", "lower_is_better", "decision",
-    "dominated_by", "note",
-]  # fmt: skip
-REPAIR = "repair"
-"""The kind of folder."""
-MODEL = "model"
-"""The folder of the chosen model: a small store with its run and its corpus."""
 
 
 @dataclass(frozen=True)

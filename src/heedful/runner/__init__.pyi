@@ -1,4 +1,3 @@
-from heedful.runner.claim import claimed as claimed
 from heedful.runner.engines.board import TRIES as TRIES
 from heedful.runner.engines.board import Board as Board
 from heedful.runner.engines.board import Event as Event
@@ -53,6 +52,7 @@ from heedful.runner.sweep import makespan as makespan
 from heedful.runner.sweep import run_jobs as run_jobs
 from heedful.runner.sweep import run_study as run_study
 from heedful.runner.sweep import with_failures as with_failures
+from heedful.runner.train import claimed as claimed
 from heedful.runner.train import model_facts as model_facts
 from heedful.runner.train import model_key as model_key
 from heedful.runner.train import model_versions as model_versions

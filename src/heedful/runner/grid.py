@@ -43,13 +43,14 @@ WRITING = TrainSpec(
 )
 
 
+SIZES = ("full", "small")
+MOST_CELLS = 50_000
+
+
 def usual(kind: str, family: str | None) -> ModelSpec:
     """Of the family, where one is named; an unknown one is refused later, by name."""
     chosen = family or FAMILY_OF[kind]
     return USUAL.get(chosen, ModelSpec(family=chosen))
-
-
-SIZES = ("full", "small")
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,6 @@ class Choice:
         if self.size == "small" and small is not None and small.epochs is not None:
             given = replace(given, epochs=small.epochs)
         return replace(given, **dict(self.train))
-
-
-MOST_CELLS = 50_000
 
 
 @dataclass(frozen=True)

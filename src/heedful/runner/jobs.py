@@ -10,14 +10,13 @@ from heedful.corpora import MissingData
 from heedful.errors import HeedfulError
 from heedful.probes import Evidence
 from heedful.progress import Progress, silent
-from heedful.runner.claim import claimed
 from heedful.runner.cost import Paces
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine, machine
 from heedful.runner.probe import Reading, compared, has_probe, probed
 from heedful.runner.recipe import Recipe
-from heedful.runner.train import model_key, trained, untrained
+from heedful.runner.train import claimed, model_key, trained, untrained
 from heedful.store import Place, Run, Store, canonical, run_key, store_at
 
 Announce = Callable[[str], None]

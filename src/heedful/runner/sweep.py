@@ -28,6 +28,10 @@ CELL_COLUMNS = ["corpus", "model", *PARTS, "seed", "probe", "run", "model_run", 
 Line = dict[str, Any]
 
 
+HERE = "here"
+ENGINES = (HERE, "local", "ray")
+
+
 def run_study(
     plan: Grid,
     store: Store | Place,
@@ -137,10 +141,6 @@ def _place(line: Line) -> str:
 
 def _trains(plan: Grid) -> Iterator[TrainSpec]:
     return (cell.train for cell in plan.cells)
-
-
-HERE = "here"
-ENGINES = (HERE, "local", "ray")
 
 
 @dataclass(frozen=True)

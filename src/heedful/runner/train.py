@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +18,6 @@ from heedful.edits import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
 from heedful.probes import Evidence
 from heedful.progress import Progress, silent
-from heedful.runner.claim import claimed
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
@@ -146,3 +149,56 @@ def typical(split: Part, count: int) -> Part:
     order = split.lengths.argsort(kind="stable")
     step = max(1, len(order) // count)
     return split.subset(order[::step][:count])
+
+
+@contextmanager
+def claimed(store: Store, key: str) -> Iterator[None]:
+    """One process at a time on one run: whoever comes second waits, and then finds it done.
+
+    This only saves work. Without it (a file system that knows no locks) two processes would do
+    the same thing twice, and the store keeps the first. A process that dies lets go.
+    """
+    path = store.scratch(f"{key}.claim") / "lock"
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            _let_go(path, descriptor)
+
+
+def _lock(path: Path) -> int | None:
+    """A lock on the file that is there now: it may have been removed while we waited."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
+        except FileNotFoundError:  # the last owner tidied up in between
+            continue
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            os.close(descriptor)
+            return None
+        if _same(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _same(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _let_go(path: Path, descriptor: int) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
+    except OSError:
+        pass  # somebody else waits there
+    finally:
+        os.close(descriptor)

@@ -13,6 +13,18 @@ TRAINING = TrainSpec(ties="first")
 """A paper's: its program writes the weights down whenever the dev score is better than before."""
 
 
+_NAMES = (
+    "jain2019",
+    "serrano2019",
+    "vashishth2019",
+    "wiegreffe2019",
+    "pruthi2020",
+    "tutek2020",
+    "mohankumar2020",
+)
+STUDIES = Catalogue("study", {name: f"heedful.studies.{name}" for name in _NAMES})
+
+
 @dataclass(frozen=True)
 class Setting:
     """Corpora of one kind (single, pair, generation) that are treated alike; `also` are some
@@ -73,15 +85,3 @@ class Study:
                 f"{kind}: choose one of the kind {kinds}."
             )
         return fitting[0]
-
-
-_NAMES = (
-    "jain2019",
-    "serrano2019",
-    "vashishth2019",
-    "wiegreffe2019",
-    "pruthi2020",
-    "tutek2020",
-    "mohankumar2020",
-)
-STUDIES = Catalogue("study", {name: f"heedful.studies.{name}" for name in _NAMES})

@@ -34,6 +34,12 @@ Rows = Float[Tensor, "b h q k"]
 Divergence = Callable[[Rows, Rows, Bool[Tensor, "b h q k"]], Float[Tensor, "b h q"]]
 
 
+LEAST = 1e-30
+"""Of the permitted attention, so that none at all is a finite loss; above it there is a slope."""
+SPLITS = ("train", "dev")
+_FLOOR = 1e-12
+
+
 def apart(lesson: Lesson, divergence: str = "kl") -> Term:
     """Attention far from a teacher's (wiegreffe2019): minus the mean divergence from the teacher's
     main attention on the same batch. An example's heads and steps are averaged first."""
@@ -85,10 +91,6 @@ APART = Piece(
     paper="wiegreffe2019",
     citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
 )
-
-
-LEAST = 1e-30
-"""Of the permitted attention, so that none at all is a finite loss; above it there is a slope."""
 
 
 def impermissible(lesson: Lesson, heads: str = "mean") -> Term:
@@ -200,9 +202,6 @@ SPARSITY = Piece(
     "Variables, ACL",
 )
 
-
-SPLITS = ("train", "dev")
-_FLOOR = 1e-12
 
 Marks = Mapping[str, NDArray[np.bool_]]
 """By example: what is right, for its real tokens."""

@@ -22,6 +22,9 @@ SAME = 1e-9
 """Dev scores no further apart are the same score."""
 
 
+SCHEMA_VERSION = "2"
+
+
 class DevScore(NamedTuple):
     """An epoch on the dev split: the score it is chosen by, more being better, and the loss."""
 
@@ -77,9 +80,6 @@ class Progressed:
         if self.ties == "first" or abs(ahead) > SAME:
             return ahead
         return float(best["dev_loss"] - dev.loss)
-
-
-SCHEMA_VERSION = "2"
 
 
 def save(

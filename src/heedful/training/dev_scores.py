@@ -18,6 +18,8 @@ from heedful.training.checkpoint import DevScore
 from heedful.training.loss import Loss, target_steps
 from heedful.types import Batch, Model
 
+_BATCH = 64
+
 
 def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> np.ndarray:
     """Probabilities in the split's own order, `[n, classes]`."""
@@ -32,7 +34,6 @@ def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> n
 
 
 Selector = Callable[[Model, Split, str], DevScore]
-_BATCH = 64
 
 
 def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:

@@ -35,6 +35,11 @@ SELECT = ("auto", "accuracy", "f1", "roc_auc")
 PRECISIONS = ("float32", "tf32", "bf16")
 
 
+VERSION = 2
+"""Goes up whenever the same spec and seed would give other weights."""
+_SHOWN = 256  # texts scored at a time
+
+
 @dataclass(frozen=True)
 class FinetuneSpec:
     """AdamW with a linear warm-up over `warmup` of all steps and a linear decay to zero.
@@ -100,12 +105,6 @@ def tf32(wanted: bool) -> Iterator[None]:
         yield
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
-
-
-VERSION = 2
-"""Goes up whenever the same spec and seed would give other weights."""
-
-_SHOWN = 256  # texts scored at a time
 
 
 @dataclass(frozen=True)

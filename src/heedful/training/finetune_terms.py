@@ -28,6 +28,9 @@ LAST = -2
 _SHOWN = 4  # names of sites in an error
 
 
+GOAL = "goal"
+
+
 @dataclass(frozen=True)
 class States:
     """`mixed` is what a layer's attention mixes (before the layer's own norm, where that comes
@@ -115,9 +118,6 @@ TYING = Piece(
     paper="tutek2020",
     citation="Tutek & Šnajder 2020, Staying True to Your Word, RepL4NLP",
 )
-
-
-GOAL = "goal"
 
 
 @dataclass(frozen=True)

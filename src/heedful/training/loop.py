@@ -31,6 +31,12 @@ from heedful.types import Batch
 _POOL = 50  # batches sorted by length together: little padding, still a random order
 
 
+SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood", "loss")
+TIES = ("loss", "first")
+VERSION = 2
+"""Goes up whenever the same spec and seed would give other weights."""
+
+
 def bucketed(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
     """Index arrays that cover every example once."""
     generator = np.random.default_rng([seed, epoch])
@@ -41,12 +47,6 @@ def bucketed(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> lis
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[i : i + batch_size] for i in range(0, len(pool), batch_size)]
     return [batches[i] for i in generator.permutation(len(batches))]
-
-
-SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood", "loss")
-TIES = ("loss", "first")
-VERSION = 2
-"""Goes up whenever the same spec and seed would give other weights."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,21 @@ from heedful.types import Batch, Keep, Trace
 Objective = Callable[[Trace, Batch], Tensor]
 
 
+TERMS = Catalogue(
+    "term",
+    {
+        "apart": "heedful.training.attention_terms:APART",
+        "diversity": "heedful.training.state_terms:DIVERSITY",
+        "impermissible": "heedful.training.attention_terms:IMPERMISSIBLE",
+        "mlm": "heedful.training.state_terms:MLM",
+        "sparsity": "heedful.training.attention_terms:SPARSITY",
+        "supervised": "heedful.training.attention_terms:SUPERVISED",
+        "tying": "heedful.training.state_terms:TYING",
+    },
+)
+"""Terms that a loss may have beside the task's own: `make(lesson, **params) -> Term`."""
+
+
 def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> Objective:
     """Mean cross-entropy over a batch.
 
@@ -179,21 +194,6 @@ def _distributions(trace: Trace, batch: Batch) -> Tensor:
         return probabilities(trace.logits)
     logits, _, there = target_steps(trace, batch)
     return probabilities(logits[there])
-
-
-TERMS = Catalogue(
-    "term",
-    {
-        "apart": "heedful.training.attention_terms:APART",
-        "diversity": "heedful.training.state_terms:DIVERSITY",
-        "impermissible": "heedful.training.attention_terms:IMPERMISSIBLE",
-        "mlm": "heedful.training.state_terms:MLM",
-        "sparsity": "heedful.training.attention_terms:SPARSITY",
-        "supervised": "heedful.training.attention_terms:SUPERVISED",
-        "tying": "heedful.training.state_terms:TYING",
-    },
-)
-"""Terms that a loss may have beside the task's own: `make(lesson, **params) -> Term`."""
 
 
 @dataclass(frozen=True)

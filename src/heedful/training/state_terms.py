@@ -19,6 +19,8 @@ from heedful.specs import END
 from heedful.training.loss import Lesson, Term, attended_states
 from heedful.types import Batch, Keep, Trace
 
+_STATES = Keep(states=True)
+
 
 def diversity(lesson: Lesson) -> Term:
     """Diversity of the states (mohankumar2020): the loss grows with their conicity."""
@@ -91,9 +93,6 @@ def mlm(lesson: Lesson, share: float = 0.15) -> Term:
         return F.cross_entropy(states @ vectors.t(), batch.texts["a"].tokens[chosen])
 
     return Term(value)
-
-
-_STATES = Keep(states=True)
 
 
 def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: int) -> Batch:

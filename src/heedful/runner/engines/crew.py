@@ -23,6 +23,11 @@ _FILES = (
 control groups of the second and of the first version."""
 
 
+MOST_WORKERS = 1024
+_MARGIN = 1.5  # a worker holds more at once than the sample that was timed here
+_LEAST = 1 << 29  # bytes: torch alone takes most of that
+
+
 def free_memory(groups: Path = _GROUPS, own: Path = _OWN) -> int:
     """A group has no more than any group around it."""
     found = (_left(folder) for folder in _folders(groups, own))
@@ -60,11 +65,6 @@ def _cached(file: Path, name: str) -> int:
 def _number(file: Path) -> int | None:
     text = file.read_text(encoding="ascii").strip() if file.is_file() else ""
     return int(text) if text.isdigit() else None
-
-
-MOST_WORKERS = 1024
-_MARGIN = 1.5  # a worker holds more at once than the sample that was timed here
-_LEAST = 1 << 29  # bytes: torch alone takes most of that
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,14 @@ _LOOK = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False)"
 _NO_TOKEN = ("InvalidAuthToken", "AuthenticationError")
 
 
+_PAUSE = 2.0  # seconds between looks at the head, while no job ends
+_LOSSES = {
+    "NodeDiedError": "its node was lost",
+    "OutOfMemoryError": "its node had no memory left and killed its worker",
+    "WorkerCrashedError": "its worker died",
+}
+
+
 @contextmanager
 def cluster(crew: Crew, machine: Machine) -> Iterator[Any]:
     """Ray, connected. What it prints of lost nodes goes where no results are printed."""
@@ -135,14 +143,6 @@ def _silent(address: str) -> HeedfulError:
         f"no Ray cluster answers at {address}: start one (`ray start --head`), mend --address, "
         f"or leave it out to use this machine."
     )
-
-
-_PAUSE = 2.0  # seconds between looks at the head, while no job ends
-_LOSSES = {
-    "NodeDiedError": "its node was lost",
-    "OutOfMemoryError": "its node had no memory left and killed its worker",
-    "WorkerCrashedError": "its worker died",
-}
 
 
 def run(
