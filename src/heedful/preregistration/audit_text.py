@@ -67,19 +67,15 @@ class Statistic:
 
 
 def statistics_of(verdict: Mapping[str, Any]) -> list[Statistic]:
-    """In the order of a paper: intervals, corrections, looks."""
+    """The statistics that a verdict really used, in the order of a paper: intervals, corrections,
+    looks. Everything is read off the verdict: what did not happen is not said."""
+    return list(_statistics(verdict))
+
+
+def _statistics(verdict: Mapping[str, Any]) -> Iterator[Statistic]:
+    settings = verdict["settings"]
     asked = [each for each in verdict["statements"] if each["decision"] in ASKED]
     weighed = [each for each in asked if each["clusters"] >= 2]
-    settings = verdict["settings"]
-    return [
-        *_bounds(weighed, settings),
-        *_guard(weighed, settings),
-        *_shared(asked, settings),
-        *_looks(settings),
-    ]
-
-
-def _bounds(weighed: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iterator[Statistic]:
     alone = [each for each in weighed if each["checkpoints"] == 1]
     if alone:
         yield Statistic(
@@ -99,9 +95,6 @@ def _bounds(weighed: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> It
             f"effects, degrees of freedom after Satterthwaite.",
             ("student1908", "satterthwaite1946"),
         )
-
-
-def _guard(weighed: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iterator[Statistic]:
     if weighed:
         yield Statistic(
             "rule of three",
@@ -109,9 +102,6 @@ def _guard(weighed: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Ite
             "clusters.",
             ("hanley1983",),
         )
-
-
-def _shared(asked: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iterator[Statistic]:
     if any(each["property"] in REQUIRED for each in asked):
         yield Statistic(
             "simultaneous bounds",
@@ -120,9 +110,6 @@ def _shared(asked: list[Mapping[str, Any]], settings: Mapping[str, Any]) -> Iter
             f"is given only where every point within them gives it.",
             ("dunn1961",),
         )
-
-
-def _looks(settings: Mapping[str, Any]) -> Iterator[Statistic]:
     if settings["looks"] > 1:
         yield Statistic(
             "alpha spending",

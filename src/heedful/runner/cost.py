@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,37 +32,35 @@ class Paces:
     """Seeds do not change a shape, so a grid of a hundred seeds is timed once."""
 
     machine: Machine
-    known: dict[str, tuple[float, float]] = field(default_factory=dict)
+    trained: dict[str, tuple[float, float]] = field(default_factory=dict)
+    probed: dict[str, float] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
 
     def training(self, corpus: Run, cell: Cell, recipe: Recipe) -> float:
         """Models of other roles are taken to be as fast as the cell's own."""
         shape = canonical({"c": corpus.key, "m": cell.model, "b": cell.train.batch_size})
-        setup, epoch = self._once(shape, lambda: train_seconds(corpus, cell, self.machine))
+        if shape not in self.trained:
+            self.trained[shape] = train_seconds(corpus, cell, self.machine)
+        setup, epoch = self.trained[shape]
         return setup + epoch * recipe.train.epochs
 
     def probing(self, corpus: Run, cell: Cell, probes: Sequence[ProbeSpec]) -> float:
         shape = canonical({"c": corpus.key, "m": cell.model, "p": list(probes)})
-
-        def timed() -> tuple[float, float]:
+        if shape not in self.probed:
             evidence = untrained(corpus, cell.model, self.machine, SAMPLE)
             texts = len(Prepared(corpus).split("test"))
-            self._warm_up(cell, probes, evidence)
-            return 0.0, probe_seconds(cell, list(probes), evidence, texts)
-
-        return sum(self._once(shape, timed))
+            fitting = [probe for probe in probes if unfit(probe.name, evidence) is None]
+            self._warm_up(cell, fitting, evidence)
+            spent = (_extrapolated(cell, probe, evidence, texts) for probe in fitting)
+            self.probed[shape] = sum(spent, start=0.0)
+        return self.probed[shape]
 
     def _warm_up(self, cell: Cell, probes: Sequence[ProbeSpec], evidence: Evidence) -> None:
         """What a probe imports when it is first called is no part of its pace."""
         for probe in probes:
-            if probe.name not in self.warm and unfit(probe.name, evidence) is None:
+            if probe.name not in self.warm:
                 _probing(cell, probe, _first(evidence, min(_FEW, len(evidence.data))))
                 self.warm.add(probe.name)
-
-    def _once(self, shape: str, timed: Callable[[], tuple[float, float]]) -> tuple[float, float]:
-        if shape not in self.known:
-            self.known[shape] = timed()
-        return self.known[shape]
 
 
 def train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, float]:
@@ -77,14 +75,6 @@ def train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, flo
     setup = time.perf_counter() - started - history["seconds"].sum()
     share = len(prepared.split("train")) / len(sample.split("train"))
     return setup, float(history["seconds"].iloc[-1]) * share
-
-
-def probe_seconds(cell: Cell, probes: list[ProbeSpec], evidence: Evidence, texts: int) -> float:
-    return sum(
-        _extrapolated(cell, probe, evidence, texts)
-        for probe in probes
-        if unfit(probe.name, evidence) is None
-    )
 
 
 def _extrapolated(cell: Cell, probe: ProbeSpec, evidence: Evidence, texts: int) -> float:

@@ -20,7 +20,6 @@ from heedful.runner.machine import Machine
 from heedful.runner.probe import Reading, Skipped, probed
 from heedful.runner.recipe import Recipe
 from heedful.runner.train import model_key, trained
-from heedful.specs import TrainSpec
 from heedful.store import Place, Run, Store, run_key, store_at
 
 PARTS = ["family", "encoder", "attention", "layers", "decoder"]
@@ -109,10 +108,11 @@ def _line(cell: Cell, probe: str, run: str = "", model: str = "", corpus: str = 
 
 def _list(plan: Grid, store: Store, cells: list[Line], skipped: list[Line]) -> Run:
     """What was left out names the run too: else its table could be that of an earlier start."""
+    trains = dict.fromkeys(cell.train for cell in plan.cells)
     facts = {
         "piece": plan.study.name,
         "version": plan.study.version,
-        "params": {"train": [asdict(train) for train in dict.fromkeys(_trains(plan))]},
+        "params": {"train": [asdict(train) for train in trains]},
         "upstream": {_place(line): line["run"] for line in cells},
         "skipped": {_place(line): line["reason"] for line in skipped},
     }
@@ -137,10 +137,6 @@ def _about(store: Store, cells: list[Line]) -> dict[str, Any]:
 
 def _place(line: Line) -> str:
     return f"{line['corpus']}/{line['model']}/{line['seed']}/{line['probe']}"
-
-
-def _trains(plan: Grid) -> Iterator[TrainSpec]:
-    return (cell.train for cell in plan.cells)
 
 
 @dataclass(frozen=True)
