@@ -1,8 +1,8 @@
 """Pieces, and the catalogues that name them.
 
-A piece (an encoder, an edit, a probe, a corpus, …) is a `PIECE` that states its own
-facts. A folder's catalogue is a literal dict from names to modules, or to `module:NAME`
-where a module holds several; modules are imported when a piece is asked for, never before.
+A piece (an encoder, an edit, a probe, a corpus, …) is one file with one `PIECE`
+value that states its own facts. A folder's catalogue is a literal dict from names
+to modules; modules are imported when a piece is asked for, never before.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Names of one kind of piece, each with the module that holds it, or `module:NAME`."""
+    """Names of one kind of piece, each with its module: `PIECE` there, or what a colon names."""
 
     kind: str
     modules: Mapping[str, str]
@@ -143,6 +143,6 @@ class Catalogue:
     def __getitem__(self, name: str) -> Piece:
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
-        module, _, own = self.modules[name].partition(":")
-        piece: Piece = getattr(import_module(module), own or "PIECE")
+        module, _, constant = self.modules[name].partition(":")
+        piece: Piece = getattr(import_module(module), constant or "PIECE")
         return piece
