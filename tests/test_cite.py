@@ -15,12 +15,12 @@ from heedful import __version__
 from heedful.auditing import NUMBERS
 from heedful.catalogue import Piece
 from heedful.cli import catalogues, main
-from heedful.replication import (
+from heedful.preregistration import (
     ALIASES,
     PROBE_METHODS,
     TOKENIZERS,
     Use,
-    audited,
+    audit_text,
     bibliography,
     cited,
     in_order,
@@ -66,7 +66,7 @@ def test_every_work_that_a_piece_names_has_an_entry(kind: str, piece: Piece) -> 
 def test_every_work_that_is_cited_by_hand_has_an_entry() -> None:
     by_hand = [
         *(key for group in NUMBERS.values() for each in group.values() for key in each.papers),
-        *audited.PRETRAINED.values(),
+        *audit_text.PRETRAINED.values(),
         *(key for keys in PROBE_METHODS.values() for key in keys),
         *TOKENIZERS.values(),
         *ALIASES.values(),
@@ -91,7 +91,7 @@ def test_an_entry_is_whole(entry: Any) -> None:
 
 
 def test_keys_are_unique_and_the_whole_file_is_read() -> None:
-    path = Path(audited.__file__).with_name("references.bib")
+    path = Path(audit_text.__file__).with_name("references.bib")
     text = path.read_text(encoding="utf8")
     keys = re.findall(r"^@\w+\{([^,]+),$", text, re.MULTILINE)
     assert len(keys) == len(set(keys)) and len(bibliography()) == len(keys) + 1
@@ -188,7 +188,7 @@ def test_only_statistics_that_were_used_are_said() -> None:
     ],
 )
 def test_families_of_pretrained_models(name: str, keys: set[str]) -> None:
-    uses = list(audited._model(name))
+    uses = list(audit_text._model(name))
     assert {key for use in uses for key in use.keys} == keys
     assert any(use.missing for use in uses) == name.startswith("New")
 

@@ -17,8 +17,8 @@ from heedful.corpora import Prepared
 from heedful.measures import ERASURE_MEASURES
 from heedful.metrics import METRICS
 from heedful.models import OneSequence, probabilities
+from heedful.preregistration import in_order
 from heedful.probes import PROBES, Findings
-from heedful.replication import in_order
 from heedful.saliency import SALIENCIES, explain
 from probing import FITTING, find
 from test_deception import marked

@@ -23,7 +23,7 @@ from heedful.training import (
     finetune,
     finetune_loss,
 )
-from heedful.training.finetune_spec import check
+from heedful.training.finetune import check
 from tiny_hf import hf_batch, tiny_hf
 
 FAMILIES = ["Bert", "Roberta", "DistilBert", "Albert", "ModernBert", "GPT2", "Llama"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from heedful.repair import (
     of_scores,
     spread,
     upwards,
-    work,
 )
 from heedful.report import careful
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
@@ -35,6 +35,7 @@ from heedful.store import Store
 from parsed_page import loads_nothing, parse
 
 NAN = math.nan
+runs = import_module("heedful.repair.run")
 
 
 def at(value: float, half: float = 0.05) -> Estimate:
@@ -231,8 +232,8 @@ SMALL = AuditSpec(
 def small_audits() -> Iterator[None]:
     """What is audited and how scores are resampled is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "SPEC", SMALL)
-        patch.setattr(work, "SCORED", ProbeSpec("score", {"resamples": 20}))
+        patch.setattr(runs, "SPEC", SMALL)
+        patch.setattr(runs, "SCORED", ProbeSpec("score", {"resamples": 20}))
         yield
 
 

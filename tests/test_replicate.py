@@ -18,7 +18,7 @@ import latex_checks
 from heedful.auditing import Audit, AuditSpec
 from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.replication import (
+from heedful.preregistration import (
     Audited,
     AuditText,
     Part,
@@ -36,7 +36,7 @@ from heedful.replication import (
     table,
     write,
 )
-from heedful.replication import read as read_bibtex
+from heedful.preregistration import read as read_bibtex
 from heedful.store import MANIFEST
 from heedful.verdict import Settings, judge
 from verdict_tables import World, costs, rows_of

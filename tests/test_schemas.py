@@ -20,8 +20,8 @@ from heedful.annotate import database, jsonl, label_studio
 from heedful.annotate import tables as annotated
 from heedful.auditing import COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, terminal
+from heedful.preregistration import folder, registration
 from heedful.repair import COLUMNS as REPAIR
-from heedful.replication import registered, written
 from heedful.report import COLUMNS as CELLS
 from heedful.report import formats
 from heedful.schemas import schema, schema_names
@@ -63,8 +63,8 @@ VERSIONS: dict[str, int] = {
     "annotate-line": jsonl.VERSION,
     "grid": gridfile.SCHEMA_VERSION,
     "report-table": formats.SCHEMA_VERSION,
-    "registration": registered.SCHEMA_VERSION,
-    "replication": written.SCHEMA_VERSION,
+    "registration": registration.SCHEMA_VERSION,
+    "replication": folder.SCHEMA_VERSION,
     "manifest": outputs.SCHEMA_VERSION,
     "cli-explain": terminal.SCHEMA_VERSION,
 }

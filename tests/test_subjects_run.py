@@ -20,7 +20,7 @@ from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at
 from heedful.subjects import Adapter, Span, open_subject, predicted, read_documents
-from heedful.training.predict import predict
+from heedful.training.dev_scores import predict
 from tiny import tiny_model
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)

@@ -15,7 +15,6 @@ from heedful.cli import main
 from heedful.errors import HeedfulError
 from heedful.runner import Board, Crew, Job, Machine, attempt_as
 from heedful.runner.engines import ray as engine
-from heedful.runner.engines import ray_cluster
 from ray_nodes import Nodes, cluster
 from sweeping import Watcher, needs_ray, results
 
@@ -153,10 +152,10 @@ def test_a_wrong_token_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         for name, value in nodes.environment.items():
             if name.startswith("RAY_"):
                 monkeypatch.setenv(name, value)
-        ray_cluster.check(nodes.address)
+        engine.check(nodes.address)
         monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
         with pytest.raises(HeedfulError, match="asks for another token: set RAY_AUTH_TOKEN_PATH"):
-            ray_cluster.check(nodes.address)
+            engine.check(nodes.address)
 
 
 def test_a_task_asks_for_its_part_of_a_card() -> None:
@@ -229,9 +228,9 @@ def test_a_head_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ray:
         get_runtime_context = Context
 
-    monkeypatch.setattr(ray_cluster.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(ray_cluster, "connects", lambda address: alive[0])
-    head = ray_cluster.Head(Ray())
+    monkeypatch.setattr(engine.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(engine, "connects", lambda address: alive[0])
+    head = engine.Head(Ray())
     for now[0], alive[0] in [(5, True), (10, False), (24, False), (26, True), (40, False)]:
         head.check()
     now[0] = 47
@@ -247,4 +246,4 @@ def test_a_ray_that_would_be_open_is_not_started() -> None:
                 return "10.0.0.7"
 
     with pytest.raises(HeedfulError, match="RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 before"):
-        ray_cluster._loopback(Ray())
+        engine._loopback(Ray())

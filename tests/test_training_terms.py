@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
 from heedful.training import TERMS, Aim, Lesson, Term, Trained, loss_of, train
-from heedful.training.aim import check
+from heedful.training.loss import check
 from heedful.types import Batch, Keep, Trace
 from killing import Killed, dies_in
 from reference import terms as reference

@@ -25,7 +25,7 @@ class Measured:
 
     def reading(self) -> dict[str, str]:
         """What a reader of the number wants to know, under its heading; only what is known."""
-        from heedful.replication import in_order
+        from heedful.preregistration import in_order
 
         each = self.measure
         known = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from heedful.auditing import Audit
     from heedful.cli.measured import MeasureOptions
     from heedful.cli.subject import SubjectOptions
-    from heedful.replication import AuditText, StudyText
+    from heedful.preregistration import AuditText, StudyText
     from heedful.runner import Grid
     from heedful.store import Store
 
@@ -74,7 +74,7 @@ def replicate(
 
 def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool) -> None:
     from heedful.cli.draft import read
-    from heedful.replication import REGISTRATION, Registered, already_there
+    from heedful.preregistration import REGISTRATION, Registered, already_there
 
     path = out or draft.with_suffix(".registered.json")
     check_outputs(Output("-o", path, REGISTRATION), inputs=(draft,), store=place.store)
@@ -99,7 +99,7 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
 def _replicate(
     spec: Path, out: Path | None, published: str | None, place: PlaceOptions, as_json: bool
 ) -> None:
-    from heedful.replication import Registered, kind_of, write
+    from heedful.preregistration import Registered, kind_of, write
 
     registered = Registered.read(spec)
     if published is not None:
@@ -132,7 +132,7 @@ def _replicate(
 
 
 def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[Asked]]:
-    from heedful.replication import study_rests_on
+    from heedful.preregistration import study_rests_on
 
     plans = [_plan(each, place) for each in asked["studies"]]
     return {
@@ -144,7 +144,7 @@ def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[A
 def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     """The first model's facts, and the keys of the others that are crossed with it."""
     from heedful.auditing import check_trainings
-    from heedful.replication import audit_rests_on
+    from heedful.preregistration import audit_rests_on
     from heedful.subjects import open_subject
 
     subject, measured = _options(asked, place)
@@ -169,7 +169,7 @@ def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, Measure
 
 
 def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
-    from heedful.replication import Audited, AuditText
+    from heedful.preregistration import Audited, AuditText
 
     subject, measured = _options(asked, place)
     say(f"{name}: {asked['model']}")
@@ -187,7 +187,7 @@ def _audit(asked: Asked, subject: SubjectOptions, measured: MeasureOptions) -> A
 
 
 def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOptions) -> StudyText:
-    from heedful.replication import StudyText
+    from heedful.preregistration import StudyText
     from heedful.runner import machine, run_study
 
     say(f"{name}: {asked['study']}")

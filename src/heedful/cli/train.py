@@ -224,7 +224,7 @@ def _finetune(
     work: Task, numbers: list[int], store: Store, where: Machine, dry_run: bool, as_json: bool
 ) -> list[dict[str, Any]]:
     from heedful.runner import FOLDER, finetuned, seconds
-    from heedful.training.finetune_spec import check
+    from heedful.training.finetune import check
 
     check(work.spec, where.device)
     if dry_run:

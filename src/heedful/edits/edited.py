@@ -1,18 +1,22 @@
-"""A model whose attention is always edited, in training and afterwards."""
+"""Models whose attention is always edited, and trained models restored from the store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+import torch
 from jaxtyping import Float, Int
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor
 
-from heedful.edits.build import build_edit
-from heedful.edits.frozen import frozen
+from heedful.corpora import Prepared, shown_to
+from heedful.edits.interventions import build_edit, frozen
 from heedful.errors import HeedfulError
-from heedful.models import Attention, Family, State, Writer, without_each
+from heedful.models import Attention, Family, State, Writer, build, main_site, without_each
 from heedful.specs import ModelSpec
+from heedful.store import Run, store_of
 from heedful.types import (
     Batch,
     Deleted,
@@ -27,6 +31,9 @@ from heedful.types import (
 )
 
 SEEDED = ("random", "permute")
+
+
+_TOKENS_AT_ONCE = 1 << 13
 
 
 def edited(
@@ -115,3 +122,40 @@ class EditedWriter(Edited, Writer):
 
     def reorder(self, state: State, rows: Int[Tensor, " n"]) -> State:
         return self.model.reorder(state, rows)
+
+
+Given = Mapping[str, Tensor]
+"""Weights by example id, `[heads, queries, keys]`."""
+
+
+def restored(run: Run, device: str = "cpu") -> Family:
+    """The trained model of a run, with whatever its attention was replaced by."""
+    store, spec = store_of(run), run.spec
+    corpus = Prepared(store.open(run.source("corpus")))
+    given = None
+    if spec.train_edit == "frozen":
+        given = weights_by_id(store.open(run.source("teacher")), device)
+    try:
+        fresh = build(spec, torch.zeros_like(corpus.vectors), corpus.classes, 0)
+        model = edited(fresh, spec, run.seed, given)
+        model.load_state_dict(load_file(run.weights("weights")))
+    except (RuntimeError, ValueError, SafetensorError) as error:
+        raise run.unfit("its weights are not those of the model in its facts") from error
+    return model.to(device).eval()
+
+
+@torch.no_grad()
+def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
+    """What a trained model attends to in every example of its corpus, at its main site."""
+    store = store_of(teacher)
+    corpus = shown_to(teacher.spec, Prepared(store.open(teacher.source("corpus"))))
+    model = restored(teacher, device)
+    site = main_site(model).name
+    found: dict[str, Tensor] = {}
+    for name in ("train", "dev", "test"):
+        for _, batch in corpus.split(name).batches(256, _TOKENS_AT_ONCE):
+            trace = model(batch.to(device))
+            weights, masks = trace.weights[site].cpu(), trace.masks[site].cpu()
+            for row, example in enumerate(batch.ids):
+                found[example] = weights[row][..., masks[row].any(0).any(0)].clone()
+    return found

@@ -1,13 +1,17 @@
-"""Methods that may repair attention: each is a named change of a model's spec."""
+"""Methods that may repair attention, and the models they make of a base model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heedful.corpora import Prepared
 from heedful.errors import HeedfulError, unknown_name
-from heedful.specs import TermSpec
+from heedful.models import encoder_parts, make_encoder, possible
+from heedful.specs import ModelSpec, TermSpec
+
+BASE = "base"
+USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,6 @@ METHODS: Mapping[str, Method] = {
         "attention is taught which words people marked", terms=(TermSpec("supervised", 1),)
     ),
 }
-BASE = "base"
-USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
 
 
 def unfit(name: str, corpus: Prepared) -> str:
@@ -102,3 +104,44 @@ def _one(name: str, what: str, given: Iterable[str]) -> str:
             f"the method {name} has more than one {what} ({', '.join(found)}): choose one."
         )
     return found[0] if found else ""
+
+
+def entrants(base: ModelSpec, names: list[str], width: int) -> dict[str, ModelSpec]:
+    """By method, the base first. Where one method needs states as wide as the embeddings
+    (`width`), all models have them, the base too: what differs is the method alone."""
+    tied = any(method(name).tied for name in names)
+    fitted = _as_wide(base, width) if tied else base
+    found = {BASE: fitted}
+    for name in names:
+        found[name] = changed(fitted, method(name), width if tied else None)
+        if found[name] == fitted:
+            raise HeedfulError(f"the base model has {name} already: leave it out of --methods.")
+    return found
+
+
+def changed(base: ModelSpec, method: Method, width: int | None = None) -> ModelSpec:
+    """The base with a method; another encoder gets the size that makes its states `width`."""
+    inner, wrappers = encoder_parts(base.encoder)
+    if method.wrapper in wrappers:
+        raise HeedfulError(f"the base model has {method.wrapper} already: leave it out.")
+    names = (method.encoder or inner, *wrappers)
+    model = replace(base, encoder="+".join(names))
+    if method.encoder and width is not None:
+        model = _as_wide(model, width)
+    return replace(
+        model,
+        encoder="+".join((model.encoder, method.wrapper) if method.wrapper else (model.encoder,)),
+        attention=method.attention or model.attention,
+        terms=(*model.terms, *method.terms),
+    )
+
+
+def _as_wide(spec: ModelSpec, width: int) -> ModelSpec:
+    """With the hidden size that makes its states as wide as the embeddings."""
+    hidden = make_encoder(spec, width).hidden_for(width)
+    if hidden is None or not possible(hidden):
+        raise HeedfulError(
+            f"states of {spec.encoder} cannot be made as wide as embeddings of {width} numbers, "
+            f"as some methods need: choose another --encoder or vectors of another width."
+        )
+    return replace(spec, hidden=hidden)

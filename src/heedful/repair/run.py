@@ -2,21 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pandas as pd
+from safetensors.torch import save_file
 
-from heedful.auditing import Audit, Plan, audit, over_seeds
+from heedful.auditing import ATTENTION, IMPORTANCE, Audit, AuditSpec, Plan, audit, over_seeds
+from heedful.auditing import estimate as audit_cost
+from heedful.corpora import Prepared, prepare
+from heedful.errors import HeedfulError, unknown_name
+from heedful.models import build
 from heedful.progress import Progress, silent
-from heedful.repair.choice import PROPERTY, choose, rule
-from heedful.repair.estimate import Estimate, of_scores, of_statement
-from heedful.repair.methods import BASE, method
-from heedful.repair.pareto import LOWER, RULE, dominated_by, upwards
-from heedful.repair.result import COLUMNS, Entrant, Repair
-from heedful.repair.work import Drawn, Work, draw
-from heedful.runner import Machine, run_study
+from heedful.repair.methods import BASE, check_methods, entrants, method, unfit
+from heedful.repair.result import (
+    COLUMNS,
+    LOWER,
+    PROPERTY,
+    RULE,
+    Entrant,
+    Estimate,
+    Repair,
+    choose,
+    dominated_by,
+    of_scores,
+    of_statement,
+    rule,
+    upwards,
+)
+from heedful.runner import Grid, Machine, Recipe, corpus_kind, grid, model_facts, run_study
+from heedful.runner import estimate as cell_cost
+from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.verdict import Verdict
+from heedful.studies import Setting, Study
+from heedful.verdict import Settings, Verdict
+
+SPEC = AuditSpec(
+    explanations=(ATTENTION, *IMPORTANCE),
+    only=("interventions", "agreement", "importance", "plausibility", "exclusivity"),
+)
+"""All that the properties of attention need, and no more."""
+SCORED = ProbeSpec("score")
+SCORES = ("accuracy", "f1", "roc_auc")
+
+
+@dataclass(frozen=True)
+class Work:
+    """`texts` of the test split are audited, the same for every model; `within` is how much of
+    the `score` the chosen model may lose."""
+
+    corpus: CorpusSpec
+    base: ModelSpec
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...] = (0, 1, 2)
+    train: TrainSpec = field(default_factory=TrainSpec)
+    spec: AuditSpec = SPEC
+    settings: Settings = field(default_factory=Settings)
+    texts: int = 200
+    score: str = "accuracy"
+    within: float = 0.03
+    data_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_methods(list(self.methods))
+        if self.score not in SCORES:
+            raise unknown_name("score", self.score, list(SCORES))
+        if not 0 <= self.within < 1:
+            raise HeedfulError(f"--within is {self.within:g}: give a share from 0 to below 1.")
+        if corpus_kind(self.corpus) == "generation":
+            raise HeedfulError(
+                f"{self.corpus.title} is for models that write, and an audit needs a decision: "
+                f"choose a corpus with classes."
+            )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The models by method, and the grid that trains them with every seed."""
+
+    models: dict[str, ModelSpec]
+    grid: Grid
+    width: int
+
+
+def draw(work: Work, store: Store, progress: Progress = silent) -> Drawn:
+    """Prepares the corpus: how wide its embeddings are decides on the models."""
+    corpus = prepare(work.corpus, store, work.data_dir, progress)
+    data = Prepared(corpus)
+    for name in work.methods:
+        if reason := unfit(name, data):
+            raise HeedfulError(f"{name} does not fit {work.corpus.title}: {reason}")
+    width = int(data.vectors.shape[1])
+    models = entrants(work.base, list(work.methods), width)
+    kind = corpus_kind(work.corpus)
+    setting = Setting(kind, (), tuple(models.values()), (SCORED,), work.train)
+    plan = grid(
+        Study("repair", 1, (setting,)),
+        [work.corpus],
+        seeds=list(work.seeds),
+        data_dir=work.data_dir,
+    )
+    return Drawn(models, replace(plan, lenient=False), width)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one method, all its seeds together. Trained models cost nothing any more; an
+    audit that is finished already is counted all the same."""
+
+    method: str
+    model: str
+    train_seconds: float
+    audit_seconds: float
+
+
+def estimate(work: Work, store: Store, machine: Machine) -> list[Cost]:
+    """One model of each method is timed; its seeds cost the same."""
+    drawn = draw(work, store)
+    return [_cost(work, drawn, name, store, machine) for name in drawn.models]
+
+
+def _cost(work: Work, drawn: Drawn, name: str, store: Store, machine: Machine) -> Cost:
+    cells = [cell for cell in drawn.grid.cells if cell.model == drawn.models[name]]
+    spent = [cell_cost(drawn.grid, cell, store, machine) for cell in cells]
+    seconds = sum(each.train_seconds + each.probe_seconds for each in spent)
+    options = {"n": work.texts, "seed": work.spec.seed, "device": machine.device}
+    with _untrained(drawn.grid.corpus(cells[0], store), cells[0].recipe) as run:
+        audit = audit_cost(run, None, work.spec, **options).seconds
+    return Cost(name, drawn.models[name].name, seconds, audit * len(cells))
+
+
+@contextmanager
+def _untrained(corpus: Run, recipe: Recipe) -> Iterator[Run]:
+    """A model that has learned nothing takes as long to audit as one that has."""
+    data = Prepared(corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder)
+        store.adopt(corpus.path)
+        facts = model_facts(corpus, recipe)
+        with store.writing("model", facts) as writer:
+            fresh = build(recipe.model, data.vectors, data.classes, recipe.seed)
+            weights = {name: value.contiguous() for name, value in fresh.state_dict().items()}
+            save_file(weights, writer.weights("weights"))
+        yield next(iter(store.runs("model")))
+
 
 Announce = Callable[[str], None]
 

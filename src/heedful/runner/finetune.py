@@ -28,6 +28,7 @@ from heedful.errors import HeedfulError
 from heedful.probes import score_summary
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
+from heedful.runner.train import typical
 from heedful.specs import CorpusSpec
 from heedful.store import Run, Store, canonical, run_key, write_folder
 from heedful.subjects import CUTTING
@@ -43,8 +44,7 @@ from heedful.training import (
     pretrained_digests,
     save_classifier,
 )
-from heedful.training.finetune import VERSION, predict
-from heedful.training.finetune_spec import check
+from heedful.training.finetune import VERSION, check, predict
 
 FOLDER = "hf"
 """The run's Hugging Face folder."""
@@ -149,17 +149,11 @@ def seconds(work: Task, machine: Machine) -> float:
     start = load_pretrained(work.folder, work.raw.labels, 0, work.spec.max_length)
     data = encode_splits(work.raw, start, work.spec.max_length)
     count = _SAMPLE * work.spec.batch_size
-    sample = {name: _typical(part, count) for name, part in data.items()}
+    sample = {name: typical(part, count) for name, part in data.items()}
     twice = replace(work.spec, epochs=2, patience=None, select="accuracy")
     history = finetune(start.model, sample, twice, 0, machine.device).history
     growth = len(data["train"]) / len(sample["train"])
     return float(history["seconds"].iloc[-1]) * growth * work.spec.epochs
-
-
-def _typical(part: Encoded, count: int) -> Encoded:
-    """Evenly spaced over the lengths."""
-    order = part.lengths.argsort(kind="stable")
-    return part.subset(order[:: max(1, len(order) // count)][:count])
 
 
 def _predictions(test: Encoded, p: np.ndarray) -> pd.DataFrame:

@@ -1,9 +1,9 @@
-"""A study's grid: its cells, with what a user chose instead of its own settings."""
+"""The cells of a study: corpora, models, seeds and probes, with a user's choices and shards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,90 @@ from heedful.corpora import CORPORA, MissingData, Prepared, default_spec, prepar
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import FAMILIES, build
 from heedful.models import check as check_model
+from heedful.parameters import check_parameters, parameters_of
+from heedful.probes import PROBES
 from heedful.progress import Progress, silent
-from heedful.runner.choice import Choice
 from heedful.runner.probe import PRECISIONS
 from heedful.runner.recipe import Recipe
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
-from heedful.studies import Study
+from heedful.studies import Small, Study
 from heedful.training import check_data
-from heedful.training.aim import check as check_aim
 from heedful.training.loop import check as check_training
+from heedful.training.loss import check as check_aim
 
+USUAL = {
+    "one_sequence": ModelSpec("bilstm", "additive"),
+    "hierarchical": ModelSpec("bigru", "additive", family="hierarchical"),
+    "pair": ModelSpec("bilstm", "additive", family="pair", decoder="query"),
+    "seq2seq": ModelSpec("bilstm", "additive", family="seq2seq", dropout=0.3),
+    "transformer": ModelSpec("prenorm", "dot", family="transformer", dropout=0.1),
+}
+FAMILY_OF = {"single": "one_sequence", "pair": "pair", "generation": "seq2seq"}
+WRITING = TrainSpec(
+    epochs=20,
+    batch_size=64,
+    weight_decay=0.0,
+    clip=1.0,
+    class_weights=False,
+    select="likelihood",
+    patience=4,
+)
+
+
+SIZES = ("full", "small")
 MOST_CELLS = 50_000
+
+
+def usual(kind: str, family: str | None) -> ModelSpec:
+    """Of the family, where one is named; an unknown one is refused later, by name."""
+    chosen = family or FAMILY_OF[kind]
+    return USUAL.get(chosen, ModelSpec(family=chosen))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """None leaves what the study has; `model` and `train` replace fields of all its specs."""
+
+    encoders: list[str] | None = None
+    attentions: list[str] | None = None
+    model: tuple[tuple[str, Any], ...] = ()
+    train: tuple[tuple[str, Any], ...] = ()
+    probes: list[str] | None = None
+    size: str = "full"
+
+    def models(self, given: tuple[ModelSpec, ...]) -> list[ModelSpec]:
+        """The study's models with the chosen parts, each once."""
+        found = [
+            replace(model, encoder=encoder, attention=attention, **dict(self.model))
+            for model in given
+            for encoder in self.encoders or [model.encoder]
+            for attention in self.attentions or [model.attention]
+        ]
+        return list(dict.fromkeys(found))
+
+    def asked(
+        self, given: tuple[ProbeSpec, ...], small: Small | None = None
+    ) -> tuple[ProbeSpec, ...]:
+        """The chosen probes: with the study's parameters where it has them."""
+        own = {probe.name: probe for probe in given}
+        if self.size == "small" and small is not None:
+            own |= {probe.name: probe for probe in small.probes if probe.name in own}
+        names = own if self.probes is None else self.probes
+        asked = tuple(own.get(name, ProbeSpec(name)) for name in names)
+        for probe in asked:  # an unknown one is refused here
+            piece = PROBES[probe.name]
+            what = f"the probe {probe.name}"
+            handed = list(parameters_of(piece.make))[:1]  # what it measures on
+            check_parameters(what, piece.make, probe.params, piece.bounds, handed)
+        return asked
+
+    def training(self, given: TrainSpec, small: Small | None) -> TrainSpec:
+        if self.size not in SIZES:
+            raise unknown_name("size", self.size, list(SIZES))
+        if self.size == "small" and small is not None and small.epochs is not None:
+            given = replace(given, epochs=small.epochs)
+        return replace(given, **dict(self.train))
 
 
 @dataclass(frozen=True)
@@ -156,3 +228,27 @@ def _check_splits(title: str, splits: dict[str, Any]) -> None:
                 f"the {name} split of {title} lacks class {counts.index(0)}: "
                 f"bring more texts or another split."
             )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Number `number` of `of`, counted from 1."""
+
+    number: int
+    of: int
+
+    def holds(self, cell: Cell) -> bool:
+        """By the cell's hash: every cell is in one shard, whatever else is in the grid."""
+        return int(cell.name.rpartition("-")[2], 16) % self.of == self.number - 1
+
+    def cut(self, plan: Grid) -> Grid:
+        return replace(plan, cells=[cell for cell in plan.cells if self.holds(cell)])
+
+
+def shard(text: str) -> Shard:
+    """From `2/8`."""
+    number, _, of = text.partition("/")
+    plain = all(part.isdecimal() and len(part) < 10 for part in (number, of))
+    if not plain or not 1 <= int(number) <= int(of):
+        raise HeedfulError(f"--shard is {text!r}: write i/n with i from 1 to n, such as 2/8.")
+    return Shard(int(number), int(of))

@@ -1,21 +1,23 @@
-"""What a grid has to be made of: jobs that workers can do one by one, in any process."""
+"""Jobs: what one worker does in one go, from the store into the store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from heedful.corpora import MissingData
+from heedful.errors import HeedfulError
 from heedful.probes import Evidence
+from heedful.progress import Progress, silent
+from heedful.runner.cost import Paces
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell, Grid, check_terms
-from heedful.runner.machine import Machine
-from heedful.runner.pace import Paces
-from heedful.runner.probe import Reading, compared, has_probe
+from heedful.runner.machine import Machine, machine
+from heedful.runner.probe import Reading, compared, has_probe, probed
 from heedful.runner.recipe import Recipe
-from heedful.runner.train import model_key
-from heedful.runner.untrained import untrained
-from heedful.store import Run, Store, canonical, run_key
+from heedful.runner.train import claimed, model_key, trained, untrained
+from heedful.store import Place, Run, Store, canonical, run_key, store_at
 
 Announce = Callable[[str], None]
 
@@ -60,6 +62,25 @@ def jobs(
                 continue
             planner.add(plan, cell, corpus)
     return list(planner.found.values())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one cell that are still to be spent; 0 where the store has the run."""
+
+    title: str
+    train_seconds: float
+    probe_seconds: float
+
+
+def estimate(plan: Grid, cell: Cell, store: Store, machine: Machine) -> Cost:
+    """Time one small epoch and the probes on a sample of typical length, and extrapolate."""
+    planner = _Planner(store, Paces(machine))
+    planner.add(plan, cell, plan.corpus(cell, store))
+    spent = dict.fromkeys(("model", "probes", "corpus"), 0.0)
+    for job in planner.found.values():
+        spent[job.kind] += job.cost
+    return Cost(cell.title, spent["model"], spent["probes"])
 
 
 def probes_name(cell: Cell, precision: str) -> str:
@@ -156,3 +177,32 @@ def _teachers_first(recipes: Iterable[Recipe]) -> Iterator[Recipe]:
             chain.append(chain[-1].teacher)
         seen.update(dict.fromkeys(reversed(chain)))
     return iter(seen)
+
+
+def work(job: Job, place: Place, where: Machine, progress: Progress = silent) -> str:
+    """Results travel through the store alone; what comes back is the job's name."""
+    where = machine(where.device, where.threads, where.batch_size)
+    store = store_at(place)
+    corpus = _corpus(store, job)
+
+    def run_of(recipe: Recipe) -> Run:
+        return trained(store, corpus, recipe, where, progress)
+
+    if job.recipe is not None:
+        run_of(job.recipe)
+    cell = job.cell
+    if cell is not None:
+        reading = Reading(cell.seed, precision=job.precision)
+        with claimed(store, job.name):
+            for _ in probed(store, cell.recipe, cell.probes, reading, where, run_of, progress):
+                pass  # each is in the store now
+    return job.name
+
+
+def _corpus(store: Store, job: Job) -> Run:
+    if isinstance(store.place, Path) and not (store.place / "runs").is_dir():
+        raise HeedfulError(
+            f"the store {store.place} is not to be seen by this worker: it must be a folder that "
+            f"all machines share, or a URL."
+        )
+    return store.open(job.corpus)

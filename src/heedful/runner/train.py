@@ -1,24 +1,28 @@
-"""Train a model into the store, or find it there."""
+"""Train a model into the store, or find it there; models that have learned nothing."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import Prepared, shown_to
+from heedful.corpora import Prepared, Split, at_a_quarter, shown_to
 from heedful.edits import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
+from heedful.probes import Evidence
 from heedful.progress import Progress, silent
-from heedful.runner.claim import claimed
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store, file_digest, run_key
-from heedful.training import TERMS, Aim, Trained, train
+from heedful.training import TERMS, Aim, Encoded, Trained, train
 from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
@@ -112,3 +116,89 @@ def _train(
 def _version(catalogue: Catalogue, name: str) -> int:
     """A part's version; 0 where a family has no such part."""
     return catalogue[name].version if name in catalogue else 0
+
+
+def untrained(
+    corpus: Run, spec: ModelSpec, machine: Machine = Machine(), count: int | None = None
+) -> Evidence:
+    """All of the test split, or `count` texts of typical length."""
+    data = Prepared(corpus)
+    model = build(spec, data.vectors, data.classes, 0).to(machine.device).eval()
+    shown = shown_to(spec, data)
+    test, learned = shown.split("test"), shown.split("train")
+    if count is not None:
+        test, learned = typical(test, count), typical(learned, count)
+    return Evidence(
+        {"base": model},
+        at_a_quarter(test) if data.task == "generation" else test,
+        0,
+        machine.device,
+        machine.batch_size,
+        task=data.task,
+        whole=test,
+        words=data.words,
+        training=learned,
+    )
+
+
+Part = TypeVar("Part", Split, Encoded)
+
+
+def typical(split: Part, count: int) -> Part:
+    """Evenly spaced over the lengths, so that the sample's mean length is the corpus's."""
+    order = split.lengths.argsort(kind="stable")
+    step = max(1, len(order) // count)
+    return split.subset(order[::step][:count])
+
+
+@contextmanager
+def claimed(store: Store, key: str) -> Iterator[None]:
+    """One process at a time on one run: whoever comes second waits, and then finds it done.
+
+    This only saves work. Without it (a file system that knows no locks) two processes would do
+    the same thing twice, and the store keeps the first. A process that dies lets go.
+    """
+    path = store.scratch(f"{key}.claim") / "lock"
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            _let_go(path, descriptor)
+
+
+def _lock(path: Path) -> int | None:
+    """A lock on the file that is there now: it may have been removed while we waited."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
+        except FileNotFoundError:  # the last owner tidied up in between
+            continue
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            os.close(descriptor)
+            return None
+        if _same(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _same(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _let_go(path: Path, descriptor: int) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
+    except OSError:
+        pass  # somebody else waits there
+    finally:
+        os.close(descriptor)

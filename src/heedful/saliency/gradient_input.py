@@ -8,7 +8,7 @@ from torch import Tensor
 
 from heedful.catalogue import ANY, Piece
 from heedful.models import probability
-from heedful.saliency.embedding_gradient import differentiable, embedding_gradient
+from heedful.saliency.gradient import differentiable, embedding_gradient
 from heedful.types import Batch, Model, Target, Trace
 
 

@@ -15,6 +15,7 @@ get no score. Attention is not detached: with constant weights completeness woul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from jaxtyping import Float, Int
@@ -24,8 +25,7 @@ from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import probability
 from heedful.removal import chunked, filler, replaced
-from heedful.saliency.clenshaw_curtis import nodes
-from heedful.saliency.embedding_gradient import gradient_at
+from heedful.saliency.gradient import gradient_at
 from heedful.types import Batch, Model, Target
 
 FLOOR = 1e-5  # of the gap: below it single precision decides
@@ -171,3 +171,15 @@ PIECE = Piece(
         "word."
     ),
 )
+
+
+@cache
+def nodes(steps: int) -> tuple[Tensor, Tensor]:
+    """Places and weights on [0, 1], float64: the extrema of a Chebyshev polynomial, and what
+    integrates the polynomial through values at them."""
+    angle = torch.arange(steps + 1, dtype=torch.float64) * (torch.pi / steps)
+    k = torch.arange(1, steps // 2 + 1, dtype=torch.float64)
+    share = torch.where(2 * k == steps, 1.0, 2.0) / (4 * k**2 - 1)
+    weights = (1 - torch.cos(2 * angle[:, None] * k) @ share) / steps
+    weights[[0, -1]] /= 2
+    return torch.sin(angle / 2) ** 2, weights

@@ -30,25 +30,24 @@ def check_uses(piece: Piece) -> None:
             raise unknown_name(what, name[1:], known or ["(none)"])
 
 
+_NAMES = (
+    "attention",
+    "rollout",
+    "value_norm",
+    "gradient_attention",
+    "effective_attention",
+    "gradient",
+    "gradient_input",
+    "integrated_gradients",
+    "smoothgrad",
+    "lrp",
+    "leave_one_out",
+    "occlusion",
+    "lime",
+    "kernel_shap",
+    "prior",
+    "random",
+)
 SALIENCIES = OpenCatalogue(
-    "saliency",
-    {
-        "attention": "heedful.saliency.attention",
-        "rollout": "heedful.saliency.rollout",
-        "value_norm": "heedful.saliency.value_norm",
-        "gradient_attention": "heedful.saliency.gradient_attention",
-        "effective_attention": "heedful.saliency.effective_attention",
-        "gradient": "heedful.saliency.gradient",
-        "gradient_input": "heedful.saliency.gradient_input",
-        "integrated_gradients": "heedful.saliency.integrated_gradients",
-        "smoothgrad": "heedful.saliency.smoothgrad",
-        "lrp": "heedful.saliency.lrp",
-        "leave_one_out": "heedful.saliency.leave_one_out",
-        "occlusion": "heedful.saliency.occlusion",
-        "lime": "heedful.saliency.lime",
-        "kernel_shap": "heedful.saliency.kernel_shap",
-        "prior": "heedful.saliency.prior",
-        "random": "heedful.saliency.random",
-    },
-    check=check_uses,
+    "saliency", {name: f"heedful.saliency.{name}" for name in _NAMES}, check=check_uses
 )

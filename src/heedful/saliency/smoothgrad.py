@@ -11,7 +11,7 @@ from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.randomness import example_keys, keyed_normal
 from heedful.removal import chunked
-from heedful.saliency.embedding_gradient import gradient_at
+from heedful.saliency.gradient import gradient_at
 from heedful.types import Batch, Model, Target
 
 

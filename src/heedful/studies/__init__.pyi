@@ -9,7 +9,7 @@ from heedful.studies.published import printed_papers as printed_papers
 from heedful.studies.published import printed_scale as printed_scale
 from heedful.studies.published import published as published
 from heedful.studies.published import score_changed as score_changed
-from heedful.studies.registry import STUDIES as STUDIES
+from heedful.studies.study import STUDIES as STUDIES
 from heedful.studies.study import TRAINING as TRAINING
 from heedful.studies.study import Setting as Setting
 from heedful.studies.study import Small as Small

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from heedful.catalogue import Piece
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
+from heedful.studies.jain2019 import LONGER, STORIES, STORY_TRAINING
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
 DIVERSE = TermSpec("diversity", 0.5)
@@ -34,9 +35,6 @@ PROBES = (
 )
 LINEAR = (*PROBES, ProbeSpec("token_logits"))
 ONE_TEXT = ("sst", "imdb", "20news", "adr", "yelp", "amazon", "diabetes", "anemia")
-STORIES = ("babi1", "babi2", "babi3")
-LONGER = replace(TRAINING, epochs=25, class_weights=False)
-STORY_TRAINING = replace(LONGER, epochs=100, batch_size=50)
 
 STUDY = Study(
     name="mohankumar2020",

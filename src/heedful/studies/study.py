@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from heedful.catalogue import Catalogue
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 
 TRAINING = TrainSpec(ties="first")
 """A paper's: its program writes the weights down whenever the dev score is better than before."""
+
+
+_NAMES = (
+    "jain2019",
+    "serrano2019",
+    "vashishth2019",
+    "wiegreffe2019",
+    "pruthi2020",
+    "tutek2020",
+    "mohankumar2020",
+)
+STUDIES = Catalogue("study", {name: f"heedful.studies.{name}" for name in _NAMES})
 
 
 @dataclass(frozen=True)

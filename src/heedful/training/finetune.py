@@ -7,8 +7,8 @@ last whole epoch ends with the same weights.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,92 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 from heedful.models import probabilities
 from heedful.progress import Progress, silent
-from heedful.randomness import stable_hash
-from heedful.training.batches import bucketed
-from heedful.training.checkpoint import load, save
-from heedful.training.finetune_contexts import autocast, drawing, tf32
-from heedful.training.finetune_data import Encoded
-from heedful.training.finetune_loss import FinetuneLoss, finetune_loss
-from heedful.training.finetune_spec import FinetuneSpec, check
-from heedful.training.progressed import DevScore, Progressed
-from heedful.training.select import class_score
+from heedful.specs import TermSpec, TrainSpec
+from heedful.training.checkpoint import DevScore
+from heedful.training.dev_scores import class_score
+from heedful.training.finetune_terms import STATE_TERMS, FinetuneLoss, finetune_loss
+from heedful.training.loop import best_epoch, bucketed, drawing
+from heedful.training.loop import check as check_training
+from heedful.training.loss import check_terms
+from heedful.training.pretrained import Encoded
+
+SELECT = ("auto", "accuracy", "f1", "roc_auc")
+PRECISIONS = ("float32", "tf32", "bf16")
+
 
 VERSION = 2
 """Goes up whenever the same spec and seed would give other weights."""
-
 _SHOWN = 256  # texts scored at a time
+
+
+@dataclass(frozen=True)
+class FinetuneSpec:
+    """AdamW with a linear warm-up over `warmup` of all steps and a linear decay to zero.
+
+    The rate suits small models (MiniLM, DistilBERT); 2e-5 is usual for large ones. Biases and
+    norms are not decayed. `select` is the dev metric the best epoch is chosen by, and the dev
+    loss where several have the same; `patience` stops after that many epochs without
+    improvement. Texts longer than `max_length` tokens
+    are cut. `precision` is that of training alone: scores are always taken in float32. `terms`
+    of `training/finetune_terms.py` are added to the loss.
+    """
+
+    epochs: int = 3
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    warmup: float = 0.06
+    clip: float | None = 1.0
+    select: str = "accuracy"
+    patience: int | None = 2
+    max_length: int = 128
+    precision: str = "float32"
+    terms: tuple[TermSpec, ...] = ()
+
+    @property
+    def shared(self) -> TrainSpec:
+        """What a training from scratch has too."""
+        names = ("epochs", "batch_size", "learning_rate", "clip", "select", "patience")
+        return TrainSpec(**{name: getattr(self, name) for name in names})
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of a step, counted from 0 over all epochs."""
+        warm = round(self.warmup * steps)
+        if step < warm:
+            return self.learning_rate * (step + 1) / warm
+        return self.learning_rate * (steps - step) / (steps - warm)
+
+
+def check(spec: FinetuneSpec, device: str) -> None:
+    """Refuse impossible settings, before any work is done."""
+    check_training(spec.shared)
+    if spec.select not in SELECT:
+        raise unknown_name("dev metric", spec.select, list(SELECT))
+    check_terms(spec.terms, STATE_TERMS)
+    if not 0 <= spec.warmup < 1:
+        raise HeedfulError(f"the warm-up is {spec.warmup} of the steps: give 0 to below 1.")
+    if spec.weight_decay < 0:
+        raise HeedfulError(f"the weight decay is {spec.weight_decay}: it must not be negative.")
+    if spec.max_length < 4:
+        raise HeedfulError(f"--max-length is {spec.max_length}: give at least 4 tokens.")
+    if spec.precision not in PRECISIONS:
+        raise unknown_name("precision", spec.precision, list(PRECISIONS))
+    if spec.precision == "tf32" and device != "cuda":
+        raise HeedfulError("--precision tf32 needs a GPU: use --precision float32 or bf16.")
+
+
+@contextmanager
+def tf32(wanted: bool) -> Iterator[None]:
+    """Products that keep ten bits, for as long as the block lasts."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = before or wanted
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 @dataclass(frozen=True)
@@ -60,18 +129,13 @@ def finetune(
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
     lossy = finetune_loss(model, spec.terms)
-    epoch = _Epochs(lossy, optimizer, accelerator, data["train"], spec, seed, progress)
-    checkpoint = scratch / "checkpoint.safetensors" if scratch else None
-    done = (load(checkpoint, model, optimizer) if checkpoint else None) or Progressed()
-    while done.epochs < spec.epochs and not done.stopped(spec.patience):
-        started = time.perf_counter()
-        losses = epoch(done.epochs)
-        score = _score(model, data["dev"], spec, device)
-        done.record(model, losses, score, started)
-        if checkpoint:
-            save(checkpoint, model, optimizer, done)
-    model.load_state_dict(done.best)
-    return Finetuned(model.eval(), pd.DataFrame(done.history))
+    epochs = _Epochs(lossy, optimizer, accelerator, data["train"], spec, seed, progress)
+
+    def epoch(number: int) -> tuple[dict[str, float], DevScore]:
+        return epochs(number), _score(model, data["dev"], spec, device)
+
+    history = best_epoch(model, optimizer, spec.shared, epoch, scratch)
+    return Finetuned(model.eval(), history)
 
 
 def predict(model: Any, texts: Encoded, device: str) -> np.ndarray:
@@ -103,7 +167,7 @@ class _Epochs:
         batches = bucketed(self.data.lengths, self.spec.batch_size, self.seed, epoch)
         total: dict[str, Tensor] = {}
         self.lossy.model.train()
-        with drawing(stable_hash(self.seed, "epoch", epoch)), tf32(self.spec.precision == "tf32"):
+        with drawing(self.seed, epoch), tf32(self.spec.precision == "tf32"):
             for number, index in enumerate(batches):
                 rate = self.spec.rate(
                     epoch * len(batches) + number, self.spec.epochs * len(batches)
@@ -119,7 +183,7 @@ class _Epochs:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         device = self.accelerator.device
-        with autocast(self.spec.precision == "bf16", device.type):
+        with torch.autocast(device.type, torch.bfloat16, self.spec.precision == "bf16"):
             parts = self.lossy(
                 _to(self.data.batch(index), device), self.data.labels[index].to(device)
             )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from accelerate import Accelerator
@@ -22,18 +23,30 @@ from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
-from heedful.training.aim import Aim, Loss, loss_of
-from heedful.training.batches import bucketed
-from heedful.training.checkpoint import load, save
-from heedful.training.progressed import Progressed
-from heedful.training.select import selector
-from heedful.training.term import Data
+from heedful.training.checkpoint import DevScore, Progressed, load, save
+from heedful.training.dev_scores import selector
+from heedful.training.loss import Aim, Data, Loss, loss_of
 from heedful.types import Batch
+
+_POOL = 50  # batches sorted by length together: little padding, still a random order
+
 
 SELECT = ("auto", "roc_auc", "accuracy", "f1", "likelihood", "loss")
 TIES = ("loss", "first")
 VERSION = 2
 """Goes up whenever the same spec and seed would give other weights."""
+
+
+def bucketed(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """Index arrays that cover every example once."""
+    generator = np.random.default_rng([seed, epoch])
+    order = generator.permutation(len(lengths))
+    batches: list[np.ndarray] = []
+    for start in range(0, len(order), _POOL * batch_size):
+        pool = order[start : start + _POOL * batch_size]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + batch_size] for i in range(0, len(pool), batch_size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
 
 
 @dataclass(frozen=True)
@@ -57,26 +70,44 @@ def train(
     """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
     check(spec)
     accelerator = Accelerator(cpu=device == "cpu")
-    optimizer = _optimizer(model, spec)
-    model, optimizer = accelerator.prepare(model, optimizer)
-    checkpoint = scratch / "checkpoint.safetensors" if scratch else None
-    found = load(checkpoint, model, optimizer) if checkpoint else None
-    done = found or Progressed(ties=spec.ties)
+    model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
     data, dev = corpus.split("train"), corpus.split("dev")
     lossy = loss_of(model, corpus, spec, aim)
     score = selector(spec, corpus.task, corpus.classes, lossy)
+
+    def epoch(number: int) -> tuple[dict[str, float], DevScore]:
+        steps = count(number * -(-len(data) // spec.batch_size) + 1)
+        step = _stepper(optimizer, accelerator, lossy, spec, steps)
+        with drawing(seed, number):
+            losses = _epoch(data, spec, seed, number, step, progress)
+            return losses, score(model.eval(), dev, device)
+
+    history = best_epoch(model, optimizer, spec, epoch, scratch)
+    return Trained(model.eval(), history)
+
+
+def best_epoch(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    spec: TrainSpec,
+    epoch: Callable[[int], tuple[dict[str, float], DevScore]],
+    scratch: Path | None,
+) -> pd.DataFrame:
+    """Call `epoch` with each number, from the last one in `scratch`, and put the best weights back.
+
+    Returns the history: losses, dev score and seconds of each epoch.
+    """
+    checkpoint = scratch / "checkpoint.safetensors" if scratch else None
+    found = load(checkpoint, model, optimizer) if checkpoint else None
+    done = found or Progressed(ties=spec.ties)
     while done.epochs < spec.epochs and not done.stopped(spec.patience):
         started = time.perf_counter()
-        steps = count(done.epochs * -(-len(data) // spec.batch_size) + 1)
-        step = _stepper(optimizer, accelerator, lossy, spec, steps)
-        with _seeded(seed, done.epochs, device):
-            losses = _epoch(data, spec, seed, done.epochs, step, progress)
-            scored = score(model.eval(), dev, device)
+        losses, scored = epoch(done.epochs)
         done.record(model, losses, scored, started)
         if checkpoint:
             save(checkpoint, model, optimizer, done)
     model.load_state_dict(done.best)
-    return Trained(model.eval(), pd.DataFrame(done.history))
+    return pd.DataFrame(done.history)
 
 
 Step = Callable[[Batch], dict[str, float]]
@@ -144,9 +175,10 @@ def _optimizer(model: Family, spec: TrainSpec) -> torch.optim.Optimizer:
 
 
 @contextmanager
-def _seeded(seed: int, epoch: int, device: str) -> Iterator[None]:
-    """Dropout's draws depend on seed and epoch alone, so a resumed training has the same."""
-    devices = [torch.cuda.current_device()] if device != "cpu" else []
+def drawing(seed: int, epoch: int) -> Iterator[None]:
+    """Dropout's draws depend on seed and epoch alone, so a resumed training has the same; what
+    others draw later is as if nothing had been drawn."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(stable_hash(seed, "epoch", epoch))
         yield

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heedful.runner.engines.board import Board, Failure, Watch, unwatched
+from heedful.runner.engines.board import (
+    Board,
+    Failure,
+    Watch,
+    attempt,
+    settle,
+    this_worker,
+    unwatched,
+)
 from heedful.runner.engines.crew import Crew
-from heedful.runner.engines.outcome import attempt, settle, this_worker
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine
 from heedful.store import Place

@@ -15,9 +15,8 @@ from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection, wait
 
-from heedful.runner.engines.board import Board, Failure, Watch, unwatched
+from heedful.runner.engines.board import Board, Failure, Watch, settle, unwatched
 from heedful.runner.engines.crew import Crew
-from heedful.runner.engines.outcome import settle
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine
 from heedful.store import Place

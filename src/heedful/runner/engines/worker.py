@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 def serve(line: Connection) -> None:
     """Jobs until the line is closed, which it is too when the parent is gone."""
-    from heedful.runner.engines.outcome import attempt
+    from heedful.runner.engines.board import attempt
 
     while True:
         try:

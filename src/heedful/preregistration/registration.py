@@ -1,0 +1,250 @@
+"""A study that was registered before it was run: a file, what it rests on, and the hash of it all.
+
+The hash covers what is asked (models, data, thresholds, alpha, seeds, splits, numbers of texts)
+and what that rests on at the time: digests of data and weights, versions of pieces. Whoever
+publishes the hash can show later that nothing of it was changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from heedful import __version__
+from heedful.auditing import AuditSpec, identity
+from heedful.corpora import CORPORA, MissingData
+from heedful.errors import HeedfulError
+from heedful.probes import PROBES
+from heedful.progress import Progress, silent
+from heedful.report import CONFIDENCE
+from heedful.runner import Cell, Grid, Reading, model_facts, model_key
+from heedful.schemas import check_version
+from heedful.store import FileKind, Run, Store, canonical, run_key, write_file
+from heedful.subjects import Subject
+from heedful.verdict import Settings
+
+SCHEMA_VERSION = 1
+LARGEST = 1 << 24
+"""Bytes: a registration is a list of digests."""
+FEWEST_DIGITS = 8
+REGISTRATION = FileKind("a registration")
+"""Never replaced: its hash may be published."""
+_AGAIN = "register it anew with `heedful replicate --register`"
+
+
+READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
+"""Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """`asked` are audits and studies as the draft has them; `rests_on` has for each what it
+    stood on when it was registered. Runs that were in the store `already` are said: a study
+    whose results were known is no less a study, but nobody should take it for blind."""
+
+    title: str
+    hypotheses: tuple[str, ...]
+    asked: Mapping[str, list[Any]]
+    rests_on: Mapping[str, list[Any]]
+    already: tuple[str, ...] = ()
+    registered_with: str = __version__
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "title": self.title,
+            "hypotheses": list(self.hypotheses),
+            "registered_with": self.registered_with,
+            "already": list(self.already),
+            "asked": dict(self.asked),
+            "rests_on": dict(self.rests_on),
+        }
+
+    @property
+    def hash(self) -> str:
+        return hash_of(self.content)
+
+    def write(self, path: Path) -> None:
+        whole = {**self.content, "hash": self.hash}
+        text = json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        write_file(path, f"{text}\n")
+
+    @staticmethod
+    def read(path: Path) -> Registered:
+        """Refused where anything in it is not as it was written."""
+        data = _json(path)
+        check_version(path.name, data.get("schema_version"), SCHEMA_VERSION, _AGAIN)
+        given = {name: value for name, value in data.items() if name != "hash"}
+        now = hash_of(given)
+        if data.get("hash") != now:
+            raise HeedfulError(
+                f"{path.name} was changed after it was registered (its hash was "
+                f"{str(data.get('hash'))[:16]}, now it is {now[:16]}): bring the file back, or "
+                f"register what you want as a study of its own."
+            )
+        del given["schema_version"]
+        listed = {name: tuple(given[name]) for name in ("hypotheses", "already")}
+        return Registered(**{**given, **listed})
+
+    def check_hash(self, published: str) -> None:
+        """Against what was published, of which the first digits are enough."""
+        wanted = published.strip().lower()
+        if len(wanted) < FEWEST_DIGITS or not self.hash.startswith(wanted):
+            raise HeedfulError(
+                f"--hash is {published[:70]!r} and this registration's is {self.hash}: give the "
+                f"first {FEWEST_DIGITS} digits or more of the one that was published, with the "
+                f"file it belongs to."
+            )
+
+    def check_same(self, now: Mapping[str, list[Any]]) -> None:
+        """Nothing it rests on may be another than when it was registered. A key is the hash of
+        the rest: what else differs says more."""
+        found = sorted(differences(self.rests_on, now), key=lambda each: each[0].endswith("key"))
+        for place, old, new in found[:1]:
+            raise HeedfulError(
+                f"{place} is not what was registered (then {_short(old)}, now {_short(new)}): "
+                f"bring it back, or register the changed study as one of its own."
+            )
+
+
+def hash_of(content: Mapping[str, Any]) -> str:
+    """64 hexadecimal digits; the order of names and the spelling of numbers do not matter."""
+    try:
+        return hashlib.sha256(canonical(content).encode()).hexdigest()
+    except (TypeError, ValueError) as error:
+        raise HeedfulError(f"this registration cannot be read ({error}): {_AGAIN}.") from error
+
+
+def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two plain values differ, by the names that lead there."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in dict.fromkeys((*old, *new)):
+            inside = f"{place} {name}".strip()
+            if name in old and name in new:
+                yield from differences(old[name], new[name], inside)
+            else:  # not the same as being there with nothing
+                yield inside, old.get(name), new.get(name)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (one, other) in enumerate(zip(old, new, strict=True), 1):
+            yield from differences(one, other, f"{place} {number}".strip())
+    elif canonical({"": old}) != canonical({"": new}):
+        yield place, old, new
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise HeedfulError(f"there is no registration {path}: make one with --register.")
+    if path.stat().st_size > LARGEST:
+        raise HeedfulError(f"{path.name} is larger than {LARGEST:,} bytes: no registration is.")
+    try:
+        data = json.loads(path.read_text(encoding="utf8"))
+    except (ValueError, RecursionError) as error:
+        raise HeedfulError(
+            f"{path.name} is no registration: a draft becomes one with "
+            f"`heedful replicate --register`."
+        ) from error
+    if not isinstance(data, dict) or not _whole(data):
+        raise HeedfulError(f"{path.name} is no registration: {_AGAIN}.")
+    return data
+
+
+def _whole(data: dict[str, Any]) -> bool:
+    """Of another version only that is looked at."""
+    if data.get("schema_version") != SCHEMA_VERSION:
+        return "schema_version" in data
+    known = {"hash", *Registered("", (), {}, {}).content}
+    parts = (data.get("asked"), data.get("rests_on"))
+    return set(data) == known and all(isinstance(part, dict) for part in parts)
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def audit_rests_on(subject: Subject, spec: AuditSpec, settings: Settings) -> dict[str, Any]:
+    """Digests of weights and texts, the versions of pieces, thresholds and alpha."""
+    named = identity(subject, spec)
+    return {
+        "model": subject.family,
+        "source": subject.source,
+        "texts": len(subject),
+        **{name: named[name] for name in READABLE if name in named},
+        "key": run_key("audit", named),
+        "thresholds": settings.to_dict(),
+    }
+
+
+def study_rests_on(plan: Grid, store: Store, progress: Progress = silent) -> dict[str, Any]:
+    """The corpora are prepared for it; a corpus whose data are not here is left out, and that
+    is registered too."""
+    cells = [_cell(plan, cell, store, progress) for cell in plan.cells]
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "precision": plan.precision,
+        "split": Reading(0).split,
+        "confidence": CONFIDENCE,
+        "corpora": _corpora(plan, store, progress),
+        "cells": cells,
+    }
+
+
+def _cell(plan: Grid, cell: Cell, store: Store, progress: Progress) -> dict[str, Any]:
+    probes = {
+        probe.name: {"version": PROBES[probe.name].version, "params": dict(probe.params)}
+        for probe in cell.probes
+    }
+    found = {"corpus": cell.corpus.title, "model": cell.model.name, "seed": cell.seed}
+    corpus = _prepared(plan, cell, store, progress)
+    if isinstance(corpus, str):
+        return {**found, "probes": probes, "left_out": "its data are not here"}
+    facts = model_facts(corpus, cell.recipe)
+    return {
+        **found,
+        "probes": probes,
+        "pieces": facts["versions"],
+        "train": asdict(cell.train),
+        "key": model_key(corpus, cell.recipe),
+    }
+
+
+def _corpora(plan: Grid, store: Store, progress: Progress) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for cell in plan.cells:
+        corpus = _prepared(plan, cell, store, progress)
+        if not isinstance(corpus, str):
+            found[cell.corpus.title] = {
+                "key": corpus.key,
+                "version": CORPORA[cell.corpus.name].version,
+                "sources": dict(corpus.facts.get("sources", {})),
+                "splits": _splits(corpus),
+            }
+    return found
+
+
+def _splits(corpus: Run) -> dict[str, int]:
+    """The number of examples of each."""
+    splits = corpus.json("report")["splits"]
+    return {name: int(about["examples"]) for name, about in splits.items()}
+
+
+def _prepared(plan: Grid, cell: Cell, store: Store, progress: Progress) -> Run | str:
+    """The corpus of a cell, or why it is not there."""
+    try:
+        return plan.corpus(cell, store, progress)
+    except MissingData as missing:
+        if not plan.lenient:
+            raise
+        return str(missing)
+
+
+def already_there(rests_on: dict[str, Any], store: Store) -> list[str]:
+    """Runs of it that are in the store: an audit, or the trained models of a study."""
+    keys = [rests_on.get("key", ""), *(cell.get("key", "") for cell in rests_on.get("cells", ()))]
+    return [key for key in dict.fromkeys(keys) if key and store.has(key)]

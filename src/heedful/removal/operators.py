@@ -1,0 +1,151 @@
+"""Removal operators: what a model is shown of a batch without some tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from heedful.catalogue import Catalogue, Piece
+from heedful.errors import HeedfulError
+from heedful.types import Batch, Embeddings, Model, Text
+from heedful.words import without_tokens, word_numbers
+
+_NAMES = ("delete", "mask", "unk", "zero", "attention")
+REMOVALS = Catalogue("removal operator", {name: f"{__name__}:{name.upper()}" for name in _NAMES})
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What the model is shown; `embeddings` where token ids cannot say it."""
+
+    batch: Batch
+    embeddings: Embeddings | None = None
+
+
+Apply = Callable[[Model, Batch, Bool[Tensor, "b t"]], Removed]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """`apply(model, batch, gone[b, t])`; texts that get shorter are worth sorting by length."""
+
+    name: str
+    apply: Apply
+    shortens: bool = False
+
+
+def with_text(batch: Batch, text: Text) -> Batch:
+    """The batch with another side `a`."""
+    return replace(batch, texts={**batch.texts, "a": text})
+
+
+def filler(model: Model, name: str) -> int:
+    """The model's own; a model that was never shown a mask has its unknown word instead."""
+    if name in model.fillers:
+        return model.fillers[name]
+    if name == "mask" and "unk" in model.fillers:
+        return model.fillers["unk"]
+    known = ", ".join(sorted(model.fillers)) or "none at all"
+    raise HeedfulError(
+        f"this model has no {name!r} token (its fillers: {known}): choose one of those, or zero."
+    )
+
+
+def delete() -> Operator:
+    """The word is cut out: the text gets shorter, and what follows moves up."""
+    return Operator("delete", _deleted, shortens=True)
+
+
+def _deleted(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    text = batch.texts["a"]
+    bare = gone.sum(-1) == text.lengths
+    if bool(bare.any()):
+        first = torch.zeros_like(gone).index_fill(1, gone.new_zeros(1, dtype=torch.long), True)
+        stay = first & bare[:, None]
+        text, gone = _filled(text, stay, filler(model, "unk")), gone & ~stay
+    return Removed(with_text(batch, without_tokens(text, gone)))
+
+
+def _filled(text: Text, stay: Tensor, token: int) -> Text:
+    """A model must have something to read: where a text without special tokens loses all it
+    had, one unknown word is left, and it belongs to no word."""
+    return replace(
+        text,
+        tokens=text.tokens.masked_fill(stay, token),
+        mask=text.mask & ~stay,
+        words=word_numbers(text).masked_fill(stay, -1),
+    )
+
+
+DELETE = Piece(name="delete", description="the text gets shorter", make=delete, paper="jain2019")
+
+
+def mask() -> Operator:
+    """The word's tokens become the model's mask token, or its unknown word where it has none."""
+    return Operator("mask", _by_filler("mask"))
+
+
+def _by_filler(name: str) -> Apply:
+    return lambda model, batch, gone: replaced(batch, gone, filler(model, name))
+
+
+def replaced(batch: Batch, gone: Tensor, token: int) -> Removed:
+    """The same token in place of all that is gone."""
+    text = batch.texts["a"]
+    return Removed(with_text(batch, replace(text, tokens=text.tokens.masked_fill(gone, token))))
+
+
+MASK = Piece(
+    name="mask",
+    description="the mask token in place of each token (the unknown word where there is no mask)",
+    make=mask,
+)
+
+
+def unk() -> Operator:
+    """The word's tokens become the unknown word."""
+    return Operator("unk", _by_filler("unk"))
+
+
+UNK = Piece(name="unk", description="the unknown word in place of each token", make=unk)
+
+
+def zero() -> Operator:
+    """The word's embeddings become zero; positions and segments stay."""
+    return Operator("zero", _zeroed)
+
+
+def _zeroed(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    embedded = model.embed(batch)
+    silenced = embedded["a"].masked_fill(gone[..., None], 0.0)
+    return Removed(batch, {**embedded, "a": silenced})
+
+
+ZERO = Piece(
+    name="zero",
+    description="a zero vector in place of each token's embedding",
+    make=zero,
+    paper="bastings2020",
+)
+
+
+def attention() -> Operator:
+    """The word keeps its place, but no attention may see it."""
+    return Operator("attention", _hidden)
+
+
+def _hidden(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    text = batch.texts["a"]
+    hidden = gone if text.hidden is None else gone | text.hidden
+    return Removed(with_text(batch, replace(text, hidden=hidden)))
+
+
+ATTENTION = Piece(
+    name="attention",
+    description="hidden from every attention; an encoder without attention still reads it",
+    make=attention,
+)

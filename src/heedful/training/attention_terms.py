@@ -1,0 +1,347 @@
+"""Terms of the loss that are about attention: apart, impermissible, sparsity, supervised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.catalogue import SHARE, Piece
+from heedful.corpora import Forbidden, forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
+from heedful.errors import HeedfulError, unknown_name
+from heedful.metrics import jsd, kl
+from heedful.models import Hard, Transformer, main_site
+from heedful.training.loss import (
+    Data,
+    Lesson,
+    Term,
+    attended_states,
+    read_rows,
+    said_by,
+    teacher_of,
+)
+from heedful.types import Batch, Keep, SiteMask, SiteSpec, Text, Trace
+
+FLOOR = 1e-10
+"""The least a teacher's weight counts for: KL would reward a token it gave nothing without end."""
+
+Rows = Float[Tensor, "b h q k"]
+Divergence = Callable[[Rows, Rows, Bool[Tensor, "b h q k"]], Float[Tensor, "b h q"]]
+
+
+LEAST = 1e-30
+"""Of the permitted attention, so that none at all is a finite loss; above it there is a slope."""
+SPLITS = ("train", "dev")
+_FLOOR = 1e-12
+
+
+def apart(lesson: Lesson, divergence: str = "kl") -> Term:
+    """Attention far from a teacher's (wiegreffe2019): minus the mean divergence from the teacher's
+    main attention on the same batch. An example's heads and steps are averaged first."""
+    if divergence not in DIVERGENCES:
+        raise unknown_name("divergence", divergence, list(DIVERGENCES))
+    site, other = main_site(lesson.model), main_site(teacher_of(lesson)).name
+    if not site.normalised:
+        raise HeedfulError("the term apart needs weights that sum to 1, and this model has a gate.")
+    measure = DIVERGENCES[divergence]
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        own, theirs = trace.weights[site.name], said_by(lesson, batch).weights[other]
+        if own.shape != theirs.shape:
+            raise HeedfulError(
+                f"the teacher's attention has the shape {tuple(theirs.shape)}, the model's "
+                f"{tuple(own.shape)}: take a teacher of the same family and tokens."
+            )
+        mask = trace.masks[site.name].expand_as(own)
+        found = measure(own.double(), theirs.double(), mask)
+        return -_by_example(found, read_rows(trace, batch, mask)).mean()
+
+    return Term(value)
+
+
+def _kl(own: Tensor, theirs: Tensor, mask: Tensor) -> Tensor:
+    return kl(own, theirs.clamp_min(FLOOR), mask)
+
+
+def _jsd(own: Tensor, theirs: Tensor, mask: Tensor) -> Tensor:
+    return jsd(own * mask, theirs * mask)
+
+
+DIVERGENCES: dict[str, Divergence] = {"kl": _kl, "jsd": _jsd}
+
+
+def _by_example(
+    values: Float[Tensor, "b h q"], there: Bool[Tensor, "b h q"]
+) -> Float[Tensor, " b"]:
+    """The mean over an example's rows; 0 where it has none."""
+    kept = torch.where(there, values, 0.0).sum((1, 2))
+    return kept / there.sum((1, 2)).clamp_min(1)
+
+
+APART = Piece(
+    name="apart",
+    description="minus the divergence from a teacher's attention: kl (of the model's) or jsd",
+    make=apart,
+    needs=("teacher",),
+    paper="wiegreffe2019",
+    citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
+)
+
+
+def impermissible(lesson: Lesson, heads: str = "mean") -> Term:
+    """Attention that is not to be seen on impermissible tokens (pruthi2020).
+
+    `heads` is what counts of several: their `mean`, or the one that shows most (`max`).
+    """
+    if heads not in HEADS:
+        raise unknown_name("way to put heads together", heads, list(HEADS))
+    site = _over_tokens(main_site(lesson.model))
+    marks = _forbidden_marks(lesson.corpus)
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        weights = trace.weights[site.name]
+        mask = trace.masks[site.name]
+        read = read_rows(trace, batch, mask.expand_as(weights)).any(1)
+        inside = laid_out(marks, batch, weights.shape[2]) & read[..., None]
+        return exposure(weights, inside, mask, heads).mean()
+
+    return Term(value)
+
+
+def exposure(
+    weights: Float[Tensor, "b h q k"],
+    inside: Bool[Tensor, "b q k"],
+    mask: SiteMask,
+    heads: str = "mean",
+) -> Float[Tensor, " b"]:
+    """−log(1 − Σ_I α), the mean over an example's steps that have marks; 0 where none has.
+
+    1 − Σ_I α is taken as the sum of what is permitted: it keeps its gradient where nearly all
+    attention is on I, and a difference from 1 would not."""
+    permitted = (weights * (mask & ~inside[:, None])).sum(-1)
+    each = HEADS[heads](-permitted.clamp_min(LEAST).log())
+    counts = inside.any(-1)
+    return (each * counts).sum(-1) / counts.sum(-1).clamp_min(1)
+
+
+HEADS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "mean": lambda each: each.mean(1),
+    "max": lambda each: each.amax(1),
+}
+
+
+def _forbidden_marks(corpus: Data) -> Forbidden:
+    splits = [corpus.split(name) for name in ("train", "dev")]
+    if not all(map(has_forbidden, splits)):
+        raise HeedfulError(
+            "the term 'impermissible' needs marked tokens, and the corpus marks none: name them "
+            "(--param impermissible=…)."
+        )
+    return {**forbidden(splits[0]), **forbidden(splits[1])}
+
+
+def _over_tokens(site: SiteSpec) -> SiteSpec:
+    if site.level != "tokens" or not site.normalised:
+        raise HeedfulError(
+            "the term 'impermissible' needs attention over tokens whose weights sum to 1: choose "
+            "another family or attention."
+        )
+    return site
+
+
+IMPERMISSIBLE = Piece(
+    name="impermissible",
+    description="−log of the attention that is not on impermissible tokens",
+    make=impermissible,
+    paper="pruthi2020",
+    citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
+)
+
+
+def sparsity(lesson: Lesson, target: float = 0.1) -> Term:
+    """Distance of the share of tokens a hard attention takes from `target` (Bastings et al. 2019).
+
+    The expected number of gates that are not 0 is known in closed form, Σ 1 − P(0), so nothing is
+    drawn; the gates that were drawn for the forward pass need not be known.
+    """
+    if not 0 <= target <= 1:
+        raise HeedfulError(f"the term sparsity has the target {target}: give a share from 0 to 1.")
+    attention = _hard(lesson)
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        states, seen = attended_states(lesson.model, trace)
+        taken = 1 - attention.p_zero(states.masked_fill(~seen[..., None], 0.0))
+        share = torch.where(seen, taken, 0.0).sum(-1) / seen.sum(-1).clamp_min(1)
+        return (share - target).abs().mean()
+
+    return Term(value, Keep(states=True))
+
+
+def _hard(lesson: Lesson) -> Hard:
+    attention = lesson.model.attentions.get(main_site(lesson.model).name)
+    if not isinstance(attention, Hard):
+        raise HeedfulError(
+            "the term sparsity is about tokens that are taken or left, and this model weighs "
+            "them: choose --attention hard."
+        )
+    return attention
+
+
+SPARSITY = Piece(
+    name="sparsity",
+    description="distance of the expected share of selected tokens from a target",
+    make=sparsity,
+    bounds={"target": SHARE},
+    needs=("attention",),
+    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
+    "Variables, ACL",
+)
+
+
+Marks = Mapping[str, NDArray[np.bool_]]
+"""By example: what is right, for its real tokens."""
+
+
+def supervised(lesson: Lesson, arcs: str = "", site: str = "", head: int = 0) -> Term:
+    """Attention that is told where to look: at human rationales, or at syntactic heads.
+
+    Taught by the corpus's rationales; or, with the CoNLL-U file `arcs`, one `head` of one `site`
+    of a Transformer's encoder is to attend from each word to its syntactic head.
+
+    The loss is −log of the share of a row's weight that lies on the right tokens. A divergence from
+    equal weights on them would ask more than people said: that every word they marked counts
+    alike; and it is infinite as soon as a sparse attention leaves one of them out. A share below
+    1e-12 counts as that much. There no slope is left, as sparse weights of 0 have none anyway: what
+    they leave out altogether they learn from the task alone.
+    """
+    if arcs:
+        return _by_arcs(lesson, arcs, site, head)
+    if site or head:
+        raise HeedfulError(
+            "the term supervised takes site and head with arcs only: leave them out."
+        )
+    return _by_rationales(lesson)
+
+
+def missed(weights: Float[Tensor, "b q k"], right: Bool[Tensor, "b q k"]) -> Float[Tensor, " b"]:
+    """The mean of −log share over the queries that have right keys; 0 where none has. Gates are
+    compared with their own sum."""
+    total = weights.sum(-1).clamp_min(_FLOOR)
+    share = torch.where(right, weights, 0.0).sum(-1) / total
+    told = right.any(-1)
+    logs = torch.where(told, share.clamp_min(_FLOOR), 1.0).log()
+    return -logs.sum(-1) / told.sum(-1).clamp_min(1)
+
+
+def _by_rationales(lesson: Lesson) -> Term:
+    site, marks = _text_site(lesson), _rationales(lesson)
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        weights = trace.weights[site.name].mean(1)
+        row = torch.einsum("bq,bqk->bk", trace.readers[site.name].to(weights.dtype), weights)
+        right = _laid_out(marks, batch)
+        return missed(row[:, None], right[:, None]).mean()
+
+    return Term(value, Keep(readers=True))
+
+
+def _by_arcs(lesson: Lesson, arcs: str, site: str, head: int) -> Term:
+    name, marks = _encoder_site(lesson, site), _heads(lesson, arcs)
+
+    def value(batch: Batch, trace: Trace) -> Tensor:
+        weights = trace.weights[name]
+        if not 0 <= head < weights.shape[1]:
+            raise HeedfulError(f"there is no head {head}: choose one below {weights.shape[1]}.")
+        return missed(weights[:, head], _laid_out_pairs(marks, batch)).mean()
+
+    return Term(value)
+
+
+def _rationales(lesson: Lesson) -> Marks:
+    splits = [lesson.corpus.split(name) for name in SPLITS]
+    found = {
+        name: marks
+        for split in splits
+        for i, name in enumerate(split.ids)
+        if (marks := split.rationale(i)) is not None
+    }
+    if not any(name in found for name in splits[0].ids):
+        raise HeedfulError(
+            "the term supervised needs human rationales, and the training texts have none: "
+            "choose a corpus with rationales (movies, hatexplain, planted), or give arcs."
+        )
+    return found
+
+
+def _heads(lesson: Lesson, arcs: str) -> Marks:
+    sentences = load_conllu(Path(arcs))
+    train, dev = (heads_by_id(lesson.corpus.split(name), sentences) for name in SPLITS)
+    if not train:
+        raise HeedfulError(
+            f"no sentence of {arcs} is a text of the training split: parse the corpus's own "
+            "texts, one sentence each."
+        )
+    return {**dev, **train}
+
+
+def _text_site(lesson: Lesson) -> SiteSpec:
+    """The last attention over the text's tokens: in a hierarchy, that within sentences."""
+    sites = [s for s in lesson.model.sites if s.keys == "a" and s.level == "tokens"]
+    if lesson.corpus.task != "classification" or not sites:
+        raise HeedfulError(
+            "rationales are reasons for a class, and this corpus has none: choose a corpus for "
+            "classification, or give arcs."
+        )
+    return sites[-1]
+
+
+def _encoder_site(lesson: Lesson, site: str) -> str:
+    if not isinstance(lesson.model, Transformer):
+        raise HeedfulError(
+            "arcs lead from word to word, and this model has no self-attention: choose the "
+            "family transformer."
+        )
+    names = [each.name for each in lesson.model.encoder.sites]
+    if site and site not in names:
+        raise unknown_name("site of the encoder", site, names)
+    return site or names[0]
+
+
+def _laid_out(marks: Marks, batch: Batch) -> Bool[Tensor, "b t"]:
+    text = batch.texts["a"]
+    right = torch.zeros_like(text.mask)
+    for row, places, known in _known(marks, batch.ids, text):
+        right[row, places] = known
+    return right
+
+
+def _laid_out_pairs(marks: Marks, batch: Batch) -> Bool[Tensor, "b t t"]:
+    text = batch.texts["a"]
+    right = torch.zeros_like(text.mask)[:, None].repeat(1, text.mask.shape[1], 1)
+    for row, places, known in _known(marks, batch.ids, text):
+        right[row, places[:, None], places] = known
+    return right
+
+
+def _known(marks: Marks, ids: tuple[str, ...], text: Text) -> list[tuple[int, Tensor, Tensor]]:
+    """For each example that has any: its row, where its real tokens stand, and its marks."""
+    device = text.mask.device
+    known = {row: marks[name] for row, name in enumerate(ids) if name in marks}
+    return [
+        (row, text.mask[row].nonzero().squeeze(-1), torch.tensor(np.asarray(own), device=device))
+        for row, own in known.items()
+    ]
+
+
+SUPERVISED = Piece(
+    name="supervised",
+    description="−log of attention's share on human rationales, or on syntactic heads (arcs=FILE)",
+    make=supervised,
+    bounds={"head": (0, 10_000)},
+    citation="rationales: Zhong et al. 2019; syntactic heads: Strubell et al. 2018",
+)

@@ -1,0 +1,104 @@
+"""How good a model is on the dev split: what the best epoch is chosen by, and its loss there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful.corpora import Split
+from heedful.errors import HeedfulError
+from heedful.metrics import METRICS
+from heedful.models import probabilities
+from heedful.specs import TrainSpec
+from heedful.training.checkpoint import DevScore
+from heedful.training.loss import Loss, target_steps
+from heedful.types import Batch, Model
+
+_BATCH = 64
+
+
+def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> np.ndarray:
+    """Probabilities in the split's own order, `[n, classes]`."""
+    parts: list[Tensor] = []
+    order: list[np.ndarray] = []
+    with torch.no_grad():
+        for index, batch in split.batches(batch_size):
+            parts.append(probabilities(model(batch.to(device)).logits).cpu())
+            order.append(index)
+    out: np.ndarray = torch.cat(parts).numpy()
+    return out[np.argsort(np.concatenate(order))]
+
+
+Selector = Callable[[Model, Split, str], DevScore]
+
+
+def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
+    if spec.select == "loss":
+        return least(lossy, task == "generation")
+    name = spec.select
+    if task == "generation":
+        if name not in ("auto", "likelihood"):
+            raise HeedfulError(f"targets have no {name}: choose likelihood or loss.")
+        return likelihood
+    if name == "likelihood":
+        raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
+    if name == "auto":
+        name = "roc_auc" if classes == 2 else "accuracy"
+
+    def score(model: Model, dev: Split, device: str) -> DevScore:
+        p = predict(model, dev, device)
+        if not np.isfinite(p).all():
+            raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+        return class_score(name, dev.labels.numpy(), p)
+
+    return score
+
+
+def class_score(metric: str, labels: np.ndarray, p: np.ndarray) -> DevScore:
+    """A metric of class probabilities, and their mean cross-entropy, every text counting alike."""
+    chosen = np.maximum(p[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
+    return DevScore(float(METRICS[metric].make(labels, p)), float(-np.log(chosen).mean()))
+
+
+def likelihood(model: Model, dev: Split, device: str) -> DevScore:
+    """The mean log-likelihood of a target's token, given those before it: the loss's other sign."""
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for _, batch in dev.batches(_BATCH):
+            batch = batch.to(device)
+            logits, gold, there = target_steps(model(batch), batch)
+            chosen = torch.log_softmax(logits[there].double(), -1).gather(1, gold[there][:, None])
+            total, count = total + float(chosen.sum()), count + len(chosen)
+    if not np.isfinite(total):
+        raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+    mean = total / max(1, count)
+    return DevScore(mean, -mean)
+
+
+def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
+    """The whole loss on the dev split, less being better. A goal's part of a batch is a mean
+    over the tokens of its targets if the model `writes`, and all other parts are means over
+    examples: each counts by what it is a mean of, so that batches do not matter."""
+
+    def score(model: Model, dev: Split, device: str) -> DevScore:
+        total: dict[str, float] = defaultdict(float)
+        count: dict[str, int] = defaultdict(int)
+        with torch.no_grad():
+            for _, batch in dev.batches(batch_size):
+                for name, part in lossy(batch.to(device))[1].items():
+                    size = _targets(batch) if writes and name == "goal" else len(batch)
+                    total[name] += float(part) * size
+                    count[name] += size
+        loss = sum(total[name] / max(1, count[name]) for name in total)
+        return DevScore(-loss, loss)
+
+    return score
+
+
+def _targets(batch: Batch) -> int:
+    """The tokens that targets are to be continued by, their ends among them."""
+    return int((batch.texts["b"].lengths - 1).sum())

@@ -1,0 +1,272 @@
+"""What a model is trained for: the goal's loss, and the terms beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Protocol
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from heedful.catalogue import Catalogue
+from heedful.corpora import Split
+from heedful.errors import HeedfulError, unknown_name
+from heedful.metrics import tvd
+from heedful.models import Family, main_site, probabilities
+from heedful.parameters import check_parameters, parameters_of
+from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
+from heedful.types import Batch, Keep, Trace
+
+Objective = Callable[[Trace, Batch], Tensor]
+
+
+TERMS = Catalogue(
+    "term",
+    {
+        "apart": "heedful.training.attention_terms:APART",
+        "diversity": "heedful.training.state_terms:DIVERSITY",
+        "impermissible": "heedful.training.attention_terms:IMPERMISSIBLE",
+        "mlm": "heedful.training.state_terms:MLM",
+        "sparsity": "heedful.training.attention_terms:SPARSITY",
+        "supervised": "heedful.training.attention_terms:SUPERVISED",
+        "tying": "heedful.training.state_terms:TYING",
+    },
+)
+"""Terms that a loss may have beside the task's own: `make(lesson, **params) -> Term`."""
+
+
+def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> Objective:
+    """Mean cross-entropy over a batch.
+
+    Two classes: each positive counts N/N₊ − 1 times (jain2019). More classes: the usual
+    N/(C·N_c), which for balanced data is 1.
+    """
+    weights = _class_weights(labels, classes) if weighted else torch.ones(classes)
+
+    def binary(trace: Trace, batch: Batch) -> Tensor:
+        logits, label = trace.logits, batch.labels
+        losses = F.binary_cross_entropy_with_logits(
+            logits.squeeze(1), label.to(logits.dtype), reduction="none"
+        )
+        return (losses * weights.to(logits.device)[label]).mean()
+
+    def several(trace: Trace, batch: Batch) -> Tensor:
+        each = weights.to(trace.logits.device)[batch.labels]
+        return (F.cross_entropy(trace.logits, batch.labels, reduction="none") * each).mean()
+
+    return binary if classes == 2 else several
+
+
+def target_loss(smoothing: float = 0.0) -> Objective:
+    """Mean cross-entropy over the tokens of a batch's targets, the end among them."""
+
+    def loss(trace: Trace, batch: Batch) -> Tensor:
+        logits, gold, there = target_steps(trace, batch)
+        return F.cross_entropy(logits[there], gold[there], label_smoothing=smoothing)
+
+    return loss
+
+
+def target_steps(
+    trace: Trace, batch: Batch
+) -> tuple[Float[Tensor, "b s c"], Int[Tensor, "b s"], Bool[Tensor, "b s"]]:
+    """After each token of the target: the logits, the token that follows, and whether one does."""
+    assert trace.step_logits is not None
+    text = batch.texts["b"]
+    place = torch.arange(1, text.tokens.shape[1], device=text.tokens.device)
+    return trace.step_logits[:, :-1], text.tokens[:, 1:], place < text.lengths[:, None]
+
+
+def _class_weights(labels: Tensor, classes: int) -> Tensor:
+    counts = torch.bincount(labels, minlength=classes).clamp_min(1).to(torch.float32)
+    if classes == 2:
+        return torch.stack([torch.ones(()), counts.sum() / counts[1] - 1])
+    return counts.sum() / (classes * counts)
+
+
+class Data(Protocol):
+    """What training asks of a corpus."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def words(self) -> Sequence[str]: ...
+
+    @property
+    def vectors(self) -> Tensor: ...
+
+    def split(self, name: str) -> Split: ...
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a term may know besides the batch: the model that learns, what it learns from, and
+    its teacher, where it has one, with the last batch it was `heard` about."""
+
+    model: Family
+    corpus: Data
+    teacher: Family | None = None
+    heard: list[tuple[Batch, Trace]] = field(default_factory=list)
+
+
+Value = Callable[[Batch, Trace], Tensor]
+
+
+@dataclass(frozen=True)
+class Term:
+    """`value(batch, trace)` is one number, a mean over the batch's examples; `keep` says what
+    of a forward pass it looks at. Draws of its own come from torch's generator, which the
+    loop seeds."""
+
+    value: Value
+    keep: Keep = field(default_factory=Keep)
+
+
+def together(keeps: Sequence[Keep]) -> Keep:
+    """What all of them ask for."""
+    names = [each.name for each in fields(Keep)]
+    return Keep(**{name: any(getattr(keep, name) for keep in keeps) for name in names})
+
+
+def attended_states(
+    model: Family, trace: Trace
+) -> tuple[Float[Tensor, "b k d"], Bool[Tensor, "b k"]]:
+    """The states the main attention mixes, with their gradients, and which of them it may see."""
+    site = main_site(model).name
+    if site not in trace.states:
+        raise HeedfulError(
+            f"this family does not keep the states that {site} mixes: leave the term out, or "
+            f"choose another family."
+        )
+    return trace.states[site], trace.masks[site].any(1).any(1)
+
+
+def read_rows(trace: Trace, batch: Batch, mask: Bool[Tensor, "b h q k"]) -> Bool[Tensor, "b h q"]:
+    """The rows that attend to something; of a target's steps, those after which a token comes:
+    what is padded and what follows the end would count by the batch they are in."""
+    there = mask.any(-1)
+    if trace.step_logits is None:
+        return there
+    steps = target_steps(trace, batch)[2]
+    return there & torch.nn.functional.pad(steps, (0, 1))[:, None]
+
+
+def teacher_of(lesson: Lesson) -> Family:
+    if lesson.teacher is None:
+        raise HeedfulError(
+            "this training needs a teacher, another model of the same corpus: `heedful study "
+            "wiegreffe2019` trains such pupils."
+        )
+    return lesson.teacher
+
+
+def said_by(lesson: Lesson, batch: Batch) -> Trace:
+    """What the teacher makes of a batch: once, though the goal and a term both ask."""
+    if not lesson.heard or lesson.heard[0][0] is not batch:
+        with torch.no_grad():
+            lesson.heard[:] = [(batch, teacher_of(lesson)(batch))]
+    return lesson.heard[0][1]
+
+
+def teacher_loss(lesson: Lesson) -> Objective:
+    """Mean total variation distance from what the teacher says (wiegreffe2019), over all classes;
+    of a target, over its steps."""
+    teacher_of(lesson)  # refused before training, not at its first batch
+
+    def loss(trace: Trace, batch: Batch) -> Tensor:
+        said = said_by(lesson, batch)
+        return tvd(_distributions(trace, batch), _distributions(said, batch)).mean()
+
+    return loss
+
+
+def _distributions(trace: Trace, batch: Batch) -> Tensor:
+    """One row for each example, or for each step of a target."""
+    if trace.step_logits is None:
+        return probabilities(trace.logits)
+    logits, _, there = target_steps(trace, batch)
+    return probabilities(logits[there])
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The goal is what the labels or what a teacher says; `terms` count beside it."""
+
+    goal: str = "labels"
+    terms: tuple[TermSpec, ...] = ()
+    teacher: Family | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The whole loss of a batch, and by name the parts it is the sum of."""
+
+    model: Family
+    goal: Objective
+    terms: tuple[tuple[TermSpec, Term], ...] = ()
+    keep: Keep = field(default_factory=Keep)
+
+    def __call__(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        trace = self.model(batch, keep=self.keep)
+        parts = {"goal": self.goal(trace, batch)}
+        for spec, term in self.terms:
+            value = spec.weight * term.value(batch, trace)
+            parts[spec.title] = parts.get(spec.title, 0.0) + value
+        return torch.stack([part.double() for part in parts.values()]).sum(), parts
+
+
+def loss_of(model: Family, corpus: Data, spec: TrainSpec, aim: Aim) -> Loss:
+    lesson = Lesson(model, corpus, aim.teacher)
+    terms = tuple((t, TERMS[t.name].make(lesson, **dict(t.params))) for t in aim.terms)
+    keep = together([Keep(), *(term.keep for _, term in terms)])
+    return Loss(model, _goal(lesson, spec, aim), terms, keep)
+
+
+def _goal(lesson: Lesson, spec: TrainSpec, aim: Aim) -> Objective:
+    corpus = lesson.corpus
+    if aim.goal == "teacher":
+        return teacher_loss(lesson)
+    if corpus.task == "generation":
+        return target_loss(spec.smoothing)
+    return class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
+
+
+def check(spec: ModelSpec) -> None:
+    """Refuse a goal or a term that is none, before any work is done."""
+    if spec.goal not in GOALS:
+        raise unknown_name("goal", spec.goal, list(GOALS))
+    check_terms(spec.terms, TERMS)
+
+
+def check_data(spec: ModelSpec, model: Family, corpus: Data) -> None:
+    """Refuse terms that the corpus or the model has nothing for; those with a teacher are
+    made when there is one."""
+    lesson = Lesson(model, corpus)
+    for term in spec.terms:
+        if "teacher" not in TERMS[term.name].needs:
+            TERMS[term.name].make(lesson, **dict(term.params))
+
+
+def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:
+    """Each is there once and in the catalogue, takes its parameters, and counts for something
+    or nothing."""
+    titles = [term.title for term in terms]
+    for term in terms:
+        if titles.count(term.title) > 1:
+            raise HeedfulError(f"the term {term.title} is there twice: leave one out.")
+        piece = catalogue[term.name]
+        handed = list(parameters_of(piece.make))[:1]  # what it learns from
+        what = f"the term {term.name}"
+        check_parameters(what, piece.make, dict(term.params), piece.bounds, handed)
+        if not 0 <= term.weight < math.inf:
+            raise HeedfulError(
+                f"the term {term.name} counts {term.weight:g}: give a number that is not negative."
+            )
