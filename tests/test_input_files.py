@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.cli import main
-from heedful.cli.explain import _lines
+from heedful.cli.audit import _lines
 from heedful.corpora import iterate_rows, marking, read_rows
 from heedful.corpora.file import read
 from heedful.errors import HeedfulError, listed

@@ -19,8 +19,8 @@ import pytest
 import heedful
 from heedful import privacy
 from heedful.cli import main
-from heedful.cli.annotate import serve as serve_annotation
-from heedful.cli.serve import serve
+from heedful.cli.apps import serve as serve_annotation
+from heedful.cli.apps import serve
 from heedful.models.hf import folder
 from no_network import NetworkUsed, no_network
 

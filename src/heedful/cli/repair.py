@@ -22,9 +22,9 @@ from heedful.cli.options import (
     names,
     open_store,
     seeds,
+    spread,
 )
 from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.progress import duration
 

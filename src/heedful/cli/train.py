@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
+from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec, parameter
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
@@ -22,17 +24,103 @@ from heedful.cli.options import (
     open_store,
     seeds,
     source,
+    spread,
     was_given,
 )
-from heedful.cli.spread import spread
-from heedful.cli.terminal import progress_bar, say
-from heedful.cli.terms import TermParams, Terms, terms
-from heedful.cli.trained import result_of, show_costs, show_results
+from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
+from heedful.progress import duration
+from heedful.specs import TermSpec
 
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine, Task
-    from heedful.store import Store
+    from heedful.store import Run, Store
+
+
+Terms = Annotated[
+    list[str] | None,
+    typer.Option("--term", help="name=weight: a term of the loss, weight 1 if left out."),
+]
+TermParams = Annotated[
+    list[str] | None,
+    typer.Option("--term-param", help="name.key=value: a parameter of one of the terms."),
+]
+
+
+def terms(texts: list[str] | None, params: list[str] | None) -> tuple[TermSpec, ...]:
+    """In the order they were typed; whether there are such terms is for others to say."""
+    weights = [_weight(text) for text in texts or ()]
+    chosen = [name for name, _ in weights]
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise HeedfulError(f"--term names {name} twice: give it one weight.")
+    given = _params(params or [], chosen)
+    return tuple(TermSpec(name, weight, given[name]) for name, weight in weights)
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, equals, number = (part.strip() for part in text.partition("="))
+    try:
+        return name, float(number) if equals else 1.0
+    except ValueError as error:
+        raise HeedfulError(
+            f"--term is {text!r}: write name=weight with a number, such as diversity=0.5."
+        ) from error
+
+
+def _params(texts: list[str], names: list[str]) -> dict[str, tuple[tuple[str, Any], ...]]:
+    """The parameters of each term, by its name."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for text in texts:
+        place, equals, _ = text.partition("=")
+        term, dot, key = (part.strip() for part in place.partition("."))
+        if not (equals and dot and term and key):
+            raise HeedfulError(f"--term-param is {text!r}: write name.key=value.")
+        if term not in found:
+            raise HeedfulError(f"--term-param is {text!r}, and there is no --term {term}: add it.")
+        if key in found[term]:
+            raise HeedfulError(f"--term-param gives {term}.{key} twice: give it once.")
+        found[term][key] = parameter(text)[1]
+    return {name: tuple(given.items()) for name, given in found.items()}
+
+
+def result_of(trained: Run, scored: Run) -> dict[str, Any]:
+    summary = scored.table("summary")
+    notes = scored.json("notes") if scored.has("notes.json") else {}
+    return {
+        "notes": notes,
+        "run": trained.key,
+        "scores": summary[["measure", "mean", "low", "high"]].to_dict("records"),
+        "history": trained.table("history").to_dict("records"),
+    }
+
+
+def show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -> None:
+    """`place` are the options by which the next command finds the runs."""
+    if as_json:
+        show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
+        return
+    for run in runs:
+        show(f"{run['run']}: {len(run['history'])} epochs")
+        for score in run["scores"]:
+            name, mean, low, high = (score[key] for key in ("measure", "mean", "low", "high"))
+            interval = "" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"
+            show(f"  {name:<9} {mean:.3f}{interval}")
+        for name, note in run["notes"].items():
+            show(f"  {name}: {note}")
+        if "folder" in run:
+            show(f"  {run['folder']}")
+        if any(score["measure"] == "accuracy" for score in run["scores"]):
+            say(f"next: {shlex.join(['heedful', 'audit', run['run'], '-o', 'audit', *place])}")
+
+
+def show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        document = costs[0] if len(costs) == 1 else {"runs": costs}
+        show_json("train", {"dry_run": True, **document})
+        return
+    for cost in costs:
+        show(f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}")
 
 
 @spread

@@ -1,23 +1,77 @@
-"""`heedful annotate`: people judge what attention points at."""
+"""`heedful serve` and `heedful annotate`: pages to ask a model, and to ask people."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli import subject as on
-from heedful.cli.options import MOST, JsonOption, set_threads, was_given
+from heedful.cli.audit_options import DataArgument, ModelArgument, ModelOptions, SubjectOptions
+from heedful.cli.options import MOST, JsonOption, existing_store, set_threads, spread, was_given
 from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.spread import spread
-from heedful.cli.terminal import say, show, show_json
+from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
     from heedful.annotate import Study
+
+
+PORT = 8765
+
+
+@spread
+def serve(
+    model: ModelArgument,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[MODEL2]", help="A second model, to stand beside it.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other than this machine only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = PORT,
+    token: Annotated[
+        str | None, typer.Option(help="What every request must know; random if it is needed.")
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, max=100_000, help="Words a text may have.")] = 512,
+    waiting: Annotated[
+        int, typer.Option(min=0, max=10_000, help="Calls that may wait for the model.")
+    ] = 8,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=86_400, help="An answer may take so long.")
+    ] = 30.0,
+    asked: ModelOptions = ModelOptions(),
+) -> None:
+    """Ask a model, see its attention, and move it: a page on this machine."""
+    try:
+        from heedful.web import address, bound, rules_for
+        from heedful.web import serve as run
+    except ImportError as error:
+        raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
+    from heedful.subjects import open_asked, source_of
+    from heedful.web import Limits, Opened, live_app
+
+    store = existing_store(asked.store)
+    if other is not None and source_of(other, store) == source_of(model, store):
+        raise HeedfulError(f"{other} is the same model again: name another, or serve one.")
+    set_threads(asked.threads)
+    rules, limits = rules_for(host, token), Limits(words=words, waiting=waiting, seconds=seconds)
+    with ExitStack() as stack:
+        here = stack.enter_context(bound(host, port))
+        names = [model] if other is None else [model, other]
+        with progress_bar() as progress:  # gone when it is open, or when it cannot be
+            progress("opening the model", 0, len(names))
+            opened = [stack.enter_context(open_asked(name, **asked.given())) for name in names]
+        app = live_app([Opened(each, limits) for each in opened], rules, limits)
+        show(f"{' and '.join(each.name for each in opened)}: {address(here, rules)}")
+        sys.stdout.flush()  # whoever waits for the address in a pipe waits for this line
+        say("Ctrl-C ends it.")
+        run(app, here)
+    say("stopped: the page is no longer served.")
+
 
 annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
 
@@ -28,7 +82,7 @@ FORMATS = ("jsonl", "label-studio")
 
 
 @dataclass(frozen=True)
-class StudyOptions(on.SubjectOptions):
+class StudyOptions(SubjectOptions):
     """Those of an audit; `n` counts items of each kind."""
 
     n: Annotated[
@@ -38,10 +92,10 @@ class StudyOptions(on.SubjectOptions):
 
 @annotate.command("new")
 @spread
-def new(
+def new_study(
     context: typer.Context,
-    model: on.ModelArgument,
-    data: on.DataArgument = None,
+    model: ModelArgument,
+    data: DataArgument = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The study's file.")] = Path("study.db"),
     task: Annotated[
         str, typer.Option(help="relevance: judge the top words; rationale: mark the reason.")
@@ -52,7 +106,8 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
-    from heedful.annotate import RATIONALE, STUDY, Wanted, new_study, plan_study
+    from heedful.annotate import RATIONALE, STUDY, Wanted, plan_study
+    from heedful.annotate import new_study as make
 
     check_outputs(Output("-o", out, STUDY), inputs=(model, data), store=subject.store)
     if task == RATIONALE and was_given(context, "top"):
@@ -61,7 +116,7 @@ def new(
     wanted = Wanted(task, subject.n, top, subject.seed)
     options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
     plan = plan_study(model, data, wanted, **options)
-    invited = new_study(out, plan, annotators)
+    invited = make(out, plan, annotators)
     if as_json:
         facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
         show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
@@ -86,7 +141,7 @@ def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption
 
 
 @annotate.command("serve")
-def serve(
+def serve_study(
     study: StudyArgument,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8010,
     host: Annotated[str, typer.Option(help="Another than this machine's own: open to others.")] = (
