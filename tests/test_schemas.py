@@ -16,8 +16,8 @@ from tools.public_api import commands
 from tools.schemas import PAGE, page
 
 import heedful
-from heedful.annotate import database, jsonl, label_studio
-from heedful.annotate import tables as annotated
+from heedful.apps.annotation import database, jsonl, label_studio
+from heedful.apps.annotation import results as annotated
 from heedful.auditing import COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, terminal
 from heedful.repair import COLUMNS as REPAIR

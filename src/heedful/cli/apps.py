@@ -17,7 +17,7 @@ from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.annotate import Study
+    from heedful.apps.annotation import Study
 
 
 PORT = 8765
@@ -47,12 +47,12 @@ def serve(
 ) -> None:
     """Ask a model, see its attention, and move it: a page on this machine."""
     try:
-        from heedful.web import address, bound, rules_for
-        from heedful.web import serve as run
+        from heedful.apps import address, bound, rules_for
+        from heedful.apps import serve as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
+    from heedful.apps.live import Limits, Opened, live_app
     from heedful.subjects import open_asked, source_of
-    from heedful.web import Limits, Opened, live_app
 
     store = existing_store(asked.store)
     if other is not None and source_of(other, store) == source_of(model, store):
@@ -106,8 +106,8 @@ def new_study(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
-    from heedful.annotate import RATIONALE, STUDY, Wanted, plan_study
-    from heedful.annotate import new_study as make
+    from heedful.apps.annotation import RATIONALE, STUDY, Wanted, plan_study
+    from heedful.apps.annotation import new_study as make
 
     check_outputs(Output("-o", out, STUDY), inputs=(model, data), store=subject.store)
     if task == RATIONALE and was_given(context, "top"):
@@ -130,7 +130,7 @@ def new_study(
 @annotate.command("invite")
 def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
     """Links for more annotators; also while the study is being served."""
-    from heedful.annotate import invite
+    from heedful.apps.annotation import invite
 
     found = invite(_opened(study), annotators)
     if as_json:
@@ -150,8 +150,8 @@ def serve_study(
 ) -> None:
     """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
     try:
-        from heedful.annotate import links
-        from heedful.annotate import serve as run
+        from heedful.apps.annotation import links
+        from heedful.apps.annotation import serve as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
 
@@ -175,8 +175,8 @@ def results(
     as_json: JsonOption = False,
 ) -> None:
     """Progress, agreement and the tables of Figure 5, so far."""
-    from heedful.annotate import RESULTS, lines, write_tables
-    from heedful.annotate import results as compute
+    from heedful.apps.annotation import RESULTS, lines, write_tables
+    from heedful.apps.annotation import results as compute
 
     opened = _opened(study)
     check_outputs(Output("-o", out, RESULTS), inputs=(study,))
@@ -201,7 +201,7 @@ def export(
     ] = "majority",
 ) -> None:
     """Write items and answers. Rationales can be audited: --rationale-column rationale."""
-    from heedful.annotate import (
+    from heedful.apps.annotation import (
         INTERFACE,
         export_of,
         read_jsonl,
@@ -233,7 +233,7 @@ def import_answers(
     kind: Format = "jsonl",
 ) -> None:
     """Take answers from a file, all or none; unknown annotators are added."""
-    from heedful.annotate import annotators, read_jsonl, read_label_studio
+    from heedful.apps.annotation import annotators, read_jsonl, read_label_studio
 
     opened = _opened(study)
     answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
@@ -245,7 +245,7 @@ def import_answers(
 
 
 def _opened(path: Path) -> Study:
-    from heedful.annotate import Study
+    from heedful.apps.annotation import Study
 
     return Study(path)
 

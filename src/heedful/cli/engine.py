@@ -132,7 +132,7 @@ def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine)
     if engine.name != HERE:
         many = f"at most {engine.crew.workers} workers, {engine.crew.threads} threads each"
         say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.crew.reason})")
-    with _told(still) as (watch, seconds):
+    with _watched(still) as (watch, seconds):
         failures = run_jobs(jobs, store, machine, engine, watch)
     _say_end(len(still), failures, seconds())
     return failures
@@ -152,7 +152,7 @@ _RUNNING = 40
 
 
 @contextmanager
-def _told(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
+def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
     """To be told what happens; and the seconds since the beginning."""
     state = Tally(len(jobs))
     if not sys.stderr.isatty():

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.annotate.item import Item
-from heedful.annotate.refusal import Refusal
+from heedful.apps.annotation.items import Item
 from heedful.errors import HeedfulError
 from heedful.schemas import check_version
 from heedful.store import FileKind, check_file
@@ -149,3 +148,12 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     if mark != MARK:
         raise HeedfulError(f"{path} is no study: give a file of `heedful annotate new`.")
     check_version(str(path), version, VERSION, "use the Heedful that made it, or make it again")
+
+
+class Refusal(HeedfulError):
+    """One sentence, an HTTP status, and what else the asker should know."""
+
+    def __init__(self, status: int, sentence: str, **more: Any) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.more = more

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.annotate.database import RATIONALE, RELEVANCE, TASKS, Plan
-from heedful.annotate.item import ORIGINAL, PERMUTED, PLAIN, Item
+from heedful.apps.annotation.database import RATIONALE, RELEVANCE, TASKS, Plan
+from heedful.apps.annotation.items import ORIGINAL, PERMUTED, PLAIN, Item
 from heedful.errors import HeedfulError, unknown_name
 from heedful.measures import Intervention, base_trace, edits_at, ranking, read_map
 from heedful.models import class_logits

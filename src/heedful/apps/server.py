@@ -1,4 +1,4 @@
-"""Connections before they are requests: how many there may be, and how long each may take.
+"""A server that begins with a free port, bounds its connections, and ends when it is told to.
 
 Whoever opens a connection and sends nothing never reaches the application, so the limits are
 here, below it, and hold before anybody has shown a token.
@@ -9,17 +9,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
-from collections.abc import Callable
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from heedful.apps.guard import LOOPBACK, Rules, quoted
+from heedful.errors import HeedfulError
 
 MOST, AT_ONCE = 400, 128
 """Connections there may be, and that are taken in one go; fewer where few files may be open."""
 SECONDS = 15.0
 """For a client to send a whole request, or to take some of an answer."""
 
-_log = logging.getLogger("heedful.web")
+_log = logging.getLogger("heedful.apps")
 
 
 def most_connections() -> int:
@@ -125,3 +134,84 @@ def errors_once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]
             _log.error("a connection was refused: %s.", error.strerror or error)
 
     return handle
+
+
+_PATIENCE = 5  # seconds for what is under way when the server is told to end
+
+
+def rules_for(host: str, token: str | None) -> Rules:
+    """Who comes from elsewhere must know a token: the one given, else a random one."""
+    if token is not None and not token.strip():
+        raise HeedfulError("--token is empty: give one, or leave it out for a random one.")
+    if host in LOOPBACK:
+        return Rules(hosts=LOOPBACK, token=token)
+    return Rules(hosts=None, token=token or secrets.token_urlsafe(18))
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """The port, held from now on; 0 is any free one."""
+    if not host.strip():
+        raise HeedfulError("--host is empty: give a name or an address, or leave it out.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # named TCP, or asyncio leaves Nagle's delay on: 40 ms for every answer
+    here = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        here.bind((host, port))
+        here.listen(1024)
+    except (OSError, OverflowError, UnicodeError) as error:
+        here.close()
+        what = getattr(error, "strerror", None) or str(error)
+        raise HeedfulError(
+            f"{host}:{port} cannot be served ({what.lower()}): choose another --port or --host."
+        ) from error
+    return here
+
+
+def address(here: socket.socket, rules: Rules = Rules()) -> str:
+    """What to open in a browser."""
+    host, port = here.getsockname()[:2]
+    name = f"[{host}]" if ":" in host else host
+    token = f"?token={quoted(rules.token)}" if rules.token else ""
+    return f"http://{name}:{port}/{token}"
+
+
+def serve(app: ASGIApp, here: socket.socket) -> None:
+    """Until SIGINT or SIGTERM, the usual ends of a server: what is under way is finished first."""
+    config = uvicorn.Config(
+        app,
+        http=LimitedConnection,
+        ws="none",
+        backlog=taken_at_once(),
+        log_level="error",  # whoever sends nonsense would write our log
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    logging.getLogger("uvicorn.error").addFilter(_told)
+    server = _Server(config)
+    with server.capture_signals():  # before asyncio makes its loop: half of one cannot be closed
+        server.run(sockets=[here])
+
+
+def _told(record: logging.LogRecord) -> bool:
+    """A request that was cancelled because the server ends is no error."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's own would raise the signal once more afterwards, and end with a traceback."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(errors_once())
+        await super().startup(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        kinds = (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, self.handle_exit) for kind in kinds}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)

@@ -1,21 +1,95 @@
-"""What a person moves at a site: words, sentences, or positions where it is neither.
+"""A text as a model sees it: what it predicts, and how much each site looks at each unit.
 
-A word may be several tokens, and some tokens belong to no word: those are one unit together.
-Weights of a word's tokens are added up to be shown; a word's new weight goes to its tokens in
-the proportions the model gave them.
+Units are what a person moves at a site: words, sentences, or positions where it is neither. A word
+may be several tokens, and some tokens belong to no word: those are one unit together. Weights of a
+word's tokens are added up to be shown; a word's new weight goes to its tokens in the proportions
+the model gave them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.subjects import Document
-from heedful.types import SiteSpec, Text
+from heedful.auditing import check_finite
+from heedful.metrics import tvd
+from heedful.models import probabilities
+from heedful.saliency import read
+from heedful.subjects import Document, Subject
+from heedful.types import Batch, Keep, SiteSpec, Text, TokenLogits, Trace
 from heedful.words import word_numbers
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One site. `rows` are each head's weights as the prediction is read from them, by key;
+    `readers` how much each query counts for it."""
+
+    site: SiteSpec
+    rows: Float[Tensor, "h k"]
+    readers: Float[Tensor, " q"]
+    units: Units
+
+    @property
+    def heads(self) -> int:
+        return len(self.rows)
+
+    @property
+    def reading(self) -> Bool[Tensor, " q"]:
+        return self.readers > 0
+
+    def shown(self, head: int | None = None) -> Float[Tensor, " u"]:
+        """The weights of units: those of a head, or the mean over heads."""
+        return self.units.total(self.rows.mean(0) if head is None else self.rows[head])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One text. Of the trace only what is small is kept, so that many texts can be."""
+
+    subject: Subject
+    batch: Batch
+    logits: Float[Tensor, " c"]
+    sights: Mapping[str, Sight]
+    token_logits: Mapping[str, TokenLogits]
+
+    @property
+    def p(self) -> Float[Tensor, " c"]:
+        return probabilities(self.logits)
+
+
+def see(subject: Subject) -> Seen:
+    """The first of the subject's texts."""
+    batch = subject.encode([0])
+    linear = any(site.linear for site in subject.model.sites)
+    with torch.no_grad():
+        trace = subject.model(batch, keep=Keep(readers=True, token_logits=linear))
+    check_finite(probabilities(trace.logits), batch.ids)
+    sights = {site.name: sight(site, trace, batch, subject) for site in subject.model.sites}
+    return Seen(subject, batch, trace.logits[0], sights, trace.token_logits)
+
+
+def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: Subject) -> Sight:
+    weights = trace.weights[site.name]
+    mask = trace.masks[site.name].expand_as(weights)
+    readers = _readers(trace, site)
+    readable = (mask & (readers > 0)[:, None, :, None]).any(2).any(1)[0]
+    units = units_of(site, readable, batch.texts["a"], subject.documents[0])
+    return Sight(site, read(weights, readers)[0], readers[0], units)
+
+
+def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
+    """Where nobody knows which queries are read, all of them are."""
+    if site.name in trace.readers:
+        return trace.readers[site.name].double()
+    queries = trace.weights[site.name].shape[2]
+    return trace.weights[site.name].new_full((1, queries), 1 / queries).double()
+
 
 WORDS, SENTENCES, POSITIONS = "words", "sentences", "positions"
 OUTSIDE = "tokens of no word"
@@ -116,3 +190,30 @@ def _sentences(text: Text, document: Document, count: int) -> list[str]:
         whole = document.texts["a"][spans[words[0]][0] : spans[words[-1]][1]] if words else ""
         names.append(whole if len(whole) <= _LONGEST_LABEL else f"{whole[: _LONGEST_LABEL - 1]}…")
     return names
+
+
+MOST_CLASSES = 10
+
+
+def answer(
+    names: tuple[str, ...], p: Float[Tensor, " c"], before: Float[Tensor, " c"] | None = None
+) -> dict[str, Any]:
+    """The likeliest classes in the model's order, of now or of before; `moved` is the total
+    variation distance between the two."""
+    was = p if before is None else before
+    top = torch.maximum(p, was).topk(min(MOST_CLASSES, len(p))).indices.sort().values.tolist()
+    classes = [
+        {"name": name_of(names, i), "probability": float(p[i]), "before": float(was[i])}
+        for i in top
+    ]
+    return {
+        "predicted": name_of(names, int(p.argmax())),
+        "predicted_before": name_of(names, int(was.argmax())),
+        "classes": classes,
+        "of_classes": len(p),
+        "moved": float(tvd(p[None], was[None])[0]),
+    }
+
+
+def name_of(names: tuple[str, ...], index: int) -> str:
+    return names[index] if index < len(names) else str(index)

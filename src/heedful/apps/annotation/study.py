@@ -7,6 +7,7 @@ answer per item and annotator; whatever was said before stays in the history.
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from heedful.annotate.database import TASKS, as_written, opened, written
-from heedful.annotate.item import Item, item_of
-from heedful.annotate.refusal import Refusal
-from heedful.annotate.values import read, stored
+from heedful.apps.annotation.database import (
+    RELEVANCE,
+    TASKS,
+    Plan,
+    Refusal,
+    as_written,
+    create,
+    opened,
+    whole_study,
+    written,
+)
+from heedful.apps.annotation.items import Item, item_of
 from heedful.errors import HeedfulError
+from heedful.randomness import stable_hash
 from heedful.store import FileKind
 
 
@@ -249,3 +259,61 @@ def _places(text: str) -> tuple[int, ...]:
 
 def _clock() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_study(path: Path, plan: Plan, count: int) -> list[Annotator]:
+    """A study with its first annotators, all in one: there is none without."""
+    with whole_study(path) as draft:
+        create(draft, plan, new_key())
+        return invite(Study(draft), count)
+
+
+def invite(study: Study, count: int) -> list[Annotator]:
+    """So many more, named by numbers."""
+    there = {each.name for each in study.annotators()}
+    free = (f"annotator {n}" for n in range(1, len(there) + count + 1))
+    invited = annotators(study, [name for name in free if name not in there][:count])
+    study.invite(invited)
+    return invited
+
+
+def annotators(study: Study, names: list[str]) -> list[Annotator]:
+    """Not invited yet. The order depends on the study's seed and the name alone; the token on
+    nothing."""
+    seed = study.facts["seed"]
+    return [
+        Annotator(
+            name,
+            secrets.token_urlsafe(12),
+            tuple(sorted(study.items, key=lambda item: stable_hash(seed, "place", name, item))),
+        )
+        for name in names
+    ]
+
+
+def new_key() -> str:
+    """What opens the results."""
+    return secrets.token_urlsafe(12)
+
+
+YES, NO, UNSURE = "yes", "no", "unsure"
+JUDGEMENTS = (YES, NO, UNSURE)
+
+
+def stored(task: str, item: Item, value: Any) -> str:
+    """An answer as it is kept, in one spelling."""
+    if task == RELEVANCE:
+        if not isinstance(value, str) or value not in JUDGEMENTS:
+            raise Refusal(422, f"the answer must be one of {', '.join(JUDGEMENTS)}.")
+        return str(value)
+    whole = isinstance(value, list) and all(type(each) is int for each in value)
+    if not whole or not all(0 <= each < item.length for each in value):
+        raise Refusal(
+            422, f"the answer must be a list of numbers of words, from 0 to {item.length - 1}."
+        )
+    return json.dumps(sorted(set(value)))
+
+
+def read(task: str, value: str | None) -> Any:
+    """The inverse: a word, or a list of numbers of words; None for no answer."""
+    return value if task == RELEVANCE or value is None else json.loads(value)

@@ -7,16 +7,16 @@ columns `id`, `text`, `label` and `rationale`, in characters.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heedful.annotate.database import RATIONALE
-from heedful.annotate.item import Item
-from heedful.annotate.merging import merged
-from heedful.annotate.study import Study
+from heedful.apps.annotation.database import RATIONALE
+from heedful.apps.annotation.items import Item
+from heedful.apps.annotation.study import Study
 from heedful.corpora import read_rows
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 from heedful.schemas import check_version
 from heedful.store import write_file
 
@@ -85,3 +85,18 @@ def _item(study: Study, row: Mapping[str, Any], where: str) -> Item:
     if row.get("id", item.example) != item.example:
         raise HeedfulError(f"{where} is of another study: give answers to this one.")
     return item
+
+
+MERGES = ("majority", "union", "intersection")
+
+
+def merged(marked: Sequence[Sequence[int]], how: str = "majority") -> tuple[int, ...] | None:
+    """The words that more than half of those who answered have marked, or any, or all of them;
+    None where nobody has answered."""
+    if how not in MERGES:
+        raise unknown_name("merge", how, list(MERGES))
+    if not marked:
+        return None
+    least = {"majority": len(marked) // 2 + 1, "union": 1, "intersection": len(marked)}[how]
+    counts = Counter(word for words in marked for word in set(words))
+    return tuple(sorted(word for word, count in counts.items() if count >= least))

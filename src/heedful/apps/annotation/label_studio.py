@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from heedful.annotate.database import RELEVANCE
-from heedful.annotate.item import Item, Span
-from heedful.annotate.study import Study
-from heedful.annotate.values import JUDGEMENTS
+from heedful.apps.annotation.database import RELEVANCE
+from heedful.apps.annotation.items import Item, Span
+from heedful.apps.annotation.study import JUDGEMENTS, Study
 from heedful.errors import HeedfulError
 from heedful.input_files import read_whole, readable
 from heedful.schemas import check_version

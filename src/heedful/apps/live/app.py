@@ -1,31 +1,77 @@
-"""The application: a page, and what the page asks for."""
+"""The live page: what may be asked of it, the answers, and every failure as one sentence."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from heedful import __version__
+from heedful.apps.guard import Guard, Rules, refused
+from heedful.apps.live.decomposition import apart
+from heedful.apps.live.editing import Change, edited, edited_by
+from heedful.apps.live.models import Limits, NotThere, Opened, params_of, predict, sight_of
+from heedful.apps.live.seen import Seen
+from heedful.apps.live.turns import Busy, TooSlow, Turns
 from heedful.errors import HeedfulError
-from heedful.web.failures import NotThere, explain_failures
-from heedful.web.guard import Guard, Rules
-from heedful.web.live.apart import apart
-from heedful.web.live.asking import Ask, Edit, Explain, Predict
-from heedful.web.live.editing import Change, edited, edited_by
-from heedful.web.live.limits import Limits
-from heedful.web.live.opened import Opened, sight_of
-from heedful.web.live.predicting import params_of, predict
-from heedful.web.live.seen import Seen
-from heedful.web.turns import Turns
+from heedful.parameters import LARGEST_SEED
 
-STATIC = Path(__file__).parent.parent / "static"
+STATIC = Path(__file__).parent / "static"
+MOST_UNITS = 4096
+PLAIN = {
+    400: "the body cannot be read: send a JSON object.",
+    404: "there is nothing at this address.",
+    405: "this address takes another method.",
+}
+Written = Annotated[str, Field(max_length=300)]
+Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+
+class Ask(BaseModel):
+    """A text, or a pair, for one of the models."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: Annotated[int, Field(ge=0, description="0, or 1 where two are served.")] = 0
+    text: str
+    text_b: str | None = None
+
+
+class Predict(Ask):
+    explanations: Annotated[list[Written], Field(max_length=32)] = []
+
+
+class Place(Ask):
+    """A site by its name; a head by its number, all of them if it is left out."""
+
+    site: Written
+    head: Annotated[int | None, Field(ge=0)] = None
+
+
+class Edit(Place):
+    """Either the weights of the site's words (or sentences), or a kind of them."""
+
+    queries: Literal["reading", "all"] = "reading"
+    weights: Annotated[list[Weight] | None, Field(max_length=MOST_UNITS)] = None
+    kind: Literal["uniform", "shuffled", "furthest"] | None = None
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+
+
+class Explain(Place):
+    """`of` is the class whose logit is added up."""
+
+    of: Written | None = None
 
 
 def live_app(
@@ -113,3 +159,45 @@ class Live:
         if asked.model >= len(self.models):
             raise NotThere(f"there is no model {asked.model}: {len(self.models)} are served.")
         return self.models[asked.model].see(asked.text, asked.text_b)
+
+
+def explain_failures(app: FastAPI) -> None:
+    app.add_exception_handler(HeedfulError, _mendable)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _plain)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _mendable(_: Request, error: Exception) -> JSONResponse:
+    known = ((NotThere, 404), (Busy, 503), (TooSlow, 504), (HeedfulError, 422))
+    status = next(code for kind, code in known if isinstance(error, kind))
+    response = refused(status, str(error))
+    if status == 503:
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """The first thing that is wrong; what was sent is not sent back."""
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = dict(error.errors()[0])
+    if first["type"] == "json_invalid":
+        return refused(400, "the body is no JSON: send an object as application/json.")
+    where, what = _place(first["loc"]), str(first["msg"])
+    return refused(422, f"{where}: {what[:1].lower()}{what[1:]}.")
+
+
+def _place(location: Sequence[Any]) -> str:
+    inner = ".".join(str(part)[:40] for part in location[1:])
+    return f"the field {inner!r}" if len(location) > 1 else "the body"
+
+
+def _plain(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return refused(error.status_code, PLAIN.get(error.status_code, str(error.detail)))
+
+
+def _unexpected(_: Request, error: Exception) -> JSONResponse:
+    """The reason is for the terminal, not for whoever asks."""
+    logging.getLogger("heedful.apps").error("an unexpected error", exc_info=error)
+    return refused(500, "something went wrong here: the terminal of the server says what.")

@@ -12,15 +12,27 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
+from heedful.apps.live.seen import Seen, Sight, answer, name_of
 from heedful.errors import HeedfulError
-from heedful.models import QUERY, Attention, Family, class_logits
+from heedful.models import (
+    ENTMAX,
+    GIVEN,
+    QUERY,
+    SIGMOID,
+    SOFTMAX,
+    SPARSEMAX,
+    Additive,
+    AdditiveQuery,
+    Attention,
+    Dot,
+    DotQuery,
+    Family,
+    class_logits,
+)
 from heedful.saliency import read
 from heedful.types import Keep, Trace
-from heedful.web.live.answers import answer, name_of
-from heedful.web.live.seen import Seen, Sight
-from heedful.web.live.terms import terms, weighting_name
 
 NUMBERS = 16  # of a state, and of a score's terms, that are shown
 
@@ -177,3 +189,48 @@ def _class(seen: Seen, of: str | None) -> int:
     if of not in names:
         raise HeedfulError(f"the model has no class {of[:80]!r}: give one of its labels.")
     return names.index(of)
+
+
+WEIGHTINGS = {
+    SOFTMAX: "softmax",
+    SPARSEMAX: "sparsemax",
+    ENTMAX: "1.5-entmax",
+    SIGMOID: "sigmoid",
+    GIVEN: "gate",
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """`numbers` of a key sum to its score."""
+
+    formula: str
+    numbers: Float[Tensor, "k f"]
+
+
+def terms(
+    attention: Attention, states: Float[Tensor, "k d"], query: Float[Tensor, " d"] | None
+) -> Terms | None:
+    """None where a score is no sum (a gate drawn from its shapes)."""
+    if isinstance(attention, Additive):
+        inner = attention.project(states)
+        return Terms("v · tanh(W h + b)", _times(inner, attention.score))
+    if isinstance(attention, Dot):
+        divided = "" if attention.scale == 1 else " / √d"
+        products = states.double() * attention.query / attention.scale
+        return Terms(f"q · h{divided}, with a learned q", products)
+    if isinstance(attention, AdditiveQuery) and query is not None:
+        inner = attention.project(states) + attention.project_query(query)
+        return Terms("v · tanh(W h + U q + b)", _times(inner, attention.score))
+    if isinstance(attention, DotQuery) and query is not None:
+        return Terms("q · h / √d", states.double() * query / attention.scale)
+    return None
+
+
+def weighting_name(attention: Attention) -> str:
+    return WEIGHTINGS.get(attention.weighting, "its own function")
+
+
+def _times(inner: Tensor, score: nn.Linear) -> Tensor:
+    """v_j · tanh(…)_j, whose sum over j is the score."""
+    return torch.tanh(inner.double()) * score.weight[0].double()
