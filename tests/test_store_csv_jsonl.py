@@ -104,8 +104,6 @@ def test_whatever_is_written_is_read_back(rows: list[tuple[Any, ...]]) -> None:
 @pytest.mark.parametrize(
     "name", ["apps/annotation/results.py", "repair/result.py", "report/folder.py"]
 )
-    "name", ["apps/annotation/results.py", "repair/result.py", "report/folder.py"]
-)
 def test_nobody_else_writes_csv(name: str) -> None:
     """Every CSV goes through the one function."""
     source = Path(__file__).parent.parent / "src" / "heedful"
