@@ -29,6 +29,7 @@ SECONDS = 15.0
 """For a client to send a whole request, or to take some of an answer."""
 
 _log = logging.getLogger("heedful.apps")
+_PATIENCE = 5  # seconds for what is under way when the server is told to end
 
 
 def most_connections() -> int:
@@ -134,9 +135,6 @@ def errors_once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]
             _log.error("a connection was refused: %s.", error.strerror or error)
 
     return handle
-
-
-_PATIENCE = 5  # seconds for what is under way when the server is told to end
 
 
 def rules_for(host: str, token: str | None) -> Rules:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 
 PORT = 8765
+annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
+StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
+Count = Annotated[int, typer.Option("--annotators", min=1, max=1000, help="How many links.")]
+Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
+FORMATS = ("jsonl", "label-studio")
 
 
 @spread
@@ -71,14 +76,6 @@ def serve(
         say("Ctrl-C ends it.")
         run(app, here)
     say("stopped: the page is no longer served.")
-
-
-annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
-
-StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
-Count = Annotated[int, typer.Option("--annotators", min=1, max=1000, help="How many links.")]
-Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
-FORMATS = ("jsonl", "label-studio")
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ SeedModels = Annotated[
     list[str] | None,
     typer.Option("--seed-model", help="The same model trained with another seed; repeatable."),
 ]
+USUAL = "attention,gradient_input,integrated_gradients,occlusion"
+BAR = 24
 
 
 @spread
@@ -327,10 +329,6 @@ def _title(table: pd.DataFrame, measure: str) -> str:
     ways = sorted({str(each) for each in table["operator"]} - {""})
     first = "lowest" if measure in LOWER_IS_BETTER else "highest"
     return f"{', '.join([measure, *ways])}: mean [95% interval], {first} first"
-
-
-USUAL = "attention,gradient_input,integrated_gradients,occlusion"
-BAR = 24
 
 
 @spread

@@ -74,6 +74,35 @@ Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, float64 or 
 Params = Annotated[
     list[str] | None, typer.Option("--param", help="name=value: a parameter of the corpus.")
 ]
+Explanations = Annotated[
+    str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
+]
+Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
+Operators = Annotated[str, typer.Option(help="How words are taken away, at least two.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
+ExactWords = Annotated[
+    int | None,
+    typer.Option(
+        help="Examples of up to so many words are measured over all sets of words. [default: 10]"
+    ),
+]
+Only = Annotated[
+    str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
+]
+Extra = Annotated[
+    str | None,
+    typer.Option(
+        help="Also measure sanity, infidelity, eraser, candidates of explanations; "
+        "null_space of heads."
+    ),
+]
+Alpha = Annotated[
+    float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
+]
+Smallest = Annotated[
+    list[str] | None,
+    typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
+]
 
 
 @dataclass(frozen=True)
@@ -143,37 +172,6 @@ def pairs(text: str | None, option: str) -> dict[str, str] | None:
             raise HeedfulError(f"{option} names {name.strip()!r} twice: name it once.")
         found[name.strip()] = value
     return found
-
-
-Explanations = Annotated[
-    str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
-]
-Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
-Operators = Annotated[str, typer.Option(help="How words are taken away, at least two.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
-ExactWords = Annotated[
-    int | None,
-    typer.Option(
-        help="Examples of up to so many words are measured over all sets of words. [default: 10]"
-    ),
-]
-Only = Annotated[
-    str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
-]
-Extra = Annotated[
-    str | None,
-    typer.Option(
-        help="Also measure sanity, infidelity, eraser, candidates of explanations; "
-        "null_space of heads."
-    ),
-]
-Alpha = Annotated[
-    float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
-]
-Smallest = Annotated[
-    list[str] | None,
-    typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
-]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ SHORTCUTS = "shortcuts"
 SHORTCUT_OPTIONS = ("corpora", "models", "pretrained", "data_dir", "store")
 """Options that only this part has."""
 SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")
+MOST_TEXTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,6 @@ def run_part(options: ShortcutOptions) -> None:
     if options.out is not None:
         say(f"rows: {options.out}")
     show(to_markdown(rows))
-
-
-MOST_TEXTS = 100_000
 
 
 def benchmark(

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _CORE_IS_ILL = 2
 _FILES = ("file", "parallel")
 """These read any file that is named, so there is nothing to look for."""
+Facts = dict[str, Any]
+_MOST_NAMES = 12
+GIGABYTE = 1e9
+CORE = "core"
+OK, MISSING, OLD, NEW = "ok", "missing", "too old", "too new"
+_ALL = "all"
+_OURSELVES = "heedful"
 
 
 def doctor(
@@ -139,10 +146,6 @@ def _damaged(store: Store) -> list[str]:
     return found
 
 
-Facts = dict[str, Any]
-_MOST_NAMES = 12
-
-
 def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str]:
     yield summary(facts)
     yield from (_row(extra, _extra_words(state)) for extra, state in facts["extras"].items())
@@ -246,9 +249,6 @@ def _row(name: str, text: str) -> str:
     return f"{name:<8} {text}"
 
 
-GIGABYTE = 1e9
-
-
 def machine() -> dict[str, Any]:
     """A torch that cannot be imported is told, not raised: this is what a doctor is for."""
     return {**_torch(), "cores": os.cpu_count(), **_memory(), **_disk(), "chromium": _chromium()}
@@ -287,12 +287,6 @@ def _disk() -> dict[str, float]:
 
 def _chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-CORE = "core"
-OK, MISSING, OLD, NEW = "ok", "missing", "too old", "too new"
-_ALL = "all"
-_OURSELVES = "heedful"
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,9 @@ _Shard = Annotated[
     str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
 ]
 _QUARTER = 0.25
+_LATEST = 12  # ended jobs that stay to be seen
+_RUNNING = 40
+_NOTED = ("retried", "failed", "skipped")
 
 
 @dataclass(frozen=True)
@@ -147,10 +150,6 @@ def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
         say("what was done is kept: mend the reason and start again.")
 
 
-_LATEST = 12  # ended jobs that stay to be seen
-_RUNNING = 40
-
-
 @contextmanager
 def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
     """To be told what happens; and the seconds since the beginning."""
@@ -203,9 +202,6 @@ class Tally:
         parts = [f"{self.over} of {self.total} ended", f"{len(self.running)} running"]
         parts += [f"{n} {what}" for what, n in self.counts.items() if what in _NOTED]
         return ", ".join([*parts, duration(self.seconds())])
-
-
-_NOTED = ("retried", "failed", "skipped")
 
 
 def _table(state: Tally) -> Table:

@@ -18,6 +18,7 @@ LARGEST, MOST = 1 << 16, 1000
 
 Check = Callable[["Lines", Any], Any]
 """What makes a value of a node, or refuses it."""
+SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,6 @@ def _yaml() -> Any:
             "this file is read as YAML: pip install 'heedful[scale]' brings what that needs."
         ) from error
     return yaml
-
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ PAPERS: Mapping[str, str] = {
     "smilkov2017": "Smilkov et al. 2017, SmoothGrad: removing noise by adding noise",
 }
 """Beside those that are studies, which know their own."""
+MEASURE = "measure"
+"""What an audit writes into its table: no pieces, but named and described like them."""
 
 
 def facts(kind: str, piece: Piece) -> dict[str, Any]:
@@ -184,10 +186,6 @@ def _of_pieces(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[st
                 continue
             if piece.measures:
                 yield f"{kind} {name}", piece.measures
-
-
-MEASURE = "measure"
-"""What an audit writes into its table: no pieces, but named and described like them."""
 
 
 def list_pieces(

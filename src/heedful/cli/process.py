@@ -25,6 +25,9 @@ FILES = 128
 _IMPORTING = "<frozen importlib._bootstrap>"
 _STREAMS = ("stdin", "stdout", "stderr")
 _CURSOR = b"\x1b[?25h"  # shown again: a bar may have hidden it
+_LONG = re.compile(r"[^\s/]{160,}")
+_NO_MEMORY = re.compile(r"allocate memory|out of memory|bad_alloc", re.I)
+_VARIABLES = ("HEEDFUL_STORE", "HEEDFUL_DATA", "HEEDFUL_CACHE")
 
 
 def prepare(farewell: str, stopped: int) -> str | None:
@@ -114,11 +117,6 @@ def _put_nothing(number: int) -> None:
     if nothing != number:
         os.dup2(nothing, number)
         os.close(nothing)
-
-
-_LONG = re.compile(r"[^\s/]{160,}")
-_NO_MEMORY = re.compile(r"allocate memory|out of memory|bad_alloc", re.I)
-_VARIABLES = ("HEEDFUL_STORE", "HEEDFUL_DATA", "HEEDFUL_CACHE")
 
 
 def check_typed(arguments: Iterable[str]) -> None:

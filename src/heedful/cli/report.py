@@ -25,6 +25,9 @@ Runs = Annotated[
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
 ]
+MaybeRuns = Annotated[
+    list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
+]
 
 
 def report(
@@ -53,11 +56,6 @@ def report(
     for line in files.summary:
         show(line)
     show(page_line(files.page))
-
-
-MaybeRuns = Annotated[
-    list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
-]
 
 
 def cite(

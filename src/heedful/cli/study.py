@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from heedful.store import Run, Store
     from heedful.studies import Study
 
+ALL = "all"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -50,9 +52,6 @@ class Options:
     precision: str
     probes: list[str] | None
     param: list[str] | None
-
-
-ALL = "all"
 
 
 def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]:

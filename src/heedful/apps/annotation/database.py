@@ -39,6 +39,8 @@ CREATE TABLE history (
     value TEXT, before TEXT, undoes INTEGER UNIQUE REFERENCES history, request TEXT NOT NULL,
     at TEXT NOT NULL, UNIQUE (annotator, request)) STRICT;
 """
+STUDY = FileKind("a study")
+"""Never replaced: people have answered it."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,6 @@ class Plan:
     task: str
     items: tuple[Item, ...]
     facts: Mapping[str, Any]
-
-
-STUDY = FileKind("a study")
-"""Never replaced: people have answered it."""
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from heedful.store import write_file
 Answers = dict[str, dict[int, Any]]
 VERSION = 1
 """Of a line; the first ones said none."""
+MERGES = ("majority", "union", "intersection")
 
 
 def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
@@ -85,9 +86,6 @@ def _item(study: Study, row: Mapping[str, Any], where: str) -> Item:
     if row.get("id", item.example) != item.example:
         raise HeedfulError(f"{where} is of another study: give answers to this one.")
     return item
-
-
-MERGES = ("majority", "union", "intersection")
 
 
 def merged(marked: Sequence[Sequence[int]], how: str = "majority") -> tuple[int, ...] | None:

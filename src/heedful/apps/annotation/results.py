@@ -22,6 +22,13 @@ from heedful.report.figure5 import SHOWN
 from heedful.store import output_folder, refusals, to_csv
 
 Answers = Mapping[str, Mapping[int, Any]]
+Block = NDArray[np.float64]
+RESAMPLES = 300
+RESULTS = "annotation results"
+"""The kind of folder."""
+VERSION = 1
+"""Of `results.json`."""
+MANY = 10  # pairs of annotators that are still listed one by one
 
 
 def results(study: Study) -> dict[str, Any]:
@@ -92,10 +99,6 @@ def _defined(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-Block = NDArray[np.float64]
-RESAMPLES = 300
-
-
 @dataclass(frozen=True)
 class Pair:
     """Two annotators, the items both have answered, and κ over these."""
@@ -161,13 +164,6 @@ def _block(study: Study, item: int, said: Sequence[Any]) -> Block:
             block[row] = 0.0
             block[row, words] = 1.0
     return block
-
-
-RESULTS = "annotation results"
-"""The kind of folder."""
-VERSION = 1
-"""Of `results.json`."""
-MANY = 10  # pairs of annotators that are still listed one by one
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -28,6 +28,18 @@ router = APIRouter(prefix="/api")
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 Value = Name | list[StrictInt]
 Bearer = Annotated[str, Header()]
+LARGEST = 64 * 1024  # bytes of a request
+_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
+PAGES = {
+    "/": ("index.html", _HTML),
+    "/results": ("results.html", _HTML),
+    "/static/annotate.js": ("annotate.js", _SCRIPT),
+    "/static/server.js": ("server.js", _SCRIPT),
+    "/static/text.js": ("text.js", _SCRIPT),
+    "/static/results.js": ("results.js", _SCRIPT),
+    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
+}
+_SAID = {404: "there is no such page: open the link you were given.", 405: "not this way."}
 
 
 class Desk:
@@ -135,20 +147,6 @@ def _progress(study: Study, me: Annotator) -> dict[str, Any]:
 
 def _token(authorization: str) -> str:
     return authorization.removeprefix("Bearer ").strip()
-
-
-LARGEST = 64 * 1024  # bytes of a request
-_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
-PAGES = {
-    "/": ("index.html", _HTML),
-    "/results": ("results.html", _HTML),
-    "/static/annotate.js": ("annotate.js", _SCRIPT),
-    "/static/server.js": ("server.js", _SCRIPT),
-    "/static/text.js": ("text.js", _SCRIPT),
-    "/static/results.js": ("results.js", _SCRIPT),
-    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
-}
-_SAID = {404: "there is no such page: open the link you were given.", 405: "not this way."}
 
 
 def application(study: Study, hosts: frozenset[str] | None = LOOPBACK) -> Guard:

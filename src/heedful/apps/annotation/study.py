@@ -32,6 +32,9 @@ from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.store import FileKind
 
+YES, NO, UNSURE = "yes", "no", "unsure"
+JUDGEMENTS = (YES, NO, UNSURE)
+
 
 @dataclass(frozen=True)
 class Annotator:
@@ -294,10 +297,6 @@ def annotators(study: Study, names: list[str]) -> list[Annotator]:
 def new_key() -> str:
     """What opens the results."""
     return secrets.token_urlsafe(12)
-
-
-YES, NO, UNSURE = "yes", "no", "unsure"
-JUDGEMENTS = (YES, NO, UNSURE)
 
 
 def stored(task: str, item: Item, value: Any) -> str:

@@ -35,6 +35,13 @@ from heedful.saliency import read
 from heedful.types import Keep, Trace
 
 NUMBERS = 16  # of a state, and of a score's terms, that are shown
+WEIGHTINGS = {
+    SOFTMAX: "softmax",
+    SPARSEMAX: "sparsemax",
+    ENTMAX: "1.5-entmax",
+    SIGMOID: "sigmoid",
+    GIVEN: "gate",
+}
 
 
 @dataclass(frozen=True)
@@ -189,15 +196,6 @@ def _class(seen: Seen, of: str | None) -> int:
     if of not in names:
         raise HeedfulError(f"the model has no class {of[:80]!r}: give one of its labels.")
     return names.index(of)
-
-
-WEIGHTINGS = {
-    SOFTMAX: "softmax",
-    SPARSEMAX: "sparsemax",
-    ENTMAX: "1.5-entmax",
-    SIGMOID: "sigmoid",
-    GIVEN: "gate",
-}
 
 
 @dataclass(frozen=True)

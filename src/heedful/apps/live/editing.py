@@ -24,6 +24,7 @@ from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Edit, Keep, SiteCall
 
 READING, ALL = "reading", "all"
+EPSILON = 0.01
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,6 @@ def _checked(each: Sight, weights: list[float], seen: Seen) -> Tensor:
     if not float(given.sum()) > 0:
         raise HeedfulError("all weights are 0: give at least one of them more.")
     return given / given.sum()
-
-
-EPSILON = 0.01
 
 
 def preset(seen: Seen, each: Sight, kind: str, head: int | None, seed: int) -> Tensor:

@@ -19,6 +19,10 @@ from heedful.saliency import SALIENCIES, explain, fit_prior
 from heedful.subjects import Asked, Document
 from heedful.words import word_mask
 
+MOST_LABELS = 50
+_TRYING = 4.0  # seconds, in which explanations are tried before the page is served
+_SLOW = ("lime", "kernel_shap")  # as many passes for one text as for a thousand
+
 
 class NotThere(HeedfulError):
     """A model, a site or a head that does not exist."""
@@ -62,11 +66,6 @@ class Limits:
 
     def to_dict(self) -> dict[str, float]:
         return asdict(self)
-
-
-MOST_LABELS = 50
-_TRYING = 4.0  # seconds, in which explanations are tried before the page is served
-_SLOW = ("lime", "kernel_shap")  # as many passes for one text as for a thousand
 
 
 class Opened:

@@ -24,6 +24,11 @@ from heedful.subjects import Document, Subject
 from heedful.types import Batch, Keep, SiteSpec, Text, TokenLogits, Trace
 from heedful.words import word_numbers
 
+WORDS, SENTENCES, POSITIONS = "words", "sentences", "positions"
+OUTSIDE = "tokens of no word"
+_LONGEST_LABEL = 80
+MOST_CLASSES = 10
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -89,11 +94,6 @@ def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
         return trace.readers[site.name].double()
     queries = trace.weights[site.name].shape[2]
     return trace.weights[site.name].new_full((1, queries), 1 / queries).double()
-
-
-WORDS, SENTENCES, POSITIONS = "words", "sentences", "positions"
-OUTSIDE = "tokens of no word"
-_LONGEST_LABEL = 80
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,6 @@ def _sentences(text: Text, document: Document, count: int) -> list[str]:
         whole = document.texts["a"][spans[words[0]][0] : spans[words[-1]][1]] if words else ""
         names.append(whole if len(whole) <= _LONGEST_LABEL else f"{whole[: _LONGEST_LABEL - 1]}…")
     return names
-
-
-MOST_CLASSES = 10
 
 
 def answer(
