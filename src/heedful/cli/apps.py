@@ -82,9 +82,7 @@ def serve(
 class StudyOptions(SubjectOptions):
     """Those of an audit; `n` counts items of each kind."""
 
-    n: Annotated[
-        int, typer.Option("--n", min=1, max=MOST, help="Items with each kind of weights.")
-    ] = 100
+    n: Annotated[int, typer.Option(min=1, max=MOST, help="Items with each kind of weights.")] = 100
 
 
 @annotate.command("new")
@@ -119,8 +117,7 @@ def new_study(
         show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
         return
     show(f"{out}: {len(plan.items)} items, {len(invited)} annotators")
-    for note in plan.facts["notes"]:
-        show(f"Note: {note}")
+    show(*(f"Note: {note}" for note in plan.facts["notes"]))
     say(f"next: heedful annotate serve {out}")
 
 
@@ -133,8 +130,7 @@ def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption
     if as_json:
         show_json("annotate invite", {"annotators": {each.name: each.token for each in found}})
         return
-    for each in found:
-        show(f"{each.name}  /?annotator={each.token}")
+    show(*(f"{each.name}  /?annotator={each.token}" for each in found))
 
 
 @annotate.command("serve")
@@ -155,8 +151,7 @@ def serve_study(
     found = _opened(study)
 
     def ready(root: str) -> None:
-        for name, link in links(found, root).items():
-            show(f"{name:<14} {link}")
+        show(*(f"{name:<14} {link}" for name, link in links(found, root).items()))
         sys.stdout.flush()  # whoever waits for the links in a file waits for these lines
         say(f"serving {study}; stop with Ctrl-C.")
 
@@ -183,8 +178,7 @@ def results(
     if as_json:
         show_json("annotate results", found)
         return
-    for line in lines(found):
-        show(line)
+    show(*lines(found))
 
 
 @annotate.command("export")

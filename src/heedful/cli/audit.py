@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from heedful.verdict import Verdict
 
 
-Budget = Annotated[
-    str | None, typer.Option(help="Stop when the verdict is clear or after this time: 5min.")
-]
-SeedModels = Annotated[
-    list[str] | None,
-    typer.Option("--seed-model", help="The same model trained with another seed; repeatable."),
-]
 USUAL = "attention,gradient_input,integrated_gradients,occlusion"
 BAR = 24
 
@@ -61,10 +54,15 @@ def audit(
         Path | None, typer.Option("--out", "-o", help="A folder for verdict, tables and page.")
     ] = None,
     card: Annotated[
-        Path | None, typer.Option("--card", help="Also write a section for a model card.")
+        Path | None, typer.Option(help="Also write a section for a model card.")
     ] = None,
-    budget: Budget = None,
-    seed_model: SeedModels = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Stop when the verdict is clear or after this time: 5min.")
+    ] = None,
+    seed_model: Annotated[
+        list[str] | None,
+        typer.Option(help="The same model trained with another seed; repeatable."),
+    ] = None,
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
     dry_run: DryRunOption = False,
@@ -106,12 +104,9 @@ def audit(
 
 
 def _show(found: Audit) -> None:
-    for line in [*found.verdict.lines(), *_layers(found)]:
-        show(line)
-    for note in found.facts["notes"]:
-        show(f"Note: {note}")
-    for name, why in found.facts["skipped"].items():
-        show(f"Left out: {name}: {why}")
+    show(*found.verdict.lines(), *_layers(found))
+    show(*(f"Note: {note}" for note in found.facts["notes"]))
+    show(*(f"Left out: {name}: {why}" for name, why in found.facts["skipped"].items()))
 
 
 def _layers(found: Audit) -> list[str]:
@@ -206,9 +201,7 @@ def check(
     baseline: Annotated[
         Path | None, typer.Option(help="A verdict.json that may not get worse.")
     ] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option("--at-least", help="property=number; repeatable.")
-    ] = None,
+    at_least: Annotated[list[str] | None, typer.Option(help="property=number; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
     write_baseline: Annotated[
         Path | None, typer.Option(help="Write this verdict, to be the next baseline.")
@@ -339,7 +332,7 @@ def explain(
     explanations: Annotated[str, typer.Option(help="Names, comma-separated.")] = USUAL,
     target: Annotated[str, typer.Option(help="logit, probability or loss.")] = "probability",
     of: Annotated[
-        str | None, typer.Option("--of", help="The class to explain; else the predicted one.")
+        str | None, typer.Option(help="The class to explain; else the predicted one.")
     ] = None,
     pairs: Annotated[
         int, typer.Option(min=0, max=20, help="Also how so many top words interact, in pairs.")
@@ -364,13 +357,11 @@ def explain(
     for name, scores in found.scores.items():
         show("")
         show(name)
-        for line in _bars(found.words, scores):
-            show(line)
+        show(*_bars(found.words, scores))
     if found.interactions:
         show("")
         show("together, beyond what each does alone")
-        for one, other, value in found.interactions:
-            show(f"  {one} + {other}  {value:+.4f}")
+        show(*(f"  {one} + {other}  {value:+.4f}" for one, other, value in found.interactions))
 
 
 def _bars(words: Sequence[str], scores: Sequence[float]) -> Iterator[str]:

@@ -34,86 +34,28 @@ DataArgument = Annotated[
     str | None,
     typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a corpus; a run has its own."),
 ]
-Split = Annotated[
-    str | None,
-    typer.Option("--split", help="Of a named corpus or a run: train, dev or test (the default)."),
-]
-TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
-PairColumn = Annotated[
-    str | None, typer.Option("--text-b-column", help="Column of the second text of a pair.")
-]
-LabelColumn = Annotated[
-    str, typer.Option("--label-column", help="Column that holds the label; none: no labels.")
-]
-RationaleColumn = Annotated[
-    str | None, typer.Option("--rationale-column", help="Column of [start, end) spans.")
-]
-IdColumn = Annotated[str | None, typer.Option("--id-column", help="Column of ids.")]
-ClusterColumn = Annotated[
-    str | None,
-    typer.Option("--cluster-column", help="Column of what texts share, such as an author."),
-]
-Count = Annotated[
-    int | None, typer.Option("--n", min=1, max=MOST, help="A random sample of so many texts.")
-]
-Label = Annotated[
-    str | None, typer.Option("--label", help="Which label of a model that gives several.")
-]
-LabelWords = Annotated[
-    str | None,
-    typer.Option("--label-words", help="A language model's answers: positive= good,negative= bad"),
-]
-LabelMap = Annotated[
-    str | None, typer.Option("--label-map", help="From the data's labels: pos=LABEL_1,neg=LABEL_0")
-]
-Template = Annotated[str, typer.Option("--template", help="How a language model is asked.")]
-MaxLength = Annotated[
-    int | None, typer.Option("--max-length", max=MOST, help="Tokens a text is cut to.")
-]
-Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, float64 or bfloat16.")]
 Params = Annotated[
     list[str] | None, typer.Option("--param", help="name=value: a parameter of the corpus.")
 ]
-Explanations = Annotated[
-    str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
-]
 Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
-Operators = Annotated[str, typer.Option(help="How words are taken away, at least two.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")]
-ExactWords = Annotated[
-    int | None,
-    typer.Option(
-        help="Examples of up to so many words are measured over all sets of words. [default: 10]"
-    ),
-]
-Only = Annotated[
-    str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
-]
-Extra = Annotated[
-    str | None,
-    typer.Option(
-        help="Also measure sanity, infidelity, eraser, candidates of explanations; "
-        "null_space of heads."
-    ),
-]
-Alpha = Annotated[
-    float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
-]
-Smallest = Annotated[
-    list[str] | None,
-    typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
-]
 
 
 @dataclass(frozen=True)
 class ModelOptions:
     """How a model is loaded and asked, as it was typed."""
 
-    label: Label = None
-    label_words: LabelWords = None
-    template: Template = "{text}"
-    max_length: MaxLength = None
-    dtype: Dtype = None
+    label: Annotated[
+        str | None, typer.Option(help="Which label of a model that gives several.")
+    ] = None
+    label_words: Annotated[
+        str | None,
+        typer.Option(help="A language model's answers: positive= good,negative= bad"),
+    ] = None
+    template: Annotated[str, typer.Option(help="How a language model is asked.")] = "{text}"
+    max_length: Annotated[int | None, typer.Option(max=MOST, help="Tokens a text is cut to.")] = (
+        None
+    )
+    dtype: Annotated[str | None, typer.Option(help="float32, float64 or bfloat16.")] = None
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
     device: DeviceOption = "auto"
@@ -134,15 +76,31 @@ class ModelOptions:
 class SubjectOptions(ModelOptions):
     """Everything `open_subject` may be told: the model's options and the data's."""
 
-    n: Count = None
-    split: Split = None
-    text_column: TextColumn = "text"
-    text_b_column: PairColumn = None
-    label_column: LabelColumn = "label"
-    rationale_column: RationaleColumn = None
-    id_column: IdColumn = None
-    cluster_column: ClusterColumn = None
-    label_map: LabelMap = None
+    n: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="A random sample of so many texts.")
+    ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(help="Of a named corpus or a run: train, dev or test (the default)."),
+    ] = None
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text"
+    text_b_column: Annotated[
+        str | None, typer.Option(help="Column of the second text of a pair.")
+    ] = None
+    label_column: Annotated[
+        str, typer.Option(help="Column that holds the label; none: no labels.")
+    ] = "label"
+    rationale_column: Annotated[str | None, typer.Option(help="Column of [start, end) spans.")] = (
+        None
+    )
+    id_column: Annotated[str | None, typer.Option(help="Column of ids.")] = None
+    cluster_column: Annotated[
+        str | None,
+        typer.Option(help="Column of what texts share, such as an author."),
+    ] = None
+    label_map: Annotated[
+        str | None, typer.Option(help="From the data's labels: pos=LABEL_1,neg=LABEL_0")
+    ] = None
     param: Params = None
     data_dir: DataDirOption = None
 
@@ -178,15 +136,40 @@ def pairs(text: str | None, option: str) -> dict[str, str] | None:
 class MeasureOptions:
     """Everything that decides besides the model and its texts, as it was typed."""
 
-    explanations: Explanations = None
+    explanations: Annotated[
+        str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
+    ] = None
     also: Also = None
-    operators: Operators = "delete,mask"
-    quick: Quick = False
-    exact_words: ExactWords = None
-    only: Only = None
-    extra: Extra = None
-    alpha: Alpha = None
-    smallest: Smallest = None
+    operators: Annotated[str, typer.Option(help="How words are taken away, at least two.")] = (
+        "delete,mask"
+    )
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")] = (
+        False
+    )
+    exact_words: Annotated[
+        int | None,
+        typer.Option(
+            help="Examples of up to so many words are measured over all sets of words. "
+            "[default: 10]"
+        ),
+    ] = None
+    only: Annotated[
+        str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
+    ] = None
+    extra: Annotated[
+        str | None,
+        typer.Option(
+            help="Also measure sanity, infidelity, eraser, candidates of explanations; "
+            "null_space of heads."
+        ),
+    ] = None
+    alpha: Annotated[
+        float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
+    ] = None
+    smallest: Annotated[
+        list[str] | None,
+        typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
+    ] = None
 
     def spec(self, seed: int) -> AuditSpec:
         from heedful.auditing import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec

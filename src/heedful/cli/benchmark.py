@@ -92,19 +92,19 @@ def run_part(options: ShortcutOptions) -> None:
 def benchmark(
     context: typer.Context,
     part: Annotated[
-        str | None, typer.Option("--part", help="Only these: trained, compiled, or shortcuts.")
+        str | None, typer.Option(help="Only these: trained, compiled, or shortcuts.")
     ] = None,
     kinds: Annotated[
-        str | None, typer.Option("--kinds", help="Only these kinds, such as average,idle.")
+        str | None, typer.Option(help="Only these kinds, such as average,idle.")
     ] = None,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="The held-out models instead of development's.")
     ] = False,
     seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Populations of these seeds: 2, or 4,7.")
+        str | None, typer.Option(help="Populations of these seeds: 2, or 4,7.")
     ] = None,
     texts: Annotated[
-        int, typer.Option("--texts", min=1, max=MOST_TEXTS, help="Examples of each model.")
+        int, typer.Option(min=1, max=MOST_TEXTS, help="Examples of each model.")
     ] = 5000,
     out: Annotated[
         Path | None,
@@ -117,13 +117,11 @@ def benchmark(
         bool, typer.Option("--dry-run", help="Say which models would be measured, and the cost.")
     ] = False,
     corpora: Annotated[
-        str | None, typer.Option("--corpora", help="Of the shortcuts: sst, imdb, toxicity.")
+        str | None, typer.Option(help="Of the shortcuts: sst, imdb, toxicity.")
     ] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", help="Of the shortcuts: bilstm, minilm.")
-    ] = None,
+    models: Annotated[str | None, typer.Option(help="Of the shortcuts: bilstm, minilm.")] = None,
     pretrained: Annotated[
-        Path | None, typer.Option("--pretrained", help="The folder of MiniLM, for shortcuts.")
+        Path | None, typer.Option(help="The folder of MiniLM, for shortcuts.")
     ] = None,
     data_dir: DataDirOption = None,
     store: StoreOption = DEFAULT_STORE,

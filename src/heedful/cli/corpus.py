@@ -25,13 +25,6 @@ from heedful.errors import HeedfulError, listed, unknown_name
 from heedful.parameters import value_of
 from heedful.specs import CorpusSpec
 
-_TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
-_LabelColumn = Annotated[str, typer.Option("--label-column", help="Column that holds the label.")]
-_SplitColumn = Annotated[
-    str | None, typer.Option("--split-column", help="Column with train, dev or test.")
-]
-_DevFile = Annotated[Path | None, typer.Option("--dev", help="A separate file for dev.")]
-_TestFile = Annotated[Path | None, typer.Option("--test", help="A separate file for test.")]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
@@ -46,11 +39,11 @@ Limit = Annotated[
 class FileColumns:
     """How a user's own file is to be read, as it was typed."""
 
-    text_column: _TextColumn = "text"
-    label_column: _LabelColumn = "label"
-    split_column: _SplitColumn = None
-    dev: _DevFile = None
-    test: _TestFile = None
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text"
+    label_column: Annotated[str, typer.Option(help="Column that holds the label.")] = "label"
+    split_column: Annotated[str | None, typer.Option(help="Column with train, dev or test.")] = None
+    dev: Annotated[Path | None, typer.Option(help="A separate file for dev.")] = None
+    test: Annotated[Path | None, typer.Option(help="A separate file for test.")] = None
 
 
 def corpus_spec(

@@ -60,8 +60,7 @@ def doctor(
     if as_json:
         show_json("doctor", found)
     else:
-        for line in lines(found, every_package=everything, every_corpus=corpora or everything):
-            show(line)
+        show(*lines(found, every_package=everything, every_corpus=corpora or everything))
     if not found["core"]:
         raise typer.Exit(_CORE_IS_ILL)
 

@@ -26,19 +26,6 @@ if TYPE_CHECKING:
 _Engine = Annotated[
     str | None, typer.Option("--engine", help="local (processes) or ray; else in this process.")
 ]
-_Workers = Annotated[
-    int | None, typer.Option("--workers", help="Jobs at a time; else as cores and memory allow.")
-]
-_Address = Annotated[
-    str | None, typer.Option("--address", help="host:port of a running Ray cluster, or auto.")
-]
-_GpuFraction = Annotated[
-    float | None,
-    typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes; else a quarter."),
-]
-_Shard = Annotated[
-    str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
-]
 _QUARTER = 0.25
 _LATEST = 12  # ended jobs that stay to be seen
 _RUNNING = 40
@@ -50,10 +37,19 @@ class Where:
     """What was said about engine, workers and machine, as it was typed."""
 
     engine: _Engine = None
-    workers: _Workers = None
-    address: _Address = None
-    gpu_fraction: _GpuFraction = None
-    shard: _Shard = None
+    workers: Annotated[
+        int | None, typer.Option(help="Jobs at a time; else as cores and memory allow.")
+    ] = None
+    address: Annotated[
+        str | None, typer.Option(help="host:port of a running Ray cluster, or auto.")
+    ] = None
+    gpu_fraction: Annotated[
+        float | None,
+        typer.Option(help="The part of a GPU that a worker takes; else a quarter."),
+    ] = None
+    shard: Annotated[
+        str | None, typer.Option(help="i/n: only the i-th of n parts of the grid.")
+    ] = None
     device: DeviceOption = "auto"
     threads: ThreadsOption = None
     batch_size: BatchOption = 1024

@@ -229,8 +229,7 @@ def list_pieces(
         show(f"{name}:")
         for piece in there:
             _show(piece)
-        for why in missing:
-            show(f"  left out: {why}")
+        show(*(f"  left out: {why}" for why in missing))
     if kind is None:
         _show_measures(audit_measures(), False, True)
 
@@ -288,8 +287,7 @@ def _show_measures(found: list[Measured], as_json: bool, briefly: bool = False) 
             show(f"  {each.name:<16} {each.measure.description}{papers}, by {each.by}")
             continue
         show(f"{each.name}: {each.measure.description}")
-        for heading, words in each.reading().items():
-            show(f"  {heading + ':':<14} {words}")
+        show(*(f"  {heading + ':':<14} {words}" for heading, words in each.reading().items()))
 
 
 def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
@@ -298,8 +296,7 @@ def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
         return
     for kind, piece in found:
         show(f"{kind} {piece.name}: {piece.description}")
-        for heading, words in reading(kind, piece).items():
-            show(f"  {heading + ':':<14} {words}")
+        show(*(f"  {heading + ':':<14} {words}" for heading, words in reading(kind, piece).items()))
         for name, measure in piece.measures.items():
             ways = measured(measure)
             show(f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @spread
 def repair(
-    corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
+    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
     methods: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +50,7 @@ def repair(
         str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
     ] = "3",
     n: Annotated[
-        int, typer.Option("--n", min=1, max=MOST, help="Texts of the test split to audit.")
+        int, typer.Option(min=1, max=MOST, help="Texts of the test split to audit.")
     ] = 200,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
@@ -185,11 +185,9 @@ def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
         parts = {**found.as_parts(), "table": found.table.to_dict("records")}
         show_json("repair", {**parts, "model": found.model.key, "load": load})
         return
-    for line in text_lines(found.table, found.chosen.method):
-        show(line)
+    show(*text_lines(found.table, found.chosen.method))
     show(f"* dominated: {found.facts['pareto']}")
-    for line in (found.chosen.sentence, *careful(found.facts)):
-        show(line)
+    show(found.chosen.sentence, *careful(found.facts))
     show(f"Rule: {found.facts['rule']}")
     show(f"Chosen: {found.model.key}")
     show(f"  {load}")

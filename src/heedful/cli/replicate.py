@@ -123,10 +123,8 @@ def _replicate(
     if as_json:
         show_json("replicate", {"folder": str(out), **record})
         return
-    for each in record["audits"]:
-        show(f"{each['title']}: {each['decision']}: {each['headline']}")
-    for each in record["studies"]:
-        show(f"{each['study']}: {each['run']} ({each['cells']} cells)")
+    show(*(f"{each['title']}: {each['decision']}: {each['headline']}" for each in record["audits"]))
+    show(*(f"{each['study']}: {each['run']} ({each['cells']} cells)" for each in record["studies"]))
     show(f"written: {out}/main.tex")
 
 

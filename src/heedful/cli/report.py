@@ -18,21 +18,14 @@ if TYPE_CHECKING:
     from heedful.replication import Cited, Use
 
 
-Runs = Annotated[
-    list[str],
-    typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
-]
-Out = Annotated[
-    Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
-]
-MaybeRuns = Annotated[
-    list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
-]
-
-
 def report(
-    runs: Runs,
-    out: Out = Path("heedful-report"),
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
+    ] = Path("heedful-report"),
     examples: Annotated[
         int, typer.Option(help="Texts that can be looked through in the page.", min=0, max=100_000)
     ] = 500,
@@ -53,13 +46,14 @@ def report(
         written = [str(path) for path in (files.page, *files.figures, *files.tables)]
         show_json("report", {"files": written, "summary": list(files.summary)})
         return
-    for line in files.summary:
-        show(line)
+    show(*files.summary)
     show(page_line(files.page))
 
 
 def cite(
-    runs: MaybeRuns = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="The whole bibliography instead.")
     ] = False,
@@ -107,8 +101,7 @@ def _show(found: Cited) -> None:
         for entry in in_order(found.reasons)
     ]
     show("\n\n".join(blocks))
-    for missing in found.unlisted:
-        show(f"\n% no entry: {_plain(missing)}")
+    show(*(f"\n% no entry: {_plain(missing)}" for missing in found.unlisted))
 
 
 def _comment(reasons: tuple[str, ...]) -> list[str]:
@@ -151,5 +144,4 @@ def schema(
     if as_json:
         show_json("schema", {"schemas": titles})
         return
-    for each, title in titles.items():
-        show(f"{each:<24} {title}")
+    show(*(f"{each:<24} {title}" for each, title in titles.items()))

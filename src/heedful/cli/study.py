@@ -344,6 +344,5 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     else:  # a paper without published numbers has tables of its own
         for one in readable(table, str(run.facts["piece"]), evidence):
             show(f"{one.title}\n{to_text(one.table)}\n")
-    for line in five_lines(evidence):
-        show(line)
+    show(*five_lines(evidence))
     show(f"run: {run.key}")

@@ -140,8 +140,7 @@ def _fields(job: Job) -> dict[str, Any]:
 
 def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json: bool) -> None:
     if not as_json:
-        for run in runs:
-            show(f"{run.facts['piece']}: {run.key}")
+        show(*(f"{run.facts['piece']}: {run.key}" for run in runs))
         if runs:
             keys = " ".join(run.key for run in runs)
             show(f"`heedful report {keys} -o report` writes the page")

@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from heedful.store import Run, Store
 
 
-Terms = Annotated[
-    list[str] | None,
-    typer.Option("--term", help="name=weight: a term of the loss, weight 1 if left out."),
-]
-TermParams = Annotated[
-    list[str] | None,
-    typer.Option("--term-param", help="name.key=value: a parameter of one of the terms."),
-]
-
-
 def terms(texts: list[str] | None, params: list[str] | None) -> tuple[TermSpec, ...]:
     """In the order they were typed; whether there are such terms is for others to say."""
     weights = [_weight(text) for text in texts or ()]
@@ -106,8 +96,7 @@ def show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) ->
             name, mean, low, high = (score[key] for key in ("measure", "mean", "low", "high"))
             interval = "" if isnan(low) else f"  [{low:.3f}, {high:.3f}]"
             show(f"  {name:<9} {mean:.3f}{interval}")
-        for name, note in run["notes"].items():
-            show(f"  {name}: {note}")
+        show(*(f"  {name}: {note}" for name, note in run["notes"].items()))
         if "folder" in run:
             show(f"  {run['folder']}")
         if any(score["measure"] == "accuracy" for score in run["scores"]):
@@ -126,7 +115,7 @@ def show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
 @spread
 def train(
     context: typer.Context,
-    corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
+    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
     pretrained: Annotated[
         Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
     ] = None,
@@ -181,8 +170,14 @@ def train(
     precision: Annotated[
         str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")
     ] = None,
-    term: Terms = None,
-    term_param: TermParams = None,
+    term: Annotated[
+        list[str] | None,
+        typer.Option(help="name=weight: a term of the loss, weight 1 if left out."),
+    ] = None,
+    term_param: Annotated[
+        list[str] | None,
+        typer.Option(help="name.key=value: a parameter of one of the terms."),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     columns: FileColumns = FileColumns(),
