@@ -144,7 +144,7 @@ def serve_study(
     """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
     try:
         from heedful.apps.annotation import links
-        from heedful.apps.annotation import serve as run
+        from heedful.apps.annotation import serve_study as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
 

@@ -27,7 +27,7 @@ from heedful.apps.annotation.server import LARGEST as LARGEST
 from heedful.apps.annotation.server import PAGES as PAGES
 from heedful.apps.annotation.server import application as application
 from heedful.apps.annotation.server import links as links
-from heedful.apps.annotation.server import serve as serve
+from heedful.apps.annotation.server import serve_study as serve_study
 from heedful.apps.annotation.study import Answer as Answer
 from heedful.apps.annotation.study import Study as Study
 from heedful.apps.annotation.study import annotators as annotators

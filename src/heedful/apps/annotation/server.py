@@ -192,7 +192,7 @@ def _unknown(request: Request, error: Exception) -> Response:
     return refused(error.status_code, said)
 
 
-def serve(study: Study, host: str, port: int, ready: Callable[[str], None]) -> None:
+def serve_study(study: Study, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Returns when the server was stopped. `ready` is told the address once it is taken. Everybody
     who answers has a link of their own, so other machines need no further token."""
     hosts = LOOPBACK if host in LOOPBACK else None
