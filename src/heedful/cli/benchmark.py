@@ -16,6 +16,7 @@ from heedful.cli.options import (
     ThreadsOption,
     check_data_dir,
     given_options,
+    maybe_names,
     names,
     open_store,
     seeds,
@@ -49,7 +50,7 @@ class ShortcutOptions:
 
 def check_given(part: str | None, given: list[str]) -> bool:
     """Whether this part is to be run: alone, and with no option of another part."""
-    parts = names(part, "--part") if part is not None else []
+    parts = maybe_names(part, "--part") or []
     own = {f"--{name.replace('_', '-')}" for name in SHORTCUT_OPTIONS}
     if SHORTCUTS not in parts:
         for option in given:
@@ -149,8 +150,8 @@ def benchmark(
         set_threads(threads)
         run_part(ShortcutOptions(kinds, corpora, models, seeds, data_dir, pretrained, store, out))
         return
-    parts = names(part, "--part") if part is not None else list(PARTS)
-    chosen = names(kinds, "--kinds") if kinds is not None else []
+    parts = maybe_names(part, "--part") or list(PARTS)
+    chosen = maybe_names(kinds, "--kinds") or []
     numbers = _seeds(seeds, held_out)
     wanted = cases(parts, held_out, numbers, texts, chosen)
     if dry_run:

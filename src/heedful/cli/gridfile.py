@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from heedful.cli.list import catalogues
 from heedful.cli.options import MOST_SEEDS
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import LARGEST_SEED
@@ -182,9 +183,11 @@ def _text(reader: Lines, node: Any) -> str:
     return str(reader.scalar(node, str, "a text"))
 
 
-def _name(kind: str, known: Callable[[], Iterable[str]]) -> Check:
+def _name(kind: str, known: Collection[str] = ()) -> Check:
+    """One of the known, else of the pieces of a kind."""
+
     def check(reader: Lines, node: Any) -> str:
-        name, names = _text(reader, node), list(known())
+        name, names = _text(reader, node), list(known or catalogues()[kind])
         if name not in names:
             raise reader.wrong(node, unknown(kind, name, names))
         return name
@@ -267,41 +270,23 @@ def _version(reader: Lines, node: Any) -> int:
     return found
 
 
-def _studies() -> Iterable[str]:
-    from heedful.studies import STUDIES
-
-    return STUDIES
-
-
-def _attentions() -> Iterable[str]:
-    from heedful.models import ATTENTIONS
-
-    return ATTENTIONS
-
-
-def _probes() -> Iterable[str]:
-    from heedful.probes import PROBES
-
-    return PROBES
-
-
 ENTRY: dict[str, Check] = {
-    "study": _name("study", _studies),
+    "study": _name("study"),
     "corpora": _names(_corpus, "corpora"),
     "encoders": _names(_encoder, "encoders"),
-    "attention": _names(_name("attention", _attentions), "attention"),
-    "probes": _names(_name("probe", _probes), "probes"),
+    "attention": _names(_name("attention"), "attention"),
+    "probes": _names(_name("probe"), "probes"),
     "seeds": _seeds,
     "epochs": whole(1),
     "layers": whole(1),
     "limit": whole(1),
-    "size": _name("size", lambda: ("full", "small")),
-    "sizes": _name("sizes", lambda: ("code", "paper")),
+    "size": _name("size", ("full", "small")),
+    "sizes": _name("sizes", ("code", "paper")),
     "params": _params,
 }
 SETTINGS: dict[str, Check] = {
     "schema_version": _version,
     "store": _text,
     "data_dir": _text,
-    "precision": _name("precision", lambda: ("float32", "float64")),
+    "precision": _name("precision", ("float32", "float64")),
 }

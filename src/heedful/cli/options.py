@@ -119,6 +119,15 @@ def names(text: str, option: str) -> list[str]:
     return chosen
 
 
+def maybe_names(text: str | None, option: str) -> list[str] | None:
+    return None if text is None else names(text, option)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Those that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     """`property=number`, as often as the option was given."""
     found = {}

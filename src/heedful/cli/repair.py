@@ -19,6 +19,7 @@ from heedful.cli.options import (
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    given,
     names,
     open_store,
     seeds,
@@ -82,7 +83,7 @@ def repair(
 ) -> None:
     """Train a base model and one per method, audit all, and choose. Started again after a
     kill, it goes on where it was."""
-    from heedful.repair import REPAIR
+    from heedful.repair import REPAIR, SPEC, Work
     from heedful.report import check_packages
     from heedful.runner import machine
 
@@ -91,15 +92,13 @@ def repair(
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
     spec = corpus_spec(corpus, param, limit, columns)
     place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
-    work = _work(
+    chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
+    work = Work(
         spec,
-        _fitting(spec, place, folder) if methods is None else names(methods, "--methods"),
         _base(spec, encoder=encoder, attention=attention, hidden=hidden),
-        _training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
-        quick,
-    )
-    work = replace(
-        work,
+        tuple(chosen),
+        train=_training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
+        spec=replace(SPEC, exact=8, search_steps=20, permutations=10) if quick else SPEC,
         seeds=tuple(seeds(seeds_)),
         texts=n,
         score=score,
@@ -133,30 +132,19 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
     return [name for name, reason in reasons.items() if not reason]
 
 
-def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
+def _base(spec: CorpusSpec, **options: Any) -> ModelSpec:
     from heedful.runner import corpus_kind, usual
 
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(usual(corpus_kind(spec), None), **chosen)
+    return replace(usual(corpus_kind(spec), None), **given(**options))
 
 
-def _training(**given: Any) -> TrainSpec:
+def _training(**options: Any) -> TrainSpec:
     from heedful.specs import TrainSpec
     from heedful.training.loop import check
 
-    spec = TrainSpec(**{name: value for name, value in given.items() if value is not None})
+    spec = TrainSpec(**given(**options))
     check(spec)  # before the corpus is prepared
     return spec
-
-
-def _work(
-    spec: CorpusSpec, methods: list[str], base: ModelSpec, train: TrainSpec, quick: bool
-) -> Work:
-    from heedful.repair import SPEC, Work
-
-    small = replace(SPEC, exact=8, search_steps=20, permutations=10)
-    chosen = small if quick else SPEC
-    return Work(spec, base, tuple(methods), train=train, spec=chosen)
 
 
 def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:

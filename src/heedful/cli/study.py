@@ -20,8 +20,9 @@ from heedful.cli.options import (
     StoreOption,
     check_data_dir,
     existing_store,
+    given,
     given_options,
-    names,
+    maybe_names,
     open_store,
     seeds,
     spread,
@@ -44,14 +45,14 @@ ALL = "all"
 class Options:
     """What applies to every cell."""
 
-    layers: int | None
-    sizes: str | None
-    size: str
-    epochs: int | None
-    limit: int | None
-    precision: str
-    probes: list[str] | None
-    param: list[str] | None
+    layers: int | None = None
+    sizes: str | None = None
+    size: str = "full"
+    epochs: int | None = None
+    limit: int | None = None
+    precision: str = "float32"
+    probes: list[str] | None = None
+    param: list[str] | None = None
 
 
 def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]:
@@ -92,8 +93,8 @@ def plan_study(
     choice = Choice(
         encoders,
         attentions,
-        _given(layers=options.layers, sizes=options.sizes),
-        _given(epochs=options.epochs),
+        tuple(given(layers=options.layers, sizes=options.sizes).items()),
+        tuple(given(epochs=options.epochs).items()),
         options.probes,
         options.size,
     )
@@ -107,23 +108,12 @@ def plan_study(
 
 def plan_values(values: Mapping[str, Any], data_dir: Path | None, precision: str) -> Grid:
     """The same from the values of a file: those of one entry of a sweep."""
-    given = values.get
-    options = Options(
-        given("layers"),
-        given("sizes"),
-        given("size", "full"),
-        given("epochs"),
-        given("limit"),
-        precision,
-        given("probes"),
-        given("params"),
-    )
-    chosen = (given("corpora"), given("encoders"), given("attention"), given("seeds"))
+    every_cell = ("layers", "sizes", "size", "epochs", "limit", "probes")
+    named = {name: values[name] for name in every_cell if name in values}
+    options = Options(**named, precision=precision, param=values.get("params"))
+    get = values.get
+    chosen = (get("corpora"), get("encoders"), get("attention"), get("seeds"))
     return plan_study(values["study"], *chosen, data_dir, options)
-
-
-def _given(**options: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, value) for name, value in options.items() if value is not None)
 
 
 def _limit(study: Study, corpus: str, options: Options) -> int | None:
@@ -202,14 +192,14 @@ def study(
         epochs,
         limit,
         precision,
-        names(probes, "--probes") if probes is not None else None,
+        maybe_names(probes, "--probes"),
         param,
     )
     plans = plan_studies(
         name,
-        names(corpora, "--corpora") if corpora is not None else None,
-        names(encoders, "--encoders") if encoders is not None else None,
-        names(attention, "--attention") if attention is not None else None,
+        maybe_names(corpora, "--corpora"),
+        maybe_names(encoders, "--encoders"),
+        maybe_names(attention, "--attention"),
         seeds(seeds_) if seeds_ is not None else None,
         check_data_dir(data_dir),
         chosen,
