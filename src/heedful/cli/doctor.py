@@ -74,7 +74,7 @@ def facts(store: str, data_dir: Path | None) -> dict[str, Any]:
         "python": platform.python_version(),
         "core": core,
         "extras": _extras(needs),
-        "packages": [{**vars(each), "bring": _bring(each)} for each in needs],
+        "packages": [{**vars(each), "bring": bring(each.extra, [each])} for each in needs],
         **here,
         "data_dir": None if data_dir is None else str(data_dir),
         "corpora": _corpora(data_dir) if core else {},
@@ -91,10 +91,6 @@ def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
         }
         for extra in dict.fromkeys(each.extra for each in needs)
     }
-
-
-def _bring(package: Package) -> str | None:
-    return bring(package.extra, [package])
 
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
@@ -147,12 +143,14 @@ def _damaged(store: Store) -> list[str]:
 
 def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str]:
     yield summary(facts)
-    yield from (_row(extra, _extra_words(state)) for extra, state in facts["extras"].items())
+    for extra, found in facts["extras"].items():
+        yield _row(extra, _wrong(found) if found["bring"] else "ready")
     if every_package:
         yield from (_package(each) for each in facts["packages"])
     yield _row("device", _device(facts))
     yield _row("room", _room(facts))
-    yield _row("browser", _browser(facts["chromium"]))
+    browser = facts["chromium"] or "no chromium"
+    yield _row("browser", f"{browser} (only the tests of pages need one)")
     if facts["corpora"]:
         yield from _corpora_words(facts, every_corpus)
     if facts["store"]:
@@ -179,12 +177,12 @@ def summary(facts: Facts) -> str:
 def _why(facts: Facts) -> str:
     core = facts["extras"].get("core", {"wrong": [], "bring": None})
     if core["bring"]:
-        return f"{', '.join(core['wrong'])}: {core['bring']}"
+        return _wrong(core)
     return f"torch cannot be imported ({facts['torch_problem']}): install it again"
 
 
-def _extra_words(state: Facts) -> str:
-    return f"{', '.join(state['wrong'])}: {state['bring']}" if state["bring"] else "ready"
+def _wrong(extra: Facts) -> str:
+    return f"{', '.join(extra['wrong'])}: {extra['bring']}"
 
 
 def _package(package: Facts) -> str:
@@ -207,10 +205,6 @@ def _room(facts: Facts) -> str:
     if facts["memory_gb"] is None:
         return disk
     return f"{facts['memory_free_gb']:.1f} of {facts['memory_gb']:.1f} GB of memory free, {disk}"
-
-
-def _browser(path: str | None) -> str:
-    return f"{path or 'no chromium'} (only the tests of pages need one)"
 
 
 def _corpora_words(facts: Facts, every: bool) -> Iterator[str]:
@@ -250,7 +244,13 @@ def _row(name: str, text: str) -> str:
 
 def machine() -> dict[str, Any]:
     """A torch that cannot be imported is told, not raised: this is what a doctor is for."""
-    return {**_torch(), "cores": os.cpu_count(), **_memory(), **_disk(), "chromium": _chromium()}
+    return {
+        **_torch(),
+        "cores": os.cpu_count(),
+        **_memory(),
+        "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / GIGABYTE, 1),  # for a store
+        "chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
+    }
 
 
 def _torch() -> dict[str, Any]:
@@ -279,15 +279,6 @@ def _memory() -> dict[str, float | None]:
     }
 
 
-def _disk() -> dict[str, float]:
-    """Where the command was called: a store is made there unless another place is named."""
-    return {"disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / GIGABYTE, 1)}
-
-
-def _chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 @dataclass(frozen=True)
 class Package:
     """One declared need: of the core or of an extra, the range, and what is here."""
@@ -311,8 +302,8 @@ def packages() -> list[Package]:
     return [
         _looked_at(extra, need)
         for extra in (CORE, *_extra_names())
-        for need in _needs()
-        if _belongs(need, extra)
+        for need in _declared()
+        if need.name != _OURSELVES and _belongs(need, extra)
     ]
 
 
@@ -341,19 +332,11 @@ def state(wants: SpecifierSet, version: str | None) -> str:
         return MISSING
     if wants.contains(version, prereleases=True):
         return OK
-    above = [each for each in wants if each.operator in ("<", "<=", "==", "~=")]
-    return NEW if any(_beyond(each.version, version) for each in above) else OLD
-
-
-def _beyond(bound: str, version: str) -> bool:
     from packaging.version import Version
 
-    return Version(version) >= Version(bound.removesuffix(".*"))
-
-
-def _needs() -> list[Requirement]:
-    """Without those that only name our own extras."""
-    return [need for need in _declared() if need.name != _OURSELVES]
+    above = [each for each in wants if each.operator in ("<", "<=", "==", "~=")]
+    bounds = [Version(each.version.removesuffix(".*")) for each in above]
+    return NEW if any(Version(version) >= bound for bound in bounds) else OLD
 
 
 def _extra_names() -> list[str]:
@@ -364,8 +347,13 @@ def _extra_names() -> list[str]:
 
 
 def _declared() -> list[Requirement]:
-    requirement = _requirement()
-    return [requirement(line) for line in _about().get_all("Requires-Dist") or ()]
+    try:
+        from packaging.requirements import Requirement
+    except ModuleNotFoundError as error:
+        raise HeedfulError(
+            "packaging is missing, and the core needs it: pip install packaging."
+        ) from error
+    return [Requirement(line) for line in _about().get_all("Requires-Dist") or ()]
 
 
 def _belongs(need: Requirement, extra: str) -> bool:
@@ -384,13 +372,3 @@ def _about() -> metadata.PackageMetadata:
             "heedful runs from a folder and is not installed, so nobody knows what it needs: "
             "run pip install --editable . where its pyproject.toml is."
         ) from error
-
-
-def _requirement() -> type[Requirement]:
-    try:
-        from packaging.requirements import Requirement as Found
-    except ModuleNotFoundError as error:
-        raise HeedfulError(
-            "packaging is missing, and the core needs it: pip install packaging."
-        ) from error
-    return Found

@@ -24,6 +24,7 @@ PAPERS: Mapping[str, str] = {
     "smilkov2017": "Smilkov et al. 2017, SmoothGrad: removing noise by adding noise",
 }
 """Beside those that are studies, which know their own."""
+_SAID = ("formula", "range", "higher", "cost", "limits", "origin", "licence", "citation")
 MEASURE = "measure"
 """What an audit writes into its table: no pieces, but named and described like them."""
 
@@ -41,14 +42,7 @@ def facts(kind: str, piece: Piece) -> dict[str, Any]:
         "signed": piece.signed,
         "higher_is_better": piece.higher_is_better,
         "measures": {name: asdict(measure) for name, measure in piece.measures.items()},
-        "formula": piece.formula or None,
-        "range": piece.range,
-        "higher": piece.higher or None,
-        "cost": piece.cost or None,
-        "limits": piece.limits or None,
-        "origin": piece.origin or None,
-        "licence": piece.licence or None,
-        "citation": piece.citation or None,
+        **{name: getattr(piece, name) or None for name in _SAID},
     }
 
 
@@ -113,8 +107,7 @@ def cited(piece: Piece) -> str:
 def _number(value: float) -> str:
     if abs(value) == math.log(2):
         return "ln 2" if value > 0 else "−ln 2"
-    whole = isinstance(value, int)
-    return (f"{value:,}" if whole else f"{value:g}").replace("-", "−")
+    return (f"{value:,}" if isinstance(value, int) else f"{value:g}").replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -179,13 +172,9 @@ def _of_audits() -> Iterator[tuple[str, Mapping[str, Measure]]]:
 
 def _of_pieces(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
     for kind, catalogue in known.items():
-        for name in catalogue:
-            try:
-                piece = catalogue[name]
-            except HeedfulError:  # of an installed package that cannot be loaded
-                continue
+        for piece in _pieces(catalogue)[0]:
             if piece.measures:
-                yield f"{kind} {name}", piece.measures
+                yield f"{kind} {piece.name}", piece.measures
 
 
 def list_pieces(
@@ -210,7 +199,8 @@ def list_pieces(
         _show_measures(_measures_named(name), as_json, name is None)
         return
     if name is not None or kind not in (None, *known):
-        numbers = measured_by(str(kind), known) if _is_measure(known, kind, name) else []
+        named = name is not None or any(kind in catalogue for catalogue in known.values())
+        numbers = [] if named else measured_by(str(kind), known)  # `tvd` is both
         if numbers:
             _show_measures(numbers, as_json)
         else:
@@ -257,11 +247,6 @@ def _unknown(name: str, known: dict[str, Catalogue]) -> HeedfulError:
         f"unknown kind of piece {name!r}{close}: choose one of {kinds}, or name a piece or a "
         f"measure."
     )
-
-
-def _is_measure(known: dict[str, Catalogue], kind: str | None, name: str | None) -> bool:
-    """Pieces come first: `tvd` is a metric, and a number of many probes."""
-    return name is None and not any(kind in catalogue for catalogue in known.values())
 
 
 def _measures_named(name: str | None) -> list[Measured]:
