@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.corpus import parameters
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
@@ -105,8 +106,6 @@ class SubjectOptions(ModelOptions):
     data_dir: DataDirOption = None
 
     def given(self) -> dict[str, Any]:
-        from heedful.cli.corpus import parameters
-
         columns = ("text_column", "text_b_column", "rationale_column", "id_column")
         plain = ("n", "split", "cluster_column", *columns)
         found = {**super().given(), **{name: getattr(self, name) for name in plain}}

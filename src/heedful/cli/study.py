@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import Limit, Params
+from heedful.cli.corpus import Limit, Params, corpus_spec
 from heedful.cli.engine import Where, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
@@ -85,7 +85,6 @@ def plan_study(
     data_dir: Path | None,
     options: Options,
 ) -> Grid:
-    from heedful.cli.corpus import corpus_spec
     from heedful.runner import Choice, grid
     from heedful.studies import STUDIES
 
