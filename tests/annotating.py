@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heedful.annotate import (
+from heedful.apps.annotation import (
     ORIGINAL,
     PERMUTED,
     PLAIN,

@@ -40,7 +40,7 @@ def served(app: Any) -> Iterator[str]:
     """The application on a free port of this machine; its address."""
     import uvicorn
 
-    from heedful.web import address, bound
+    from heedful.apps import address, bound
 
     with bound("127.0.0.1", 0) as here:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from annotating import make_study
-from heedful.annotate import (
+from heedful.apps.annotation import (
     ORIGINAL,
     PERMUTED,
     RATIONALE,

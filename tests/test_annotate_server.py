@@ -24,7 +24,7 @@ import httpx
 from starlette.testclient import TestClient
 
 from annotating import KEY, TEXTS, make_study
-from heedful.annotate import LARGEST, PAGES, RATIONALE, RELEVANCE, Study, application, links
+from heedful.apps.annotation import LARGEST, PAGES, RATIONALE, RELEVANCE, Study, application, links
 from heedful.cli import main
 
 PEOPLE, ITEMS = 50, 30

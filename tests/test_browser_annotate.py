@@ -17,7 +17,7 @@ pytest.importorskip("uvicorn", reason="pages need uvicorn (heedful[web])")
 
 from annotating import KEY, items, make_study
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
-from heedful.annotate import (
+from heedful.apps.annotation import (
     RATIONALE,
     RELEVANCE,
     Item,

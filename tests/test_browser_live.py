@@ -18,6 +18,7 @@ pytest.importorskip("fastapi", reason="the live page needs fastapi (heedful[web]
 pytest.importorskip("uvicorn", reason="the live page needs uvicorn (heedful[web])")
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
+from heedful.apps.live import Opened, live_app
 from heedful.corpora import default_spec, prepare
 from heedful.edits import frozen
 from heedful.models import probabilities
@@ -25,7 +26,6 @@ from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_asked, open_subject
-from heedful.web import Opened, live_app
 
 TEXT = "This film was wonderful, and our neighbour opened a window on Monday."
 HOSTILE = (

@@ -18,7 +18,6 @@ import torch
 
 from heedful.auditing import Audit, Measurer
 from heedful.cli import audit as audit_verb
-from heedful.cli import check as check_verb
 from heedful.cli import main
 from heedful.store import Store
 
@@ -327,7 +326,7 @@ def test_operators_that_are_the_same_to_the_model_are_no_other_settings(
 
 
 def test_check_takes_what_an_audit_takes(capsys: pytest.CaptureFixture[str], world: Path) -> None:
-    both = [inspect.signature(each).parameters for each in (audit_verb.audit, check_verb.check)]
+    both = [inspect.signature(each).parameters for each in (audit_verb.audit, audit_verb.check)]
     ours = {"out", "card", "budget", "seed_model", "dry_run"}
     assert set(both[0]) - set(both[1]) == ours
     assert {"label", "label_words", "template", "dtype", "rationale_column"} < set(both[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from heedful.cli.compare import _title
+from heedful.cli.audit import _title
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from heedful.catalogue import Piece
-from heedful.cli import Package, bring, doctor_packages, main, packages, state
+from heedful.cli import Package, bring, doctor, main, packages, state
 from heedful.corpora import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.store import Store
@@ -213,7 +213,7 @@ def test_a_damaged_run_is_seen(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 
 def test_heedful_that_is_not_installed_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_packages, "_OURSELVES", "heedful-that-nobody-has")
+    monkeypatch.setattr(doctor, "_OURSELVES", "heedful-that-nobody-has")
     with pytest.raises(HeedfulError, match=r"pip install --editable \."):
         packages()
 

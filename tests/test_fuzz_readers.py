@@ -27,7 +27,8 @@ from starlette.testclient import TestClient
 
 from annotating import make_study
 from fuzzing import FEW, MANY, as_json, fuzz, mutated, replaced, texts, values
-from heedful.annotate import Study, application, read_jsonl, read_label_studio
+from heedful.apps.annotation import Study, application, read_jsonl, read_label_studio
+from heedful.apps.live import Limits, Opened, live_app
 from heedful.auditing import Audit, named, names_in
 from heedful.cli import (
     FileColumns,
@@ -58,7 +59,6 @@ from heedful.runner import shard
 from heedful.store import BROKEN, Run, Store, read_record, read_tar, write_tar
 from heedful.subjects import Loading, load, open_asked, read_documents
 from heedful.verdict import Verdict
-from heedful.web import Limits, Opened, live_app
 from tiny_tokenizers import saved
 
 ROWS = [

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.cli import main
-from heedful.cli.explain import _lines
+from heedful.cli.audit import _bars
 from heedful.corpora import impermissible, iterate_rows, read_rows
 from heedful.corpora.file import read
 from heedful.errors import HeedfulError, listed
@@ -100,7 +100,7 @@ def test_very_many_classes_take_no_longer_than_few(tmp_path: Path) -> None:
 def test_a_long_text_is_shown_in_time_that_grows_with_its_length() -> None:
     words, scores = ["word"] * 200_000, [0.5, -1.0] * 50_000 + [float("nan")] * 100_000
     start = time.process_time()
-    lines = list(_lines(words, scores))
+    lines = list(_bars(words, scores))
     assert time.process_time() - start < 15
     assert lines[:2] == [f"  {'word':<20} +0.5000 {'█' * 12}", f"  {'word':<20} -1.0000 {'░' * 24}"]
     assert lines[100_000:] == ["  (100,000 words cut off)"]

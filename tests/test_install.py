@@ -86,7 +86,7 @@ def test_without_extras_every_command_says_what_to_install(tmp_path: Path) -> No
         last = answer["err"].splitlines()[-1]
         assert re.fullmatch(rf"error: .*{wanted}.*", last), (name, answer["err"])
     assert {name.split()[0] for name in found["answers"]} == set(FOR_USERS)
-    pages = ("heedful.web.", "heedful.annotate.")
+    pages = "heedful.apps."
     assert [name for name in found["unimportable"] if not name.startswith(pages)] == []
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("vl_convert")
 
 from annotating import KEY, items
 from bad_input.shared import QUICK, good_table
-from heedful.annotate import RELEVANCE, Plan, Study, new_study
+from heedful.apps.annotation import RELEVANCE, Plan, Study, new_study
 from heedful.auditing import Audit
 from heedful.cli import main
 from heedful.errors import HeedfulError
@@ -217,7 +217,10 @@ def test_a_study_is_there_with_its_annotators_or_not_at_all(
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    for place in ("heedful.annotate.database.Item.to_json", "heedful.annotate.study._invite"):
+    for place in (
+        "heedful.apps.annotation.database.Item.to_json",
+        "heedful.apps.annotation.study._invite",
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(place, full)
             with pytest.raises(HeedfulError, match=r"disk is full.*make room") as caught:

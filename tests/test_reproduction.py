@@ -17,7 +17,7 @@ from tools.trials import arguments
 from tools.trials import main as run_trial
 from typer.main import get_command
 
-from heedful.cli import app, main, plan, seeds
+from heedful.cli import app, main, seeds, study
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
 from heedful.probes import PROBES
@@ -570,12 +570,12 @@ def test_the_committed_page_is_what_the_committed_rows_say() -> None:
 
 def test_all_studies_of_a_corpus_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[tuple[str, Any]] = []
-    monkeypatch.setattr(plan, "plan_study", lambda *given: planned.append(given[:2]))
-    plan.plan_studies("all", ["snli", "sst"], None, None, None, None, None)
+    monkeypatch.setattr(study, "plan_study", lambda *given: planned.append(given[:2]))
+    study.plan_studies("all", ["snli", "sst"], None, None, None, None, None)
     with pytest.raises(HeedfulError, match="no paper has nope"):
-        plan.plan_studies("all", ["sst", "nope"], None, None, None, None, None)
+        study.plan_studies("all", ["sst", "nope"], None, None, None, None, None)
     assert ("jain2019", ["snli", "sst"]) in planned
     assert ("tutek2020", ["sst"]) in planned
     assert "serrano2019" not in dict(planned)
     with pytest.raises(HeedfulError, match="no paper has planted"):
-        plan.plan_studies("all", ["planted"], None, None, None, None, None)
+        study.plan_studies("all", ["planted"], None, None, None, None, None)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from tools.public_api import commands
 from tools.schemas import PAGE, page
 
 import heedful
-from heedful.annotate import database, jsonl, label_studio
-from heedful.annotate import tables as annotated
+from heedful.apps.annotation import database, jsonl, label_studio
 from heedful.auditing import COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, terminal
 from heedful.preregistration import folder, registration
@@ -59,7 +59,7 @@ VERSIONS: dict[str, int] = {
     "verdict": verdict.SCHEMA_VERSION,
     "run": SCHEMA_VERSION,
     "audit-facts": saved.FACTS_VERSION,
-    "annotate-results": annotated.VERSION,
+    "annotate-results": import_module("heedful.apps.annotation.results").VERSION,
     "annotate-line": jsonl.VERSION,
     "grid": gridfile.SCHEMA_VERSION,
     "report-table": formats.SCHEMA_VERSION,

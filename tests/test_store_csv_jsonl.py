@@ -101,7 +101,9 @@ def test_whatever_is_written_is_read_back(rows: list[tuple[Any, ...]]) -> None:
     assert [(line["text"], float(line["value"]), line["list"]) for line in lines] == rows
 
 
-@pytest.mark.parametrize("name", ["annotate/tables.py", "repair/result.py", "report/folder.py"])
+@pytest.mark.parametrize(
+    "name", ["apps/annotation/results.py", "repair/result.py", "report/folder.py"]
+)
 def test_nobody_else_writes_csv(name: str) -> None:
     """Every CSV goes through the one function."""
     source = Path(__file__).parent.parent / "src" / "heedful"

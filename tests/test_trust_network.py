@@ -19,8 +19,7 @@ import pytest
 import heedful
 from heedful import privacy
 from heedful.cli import main
-from heedful.cli.annotate import serve as serve_annotation
-from heedful.cli.serve import serve
+from heedful.cli.apps import serve, serve_study
 from heedful.models.hf import folder
 from no_network import NetworkUsed, no_network
 
@@ -31,7 +30,10 @@ from tiny_tokenizers import saved
 
 STATIC = [
     path
-    for part in ("assets", "report/static", "report/templates", "web/static", "annotate/static")
+    for part in (
+        *("assets", "report/static", "report/templates"),
+        *("apps/live/static", "apps/annotation/static"),
+    )
     for path in sorted((Path(heedful.__file__).parent / part).iterdir())
 ]
 LOADING = {"src", "srcset", "poster", "data", "action", "formaction", "background", "manifest"}
@@ -184,7 +186,7 @@ def test_what_the_user_said_already_stays(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def _hosts() -> Iterator[str]:
-    for verb in (serve, serve_annotation):
+    for verb in (serve, serve_study):
         yield inspect.signature(verb).parameters["host"].default
 
 

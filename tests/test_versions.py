@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 
 import heedful
 from annotating import make_study
-from heedful.annotate import Study, read_jsonl, read_label_studio, write_jsonl, write_label_studio
+from heedful.apps.annotation import (
+    Study,
+    read_jsonl,
+    read_label_studio,
+    write_jsonl,
+    write_label_studio,
+)
 from heedful.auditing import looks_of
 from heedful.cli import main
 from heedful.cli import read as read_grid

@@ -18,14 +18,14 @@ import pytest
 pytest.importorskip("uvicorn", reason="servers need uvicorn (heedful[web])")
 pytest.importorskip("starlette", reason="servers need starlette (heedful[web])")
 
-from heedful.web import bound, errors_once, most_connections, taken_at_once
+from heedful.apps import bound, errors_once, most_connections, taken_at_once
 
 SECONDS, MOST = 0.4, 8
 SLACK = 5.0  # a machine may be busy
 ASK = b"GET /%s HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 SERVER = """
 import asyncio, resource, sys
-from heedful.web import connections, serving
+from heedful.apps import server
 
 async def app(scope, receive, send):
     if scope["type"] != "http":
@@ -39,15 +39,15 @@ async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": [length]})
     await send({"type": "http.response.body", "body": body})
 
-connections.SECONDS, files = float(sys.argv[1]), int(sys.argv[3])
-connections.MOST = int(sys.argv[2])
-here = serving.bound("127.0.0.1", 0)
+server.SECONDS, files = float(sys.argv[1]), int(sys.argv[3])
+server.MOST = int(sys.argv[2])
+here = server.bound("127.0.0.1", 0)
 print(here.getsockname()[1], flush=True)
 if files:
-    connections.most_connections = lambda: connections.MOST
-    serving.taken_at_once = lambda: 128
+    server.most_connections = lambda: server.MOST
+    server.taken_at_once = lambda: 128
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-serving.serve(app, here)
+server.serve(app, here)
 """
 
 

@@ -31,6 +31,9 @@ pytest.importorskip("httpx", reason="fastapi's test client needs httpx")
 
 from starlette.testclient import TestClient
 
+from heedful.apps import HEADERS, Rules, address, bound, rules_for
+from heedful.apps.live import STATIC, Busy, Limits, Opened, TooSlow, Turns, live_app
+from heedful.apps.live import app as live
 from heedful.cli import main
 from heedful.corpora import default_spec, prepare
 from heedful.edits import custom, frozen, uniform
@@ -40,21 +43,6 @@ from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_asked, open_subject
 from heedful.types import Batch, Model, SiteCall
-from heedful.web import (
-    HEADERS,
-    STATIC,
-    Busy,
-    Limits,
-    Opened,
-    Rules,
-    TooSlow,
-    Turns,
-    address,
-    bound,
-    live_app,
-    rules_for,
-)
-from heedful.web.live import app as live
 
 TEXT = "The film was wonderful. Our neighbour opened a window."
 PAIR = {"text": "the food was good and the staff was rude", "text_b": "food"}
@@ -727,7 +715,7 @@ def test_the_address_is_out_before_the_server_begins(
     """Into a pipe, too: what waits in a buffer nobody can open."""
     pipe, seen = io.BytesIO(), list[bytes]()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
-    monkeypatch.setattr("heedful.web.serving.serve", lambda *given: seen.append(pipe.getvalue()))
+    monkeypatch.setattr("heedful.apps.server.serve", lambda *given: seen.append(pipe.getvalue()))
     assert main(["serve", runs["additive"].key, "--store", str(store.root), "--port", "0"]) == 0
     assert b"http://127.0.0.1:" in seen[0]
 
@@ -777,7 +765,7 @@ def test_a_random_token_where_others_can_reach() -> None:
 
 # --- the page's own arithmetic -----------------------------------------------------------------
 
-ASSETS = STATIC.parent.parent / "assets"
+ASSETS = STATIC.parent.parent.parent / "assets"
 NODE = shutil.which("node")
 
 

@@ -1,4 +1,4 @@
-"""The command line: one file per verb."""
+"""The command line: a file per verb, or per group of verbs that are alike."""
 
 from heedful.lazy import face
 

@@ -5,28 +5,21 @@ from __future__ import annotations
 import typer
 
 from heedful import __version__
-from heedful.cli.annotate import annotate
-from heedful.cli.audit import audit
-from heedful.cli.benchmark import benchmark
-from heedful.cli.check import check
-from heedful.cli.cite import cite
-from heedful.cli.compare import compare
+from heedful.cli.apps import annotate, serve
+from heedful.cli.audit import audit, check, compare, explain
+from heedful.cli.benchmark import benchmark, zoo
+from heedful.cli.corpus import prepare
 from heedful.cli.demo import demo
 from heedful.cli.doctor import doctor
-from heedful.cli.explain import explain
 from heedful.cli.list import list_pieces
-from heedful.cli.prepare import prepare
-from heedful.cli.refusing import usage
+from heedful.cli.process import usage
 from heedful.cli.repair import repair
 from heedful.cli.replicate import replicate
-from heedful.cli.report import report
-from heedful.cli.schema import schema
-from heedful.cli.serve import serve
+from heedful.cli.report import cite, report, schema
 from heedful.cli.store import store
 from heedful.cli.study import study
 from heedful.cli.sweep import sweep
 from heedful.cli.train import train
-from heedful.cli.zoo import zoo
 from heedful.errors import HeedfulError
 
 app = typer.Typer(

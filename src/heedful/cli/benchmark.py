@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from heedful.cli.benchmark_shortcuts import Options, check_given, run_part
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
     JsonOption,
     StoreOption,
     ThreadsOption,
+    check_data_dir,
     given_options,
+    maybe_names,
     names,
+    open_store,
+    seeds,
     set_threads,
 )
 from heedful.cli.options import seeds as read_seeds
@@ -23,25 +27,85 @@ from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 
+SHORTCUTS = "shortcuts"
+SHORTCUT_OPTIONS = ("corpora", "models", "pretrained", "data_dir", "store")
+"""Options that only this part has."""
+SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")
 MOST_TEXTS = 100_000
+
+
+@dataclass(frozen=True)
+class ShortcutOptions:
+    """As they were typed; `kinds` are shortcuts."""
+
+    kinds: str | None
+    corpora: str | None
+    models: str | None
+    seeds: str | None
+    data_dir: Path | None
+    pretrained: Path | None
+    store: str
+    out: Path | None
+
+
+def check_given(part: str | None, given: list[str]) -> bool:
+    """Whether this part is to be run: alone, and with no option of another part."""
+    parts = maybe_names(part, "--part") or []
+    own = {f"--{name.replace('_', '-')}" for name in SHORTCUT_OPTIONS}
+    if SHORTCUTS not in parts:
+        for option in given:
+            if option in own:
+                raise HeedfulError(
+                    f"{option} is of --part {SHORTCUTS}: leave it out, or name that part."
+                )
+        return False
+    if len(parts) > 1:
+        raise HeedfulError(f"--part {SHORTCUTS} is run alone: leave out the other parts.")
+    known = own | {f"--{name}" for name in SHARED_OPTIONS}
+    for option in given:
+        if option not in known:
+            raise HeedfulError(f"--part {SHORTCUTS} has no use for {option}: leave it out.")
+    return True
+
+
+def run_part(options: ShortcutOptions) -> None:
+    """Every cell's rows are in the file as soon as it is done; models are kept in the store."""
+    from heedful.benchmark import ShortcutPlan, run_shortcuts, to_markdown
+    from heedful.benchmark.shortcuts.plan import ROWS
+
+    lists = {"shortcuts": options.kinds, "corpora": options.corpora, "models": options.models}
+    chosen = {
+        name: tuple(names(text, "--kinds" if name == SHORTCUTS else f"--{name}"))
+        for name, text in lists.items()
+        if text is not None
+    }
+    numbers = {} if options.seeds is None else {"seeds": tuple(seeds(options.seeds))}
+    folders = {"data_dir": check_data_dir(options.data_dir), "pretrained": options.pretrained}
+    plan = ShortcutPlan(**chosen, **numbers, **folders)  # type: ignore[arg-type]
+    check_outputs(Output("-o", options.out, ROWS), store=options.store)
+    with progress_bar() as progress:
+        rows = run_shortcuts(plan, open_store(options.store), options.out, progress)
+    if options.out is not None:
+        say(f"rows: {options.out}")
+    show(to_markdown(rows))
 
 
 def benchmark(
     context: typer.Context,
     part: Annotated[
-        str | None, typer.Option("--part", help="Only these: trained, compiled, or shortcuts.")
+        str | None, typer.Option(help="Only these: trained, compiled, or shortcuts.")
     ] = None,
     kinds: Annotated[
-        str | None, typer.Option("--kinds", help="Only these kinds, such as average,idle.")
+        str | None, typer.Option(help="Only these kinds, such as average,idle.")
     ] = None,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="The held-out models instead of development's.")
     ] = False,
     seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Populations of these seeds: 2, or 4,7.")
+        str | None, typer.Option(help="Populations of these seeds: 2, or 4,7.")
     ] = None,
     texts: Annotated[
-        int, typer.Option("--texts", min=1, max=MOST_TEXTS, help="Examples of each model.")
+        int, typer.Option(min=1, max=MOST_TEXTS, help="Examples of each model.")
     ] = 5000,
     out: Annotated[
         Path | None,
@@ -54,13 +118,11 @@ def benchmark(
         bool, typer.Option("--dry-run", help="Say which models would be measured, and the cost.")
     ] = False,
     corpora: Annotated[
-        str | None, typer.Option("--corpora", help="Of the shortcuts: sst, imdb, toxicity.")
+        str | None, typer.Option(help="Of the shortcuts: sst, imdb, toxicity.")
     ] = None,
-    models: Annotated[
-        str | None, typer.Option("--models", help="Of the shortcuts: bilstm, minilm.")
-    ] = None,
+    models: Annotated[str | None, typer.Option(help="Of the shortcuts: bilstm, minilm.")] = None,
     pretrained: Annotated[
-        Path | None, typer.Option("--pretrained", help="The folder of MiniLM, for shortcuts.")
+        Path | None, typer.Option(help="The folder of MiniLM, for shortcuts.")
     ] = None,
     data_dir: DataDirOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -86,10 +148,10 @@ def benchmark(
         return
     if check_given(part, given_options(context)):
         set_threads(threads)
-        run_part(Options(kinds, corpora, models, seeds, data_dir, pretrained, store, out))
+        run_part(ShortcutOptions(kinds, corpora, models, seeds, data_dir, pretrained, store, out))
         return
-    parts = names(part, "--part") if part is not None else list(PARTS)
-    chosen = names(kinds, "--kinds") if kinds is not None else []
+    parts = maybe_names(part, "--part") or list(PARTS)
+    chosen = maybe_names(kinds, "--kinds") or []
     numbers = _seeds(seeds, held_out)
     wanted = cases(parts, held_out, numbers, texts, chosen)
     if dry_run:
@@ -118,3 +180,10 @@ def _seeds(text: str | None, held_out: bool) -> list[int]:
     numbers = read_seeds(text)
     counted = "," not in text
     return [number + FIRST_HELD_OUT for number in numbers] if held_out and counted else numbers
+
+
+def zoo() -> None:
+    """Now `heedful benchmark --part compiled`."""
+    raise HeedfulError(
+        "`heedful zoo` is now a part of the benchmark: run `heedful benchmark --part compiled`."
+    )

@@ -1,4 +1,4 @@
-"""A corpus named on the command line: a catalogue name or a file, with its options."""
+"""A corpus named on the command line, by name or file; and `heedful prepare`, which caches it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from heedful.cli.options import MOST
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    MOST,
+    DataDirOption,
+    JsonOption,
+    StoreOption,
+    check_data_dir,
+    open_store,
+    spread,
+)
+from heedful.cli.terminal import progress_bar, show, show_json
 from heedful.corpora import CORPORA, given_spec
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError, listed, unknown_name
 from heedful.parameters import value_of
 from heedful.specs import CorpusSpec
 
-_TextColumn = Annotated[str, typer.Option("--text-column", help="Column that holds the text.")]
-_LabelColumn = Annotated[str, typer.Option("--label-column", help="Column that holds the label.")]
-_SplitColumn = Annotated[
-    str | None, typer.Option("--split-column", help="Column with train, dev or test.")
-]
-_DevFile = Annotated[Path | None, typer.Option("--dev", help="A separate file for dev.")]
-_TestFile = Annotated[Path | None, typer.Option("--test", help="A separate file for test.")]
 Params = Annotated[
     list[str] | None,
     typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
@@ -36,11 +39,11 @@ Limit = Annotated[
 class FileColumns:
     """How a user's own file is to be read, as it was typed."""
 
-    text_column: _TextColumn = "text"
-    label_column: _LabelColumn = "label"
-    split_column: _SplitColumn = None
-    dev: _DevFile = None
-    test: _TestFile = None
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text"
+    label_column: Annotated[str, typer.Option(help="Column that holds the label.")] = "label"
+    split_column: Annotated[str | None, typer.Option(help="Column with train, dev or test.")] = None
+    dev: Annotated[Path | None, typer.Option(help="A separate file for dev.")] = None
+    test: Annotated[Path | None, typer.Option(help="A separate file for test.")] = None
 
 
 def corpus_spec(
@@ -101,3 +104,35 @@ def parameter(text: str) -> tuple[str, Any]:
     if not equals or not name:
         raise HeedfulError(f"--param is {text!r}: write name=value.")
     return name, value_of(value)
+
+
+@spread
+def prepare(
+    corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    columns: FileColumns = FileColumns(),
+    param: Params = None,
+    limit: Limit = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Split, tokenise, filter, look up word vectors, and store the result."""
+    from heedful.corpora import Prepared
+    from heedful.corpora import prepare as prepare_corpus
+
+    spec = corpus_spec(corpus, param, limit, columns)
+    with progress_bar() as progress:
+        run = prepare_corpus(spec, open_store(store), check_data_dir(data_dir), progress)
+    report = Prepared(run).report
+    if as_json:
+        show_json("prepare", {"run": run.key, "report": report})
+        return
+    classes = listed(report["labels"]) if report["labels"] else report["task"]
+    show(f"{run.key}: {classes}; vocabulary {report['vocabulary']}")
+    for name, split in report["splits"].items():
+        counts = listed(split["by_class"]).replace(", ", "/")
+        length = split["average_length"] or 0
+        show(f"  {name:<6} {split['examples']} texts ({counts}), {length:.1f} tokens on average")
+    for line in report["filters"]:
+        if line["dropped"]:
+            show(f"  dropped {line['dropped']} of {line['split']} by {line['filter']!r}")

@@ -61,8 +61,7 @@ def demo(
     if as_json:
         show_json("demo", {"page": str(files.page), "summary": list(files.summary)})
         return
-    for line in files.summary:
-        show(line)
+    show(*files.summary)
     show(page_line(files.page))
 
 

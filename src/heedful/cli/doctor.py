@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heedful import __version__
-from heedful.cli.doctor_machine import machine
-from heedful.cli.doctor_packages import CORE, OK, Package, bring, packages
-from heedful.cli.doctor_words import lines
 from heedful.cli.options import (
     DEFAULT_STORE,
     DataDirOption,
@@ -23,11 +25,22 @@ from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
     from heedful.store import Store
+
 
 _CORE_IS_ILL = 2
 _FILES = ("file", "parallel")
 """These read any file that is named, so there is nothing to look for."""
+Facts = dict[str, Any]
+_MOST_NAMES = 12
+GIGABYTE = 1e9
+CORE = "core"
+OK, MISSING, OLD, NEW = "ok", "missing", "too old", "too new"
+_ALL = "all"
+_OURSELVES = "heedful"
 
 
 def doctor(
@@ -47,8 +60,7 @@ def doctor(
     if as_json:
         show_json("doctor", found)
     else:
-        for line in lines(found, every_package=everything, every_corpus=corpora or everything):
-            show(line)
+        show(*lines(found, every_package=everything, every_corpus=corpora or everything))
     if not found["core"]:
         raise typer.Exit(_CORE_IS_ILL)
 
@@ -62,7 +74,7 @@ def facts(store: str, data_dir: Path | None) -> dict[str, Any]:
         "python": platform.python_version(),
         "core": core,
         "extras": _extras(needs),
-        "packages": [{**vars(each), "bring": _bring(each)} for each in needs],
+        "packages": [{**vars(each), "bring": bring(each.extra, [each])} for each in needs],
         **here,
         "data_dir": None if data_dir is None else str(data_dir),
         "corpora": _corpora(data_dir) if core else {},
@@ -79,10 +91,6 @@ def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
         }
         for extra in dict.fromkeys(each.extra for each in needs)
     }
-
-
-def _bring(package: Package) -> str | None:
-    return bring(package.extra, [package])
 
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
@@ -131,3 +139,236 @@ def _damaged(store: Store) -> list[str]:
         except Damaged:
             found.append(key)
     return found
+
+
+def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str]:
+    yield summary(facts)
+    for extra, found in facts["extras"].items():
+        yield _row(extra, _wrong(found) if found["bring"] else "ready")
+    if every_package:
+        yield from (_package(each) for each in facts["packages"])
+    yield _row("device", _device(facts))
+    yield _row("room", _room(facts))
+    browser = facts["chromium"] or "no chromium"
+    yield _row("browser", f"{browser} (only the tests of pages need one)")
+    if facts["corpora"]:
+        yield from _corpora_words(facts, every_corpus)
+    if facts["store"]:
+        yield _row("store", _store_words(facts["store"]))
+
+
+def summary(facts: Facts) -> str:
+    """One line that somebody can act on."""
+    who = f"heedful {facts['heedful']} on Python {facts['python']}"
+    if not facts["core"]:
+        return f"{who}: the core does NOT work; {_why(facts)}."
+    optional = {name: state for name, state in facts["extras"].items() if name != "core"}
+    ready = [name for name, state in optional.items() if not state["bring"]]
+    absent = [name for name, state in optional.items() if state["bring"]]
+    if not absent:
+        return f"{who}: the core and every extra ({', '.join(ready)}) are ready."
+    there = f"so are {', '.join(ready)}" if ready else "no extra is"
+    return (
+        f"{who}: the core is ready, {there}; not {', '.join(absent)}: "
+        f"pip install 'heedful[{','.join(absent)}]'."
+    )
+
+
+def _why(facts: Facts) -> str:
+    core = facts["extras"].get("core", {"wrong": [], "bring": None})
+    if core["bring"]:
+        return _wrong(core)
+    return f"torch cannot be imported ({facts['torch_problem']}): install it again"
+
+
+def _wrong(extra: Facts) -> str:
+    return f"{', '.join(extra['wrong'])}: {extra['bring']}"
+
+
+def _package(package: Facts) -> str:
+    version = package["version"] or "missing"
+    wanted = "" if package["state"] == "ok" else f" {package['state']}: {package['bring']}"
+    return f"  {package['extra']:<7} {package['name']:<18} {version} ({package['wants']}){wanted}"
+
+
+def _device(facts: Facts) -> str:
+    if facts["torch_problem"]:
+        return f"unknown: torch cannot be imported ({facts['torch_problem']})"
+    cores = f"{facts['cores']} cores"
+    if not facts["gpus"]:
+        return f"no GPU is seen: everything runs on the CPU, {cores}"
+    return f"{len(facts['gpus'])} GPU: {', '.join(facts['gpus'])}; {cores}"
+
+
+def _room(facts: Facts) -> str:
+    disk = f"{facts['disk_free_gb']:.1f} GB of disk are free here"
+    if facts["memory_gb"] is None:
+        return disk
+    return f"{facts['memory_free_gb']:.1f} of {facts['memory_gb']:.1f} GB of memory free, {disk}"
+
+
+def _corpora_words(facts: Facts, every: bool) -> Iterator[str]:
+    states: dict[str, str] = facts["corpora"]
+    ready = [name for name, state in states.items() if state.startswith("ready")]
+    missing = [name for name in states if name not in ready]
+    where = facts["data_dir"] or "no data directory: give --data-dir or set HEEDFUL_DATA"
+    yield _row("data", where)
+    yield _row("corpora", f"{len(ready)} ready: {', '.join(ready)}")
+    if missing and not every:
+        more = "heedful doctor --corpora says how to get each"
+        yield _row("", f"{len(missing)} not: {_few(missing)}; {more}")
+    if every:
+        yield from (f"  {name:<20} {state}" for name, state in states.items())
+
+
+def _few(names: list[str]) -> str:
+    left = len(names) - _MOST_NAMES
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _store_words(store: Facts) -> str:
+    if store["problem"]:
+        return str(store["problem"])
+    if not store["exists"]:
+        return f"{store['path']} is made by the first run"
+    if not store["damaged"]:
+        return f"{store['path']}: {store['runs']} runs (heedful store verify checks their files)"
+    few = _few(store["damaged"])
+    return f"{store['path']}: {few} damaged; heedful store verify says how to mend them"
+
+
+def _row(name: str, text: str) -> str:
+    return f"{name:<8} {text}"
+
+
+def machine() -> dict[str, Any]:
+    """A torch that cannot be imported is told, not raised: this is what a doctor is for."""
+    return {
+        **_torch(),
+        "cores": os.cpu_count(),
+        **_memory(),
+        "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / GIGABYTE, 1),  # for a store
+        "chromium": shutil.which("chromium") or shutil.which("chromium-browser"),
+    }
+
+
+def _torch() -> dict[str, Any]:
+    """Drivers and libraries that do not fit end an import in any way they like."""
+    try:
+        import torch
+
+        there = torch.cuda.is_available()
+        names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    except Exception as error:  # noqa: BLE001 - somebody else's library, and it must be named
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return {"device": "unknown", "gpus": [], "torch_problem": why}
+    gpus = names if there else []
+    return {"device": gpus[0] if gpus else "cpu", "gpus": gpus, "torch_problem": None}
+
+
+def _memory() -> dict[str, float | None]:
+    try:
+        import psutil
+    except ModuleNotFoundError:
+        return {"memory_gb": None, "memory_free_gb": None}
+    found = psutil.virtual_memory()
+    return {
+        "memory_gb": round(found.total / GIGABYTE, 1),
+        "memory_free_gb": round(found.available / GIGABYTE, 1),
+    }
+
+
+@dataclass(frozen=True)
+class Package:
+    """One declared need: of the core or of an extra, the range, and what is here."""
+
+    extra: str
+    name: str
+    wants: str
+    version: str | None
+    state: str
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong with it; nothing to say of one that is fine."""
+        if self.state == MISSING:
+            return f"{self.name} is missing"
+        return f"{self.name} {self.version} is {self.state} ({self.wants})"
+
+
+def packages() -> list[Package]:
+    """Every need of the core and of the extras, in the order of the declaration."""
+    return [
+        _looked_at(extra, need)
+        for extra in (CORE, *_extra_names())
+        for need in _declared()
+        if need.name != _OURSELVES and _belongs(need, extra)
+    ]
+
+
+def bring(extra: str, found: list[Package]) -> str | None:
+    """The command that mends an extra; None where nothing is to be mended."""
+    wrong = [each for each in found if each.extra == extra and each.state != OK]
+    if not wrong:
+        return None
+    if extra != CORE:
+        return f"pip install 'heedful[{extra}]'"
+    named = " ".join(f"'{each.name}{each.wants}'" for each in wrong)
+    return f"pip install {named}"
+
+
+def _looked_at(extra: str, need: Requirement) -> Package:
+    try:
+        version: str | None = metadata.version(need.name)
+    except metadata.PackageNotFoundError:
+        version = None
+    return Package(extra, need.name, str(need.specifier), version, state(need.specifier, version))
+
+
+def state(wants: SpecifierSet, version: str | None) -> str:
+    """A version under test (2.0rc1, 2.13.0+cpu) counts as what it comes before or is a build of."""
+    if version is None:
+        return MISSING
+    if wants.contains(version, prereleases=True):
+        return OK
+    from packaging.version import Version
+
+    above = [each for each in wants if each.operator in ("<", "<=", "==", "~=")]
+    bounds = [Version(each.version.removesuffix(".*")) for each in above]
+    return NEW if any(Version(version) >= bound for bound in bounds) else OLD
+
+
+def _extra_names() -> list[str]:
+    """What `all` brings: the others are for those who work on Heedful."""
+    ours = (need.extras for need in _declared() if need.name == _OURSELVES and _belongs(need, _ALL))
+    brought: set[str] = set().union(*ours)
+    return [name for name in _about().get_all("Provides-Extra") or () if name in brought]
+
+
+def _declared() -> list[Requirement]:
+    try:
+        from packaging.requirements import Requirement
+    except ModuleNotFoundError as error:
+        raise HeedfulError(
+            "packaging is missing, and the core needs it: pip install packaging."
+        ) from error
+    return [Requirement(line) for line in _about().get_all("Requires-Dist") or ()]
+
+
+def _belongs(need: Requirement, extra: str) -> bool:
+    """A need without a condition, or whose condition is met without any extra, is the core's."""
+    in_core = need.marker is None or need.marker.evaluate({"extra": ""})
+    if extra == CORE or need.marker is None or in_core:
+        return in_core and extra == CORE
+    return need.marker.evaluate({"extra": extra})
+
+
+def _about() -> metadata.PackageMetadata:
+    try:
+        return metadata.metadata(_OURSELVES)
+    except metadata.PackageNotFoundError as error:
+        raise HeedfulError(
+            "heedful runs from a folder and is not installed, so nobody knows what it needs: "
+            "run pip install --editable . where its pyproject.toml is."
+        ) from error

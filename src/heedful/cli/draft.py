@@ -15,10 +15,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from heedful.cli.gridfile import ENTRY
-from heedful.cli.measured import MeasureOptions
-from heedful.cli.subject import SubjectOptions
-from heedful.cli.yaml_lines import Check, Lines, whole
+from heedful.cli.audit_options import MeasureOptions, SubjectOptions
+from heedful.cli.gridfile import ENTRY, Check, Lines, whole
 from heedful.parameters import LARGEST_SEED
 
 AUDITS, STUDIES = "audits", "studies"

@@ -1,39 +1,35 @@
-"""Where a grid is run: options of the engines, and the jobs given to one of them."""
+"""Where a grid is run: options of the engines, and how its jobs go, shown as they run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heedful.cli.options import BatchOption, DeviceOption, ThreadsOption
-from heedful.cli.terminal import say
+from heedful.cli.terminal import harmless, say
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.runner import Engine, Failure, Grid, Job, Machine
+    from rich.table import Table
+
+    from heedful.runner import Engine, Event, Failure, Grid, Job, Machine, Watch
     from heedful.store import Store
+
 
 _Engine = Annotated[
     str | None, typer.Option("--engine", help="local (processes) or ray; else in this process.")
 ]
-_Workers = Annotated[
-    int | None, typer.Option("--workers", help="Jobs at a time; else as cores and memory allow.")
-]
-_Address = Annotated[
-    str | None, typer.Option("--address", help="host:port of a running Ray cluster, or auto.")
-]
-_GpuFraction = Annotated[
-    float | None,
-    typer.Option("--gpu-fraction", help="The part of a GPU that a worker takes; else a quarter."),
-]
-_Shard = Annotated[
-    str | None, typer.Option("--shard", help="i/n: only the i-th of n parts of the grid.")
-]
 _QUARTER = 0.25
+_LATEST = 12  # ended jobs that stay to be seen
+_RUNNING = 40
+_NOTED = ("retried", "failed", "skipped")
 
 
 @dataclass(frozen=True)
@@ -41,10 +37,19 @@ class Where:
     """What was said about engine, workers and machine, as it was typed."""
 
     engine: _Engine = None
-    workers: _Workers = None
-    address: _Address = None
-    gpu_fraction: _GpuFraction = None
-    shard: _Shard = None
+    workers: Annotated[
+        int | None, typer.Option(help="Jobs at a time; else as cores and memory allow.")
+    ] = None
+    address: Annotated[
+        str | None, typer.Option(help="host:port of a running Ray cluster, or auto.")
+    ] = None
+    gpu_fraction: Annotated[
+        float | None,
+        typer.Option(help="The part of a GPU that a worker takes; else a quarter."),
+    ] = None
+    shard: Annotated[
+        str | None, typer.Option(help="i/n: only the i-th of n parts of the grid.")
+    ] = None
     device: DeviceOption = "auto"
     threads: ThreadsOption = None
     batch_size: BatchOption = 1024
@@ -117,7 +122,6 @@ class WhereSwept(Where):
 
 def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
     """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
-    from heedful.cli.live import live
     from heedful.runner import HERE, run_jobs
 
     still = [job for job in jobs if not job.done]
@@ -127,7 +131,7 @@ def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine)
     if engine.name != HERE:
         many = f"at most {engine.crew.workers} workers, {engine.crew.threads} threads each"
         say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.crew.reason})")
-    with live(still) as (watch, seconds):
+    with _watched(still) as (watch, seconds):
         failures = run_jobs(jobs, store, machine, engine, watch)
     _say_end(len(still), failures, seconds())
     return failures
@@ -140,3 +144,79 @@ def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
         say(f"{what}: {failure.job.title}: {failure.reason}")
     if failures:
         say("what was done is kept: mend the reason and start again.")
+
+
+@contextmanager
+def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
+    """To be told what happens; and the seconds since the beginning."""
+    state = Tally(len(jobs))
+    if not sys.stderr.isatty():
+        yield (lambda event: say(state.line(event))), state.seconds
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), get_renderable=lambda: _table(state), transient=True):
+        yield state.take, state.seconds
+
+
+@dataclass
+class Tally:
+    """What is running, what has ended, and how often."""
+
+    total: int
+    running: dict[str, tuple[Event, float]] = field(default_factory=dict)
+    ended: list[Event] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+
+    def take(self, event: Event) -> None:
+        self.counts[event.what] = self.counts.get(event.what, 0) + 1
+        if event.what == "started":
+            self.running[event.job.name] = event, time.monotonic()
+            return
+        self.running.pop(event.job.name, None)
+        self.ended = [*self.ended, event][-_LATEST:]
+
+    def line(self, event: Event) -> str:
+        """For a log: `[3/24] finished: planted cnn-additive seed 0 (4 s, node7:1234)`."""
+        self.take(event)
+        spent = [duration(event.seconds)] if event.what == "finished" else []
+        about = ", ".join([*spent, *([event.worker] if event.worker else [])])
+        why = f": {event.reason}" if event.reason else ""
+        return f"[{self.over}/{self.total}] {event.what}: {event.job.title}{why} ({about})"
+
+    @property
+    def over(self) -> int:
+        return sum(self.counts.get(what, 0) for what in ("finished", "failed", "skipped"))
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def totals(self) -> str:
+        parts = [f"{self.over} of {self.total} ended", f"{len(self.running)} running"]
+        parts += [f"{n} {what}" for what, n in self.counts.items() if what in _NOTED]
+        return ", ".join([*parts, duration(self.seconds())])
+
+
+def _table(state: Tally) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, caption=state.totals, caption_justify="left")
+    for name in ("job", "state", "seconds", "worker"):
+        table.add_column(name, justify="right" if name == "seconds" else "left")
+    now = time.monotonic()
+    for event in state.ended:
+        spent = f"{event.seconds:.1f}" if event.seconds else ""
+        _row(table, event.job.title, event.what, spent, event.worker)
+    for event, began in list(state.running.values())[:_RUNNING]:
+        _row(table, event.job.title, "running", f"{now - began:.1f}", event.worker)
+    return table
+
+
+def _row(table: Table, *cells: str) -> None:
+    """As text: what a title holds is no markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(harmless(cell)) for cell in cells))

@@ -1,20 +1,180 @@
-"""`heedful list`: every piece there is."""
+"""`heedful list`: every piece there is, and every number that is measured."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import typer
 
-from heedful.catalogue import Catalogue, Piece
-from heedful.cli.list_facts import facts, measured, reading
-from heedful.cli.list_measures import Measured, audit_measures, measure_names, measured_by
+from heedful.catalogue import Catalogue, Measure, Piece, Range
 from heedful.cli.options import JsonOption
 from heedful.cli.terminal import show, show_json
 from heedful.errors import HeedfulError, meant, unknown_name
 
+PAPERS: Mapping[str, str] = {
+    "bastings2020": "Bastings & Filippova 2020, The elephant in the interpretability room: Why use "
+    "attention as explanation when we have saliency methods?, BlackboxNLP",
+    "deyoung2020": "DeYoung et al. 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, "
+    "ACL",
+    "och2003": "Och & Ney 2003, A Systematic Comparison of Various Statistical Alignment Models, "
+    "Computational Linguistics",
+    "smilkov2017": "Smilkov et al. 2017, SmoothGrad: removing noise by adding noise",
+}
+"""Beside those that are studies, which know their own."""
+_SAID = ("formula", "range", "higher", "cost", "limits", "origin", "licence", "citation")
 MEASURE = "measure"
 """What an audit writes into its table: no pieces, but named and described like them."""
+
+
+def facts(kind: str, piece: Piece) -> dict[str, Any]:
+    """For programs; what a piece does not say is null."""
+    return {
+        "kind": kind,
+        "name": piece.name,
+        "description": piece.description,
+        "version": piece.version,
+        "paper": piece.paper or None,
+        "needs": list(piece.needs),
+        "sites": piece.sites,
+        "signed": piece.signed,
+        "higher_is_better": piece.higher_is_better,
+        "measures": {name: asdict(measure) for name, measure in piece.measures.items()},
+        **{name: getattr(piece, name) or None for name in _SAID},
+    }
+
+
+def reading(kind: str, piece: Piece) -> dict[str, str]:
+    """What a reader of a piece's numbers wants to know, under its heading; only what is known."""
+    known = {
+        "kind": piece.kind if kind == "corpus" else "",
+        "formula": piece.formula,
+        "range": in_words(piece.range),
+        "higher means": piece.higher,
+        "better": better(piece.higher_is_better) if kind == "metric" else "",
+        "needs": ", ".join(piece.needs),
+        "made with": ", ".join(_used(name) for name in piece.uses or ()),
+        "cost": piece.cost,
+        "limits": piece.limits,
+        "bounds": "; ".join(f"{name} {in_words(each)}" for name, each in piece.bounds.items()),
+        "paper": cited(piece),
+        "licence": piece.licence,
+        "from": piece.origin,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def _used(name: str) -> str:
+    return f"that of its parameter {name[1:]}" if name[:1] == "=" else name
+
+
+def measured(measure: Measure) -> str:
+    """How to read one number: its range, and which way is better."""
+    parts = (in_words(measure.range), better(measure.higher_is_better))
+    return "; ".join(part for part in parts if part)
+
+
+def in_words(limits: Range | None) -> str:
+    if limits is None:
+        return ""
+    low, high = limits
+    if math.isinf(low) and math.isinf(high):
+        return "any number"
+    if math.isinf(high):
+        return f"{_number(low)} and above"
+    if math.isinf(low):
+        return f"{_number(high)} and below"
+    return f"{_number(low)} to {_number(high)}"
+
+
+def better(higher: bool | None) -> str:
+    return {True: "higher is better", False: "lower is better", None: ""}[higher]
+
+
+def cited(piece: Piece) -> str:
+    """The paper by its whole name, and what else is to be cited."""
+    from heedful.studies import STUDIES
+
+    name = piece.paper.split(",")[0]
+    whole = STUDIES[name].citation if name in STUDIES else PAPERS.get(name, piece.paper)
+    if piece.citation and piece.citation.startswith(piece.paper):
+        return piece.citation
+    return "; ".join(dict.fromkeys(part for part in (whole, piece.citation) if part))
+
+
+def _number(value: float) -> str:
+    if abs(value) == math.log(2):
+        return "ln 2" if value > 0 else "−ln 2"
+    return (f"{value:,}" if isinstance(value, int) else f"{value:g}").replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, and what reports it: a piece, or a group of an audit."""
+
+    name: str
+    measure: Measure
+    by: str
+
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        return {"name": self.name, "by": self.by, **asdict(self.measure)}
+
+    def reading(self) -> dict[str, str]:
+        """What a reader of the number wants to know, under its heading; only what is known."""
+        from heedful.replication import in_order
+
+        each = self.measure
+        known = {
+            "formula": each.formula,
+            "range": in_words(each.range),
+            "better": better(each.higher_is_better),
+            "paper": "; ".join(entry.words for entry in in_order(each.papers)),
+            "measured by": self.by,
+        }
+        return {name: value for name, value in known.items() if value}
+
+
+def audit_measures() -> list[Measured]:
+    """Every number in an audit's table."""
+    numbered = _of_audits()
+    return [Measured(name, each, by) for by, group in numbered for name, each in group.items()]
+
+
+def measured_by(name: str, known: Mapping[str, Catalogue]) -> list[Measured]:
+    """Everything that reports a number of this name; the nearest name it is declared under.
+    Where there is none, numbers whose names begin with it: `deletion` is `deletion_auc`."""
+    from heedful.auditing import declaration
+
+    found, begun = [], []
+    for by, measures in (*_of_audits(), *_of_pieces(known)):
+        declared = declaration(name, measures)
+        if declared is not None:
+            found.append(Measured(name, measures[declared], by))
+        start = f"{name}_"
+        begun += [Measured(each, measures[each], by) for each in measures if each.startswith(start)]
+    return found or begun
+
+
+def measure_names(known: Mapping[str, Catalogue]) -> list[str]:
+    return sorted({name for _, each in (*_of_audits(), *_of_pieces(known)) for name in each})
+
+
+def _of_audits() -> Iterator[tuple[str, Mapping[str, Measure]]]:
+    from heedful.auditing import ALWAYS, NUMBERS, SEEDS
+
+    special = {ALWAYS: "heedful audit", SEEDS: f"heedful audit {SEEDS}"}
+    for group, measures in NUMBERS.items():
+        yield special.get(group, f"heedful audit ({group})"), measures
+
+
+def _of_pieces(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
+    for kind, catalogue in known.items():
+        for piece in _pieces(catalogue)[0]:
+            if piece.measures:
+                yield f"{kind} {piece.name}", piece.measures
 
 
 def list_pieces(
@@ -39,7 +199,8 @@ def list_pieces(
         _show_measures(_measures_named(name), as_json, name is None)
         return
     if name is not None or kind not in (None, *known):
-        numbers = measured_by(str(kind), known) if _is_measure(known, kind, name) else []
+        named = name is not None or any(kind in catalogue for catalogue in known.values())
+        numbers = [] if named else measured_by(str(kind), known)  # `tvd` is both
         if numbers:
             _show_measures(numbers, as_json)
         else:
@@ -58,8 +219,7 @@ def list_pieces(
         show(f"{name}:")
         for piece in there:
             _show(piece)
-        for why in missing:
-            show(f"  left out: {why}")
+        show(*(f"  left out: {why}" for why in missing))
     if kind is None:
         _show_measures(audit_measures(), False, True)
 
@@ -89,11 +249,6 @@ def _unknown(name: str, known: dict[str, Catalogue]) -> HeedfulError:
     )
 
 
-def _is_measure(known: dict[str, Catalogue], kind: str | None, name: str | None) -> bool:
-    """Pieces come first: `tvd` is a metric, and a number of many probes."""
-    return name is None and not any(kind in catalogue for catalogue in known.values())
-
-
 def _measures_named(name: str | None) -> list[Measured]:
     """All of an audit's, or those of a name."""
     if name is None:
@@ -117,8 +272,7 @@ def _show_measures(found: list[Measured], as_json: bool, briefly: bool = False) 
             show(f"  {each.name:<16} {each.measure.description}{papers}, by {each.by}")
             continue
         show(f"{each.name}: {each.measure.description}")
-        for heading, words in each.reading().items():
-            show(f"  {heading + ':':<14} {words}")
+        show(*(f"  {heading + ':':<14} {words}" for heading, words in each.reading().items()))
 
 
 def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
@@ -127,8 +281,7 @@ def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
         return
     for kind, piece in found:
         show(f"{kind} {piece.name}: {piece.description}")
-        for heading, words in reading(kind, piece).items():
-            show(f"  {heading + ':':<14} {words}")
+        show(*(f"  {heading + ':':<14} {words}" for heading, words in reading(kind, piece).items()))
         for name, measure in piece.measures.items():
             ways = measured(measure)
             show(f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}")

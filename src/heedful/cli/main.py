@@ -20,9 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command line; returns the exit code and never shows a traceback for bad input."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        from heedful.cli import process, refusing
+        from heedful.cli import process
 
-        refusing.check_typed(given)
+        process.check_typed(given)
         from heedful.cli.app import perform
 
         code = perform(given)
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) and process.nobody_reads():
             return UNREAD
-        sentence = refusing.refusal(error)
+        sentence = process.refusal(error)
         if sentence is None:
             raise
         return _refuse(sentence)
@@ -57,7 +57,7 @@ def _stopped() -> int:
 
 
 def _refuse(message: str) -> int:
-    from heedful.cli.refusing import one_line
+    from heedful.cli.process import one_line
     from heedful.cli.terminal import harmless
 
     _say(harmless(f"error: {one_line(message)}"))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -14,6 +17,7 @@ from heedful.parameters import LARGEST_SEED
 
 if TYPE_CHECKING:
     from heedful.store import Store
+
 
 _Store = typer.Option(
     "--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs, or a URL (s3://…)."
@@ -115,6 +119,15 @@ def names(text: str, option: str) -> list[str]:
     return chosen
 
 
+def maybe_names(text: str | None, option: str) -> list[str] | None:
+    return None if text is None else names(text, option)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Those that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     """`property=number`, as often as the option was given."""
     found = {}
@@ -146,3 +159,41 @@ def seeds(text: str) -> list[int]:
     if len(set(numbers)) < len(numbers):
         raise HeedfulError(f"--seeds names one twice in {text!r}: name each once.")
     return numbers
+
+
+def spread(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with an option for each field of its parameters that are dataclasses; so verbs
+    that take the same dataclass take the same options."""
+    hints = get_type_hints(verb, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+
+    @wraps(verb)
+    def call(**given: Any) -> None:
+        made = {
+            name: kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            for name, kind in groups.items()
+        }
+        verb(**given, **made)
+
+    options = list(_spread_options(verb, hints))
+    call.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in options}
+    return call
+
+
+def _spread_options(verb: Callable[..., None], hints: dict[str, Any]) -> Iterator[Parameter]:
+    for each in signature(verb).parameters.values():
+        kind = hints[each.name]
+        if not is_dataclass(kind):
+            yield Parameter(
+                each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=kind
+            )
+            continue
+        inner = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            yield Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=inner[field.name],
+            )

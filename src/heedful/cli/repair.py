@@ -19,12 +19,13 @@ from heedful.cli.options import (
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    given,
     names,
     open_store,
     seeds,
+    spread,
 )
 from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.progress import duration
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @spread
 def repair(
-    corpus: Annotated[str, typer.Option("--corpus", help="A corpus by name, or a file.")],
+    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
     methods: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +51,7 @@ def repair(
         str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
     ] = "3",
     n: Annotated[
-        int, typer.Option("--n", min=1, max=MOST, help="Texts of the test split to audit.")
+        int, typer.Option(min=1, max=MOST, help="Texts of the test split to audit.")
     ] = 200,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
@@ -82,7 +83,7 @@ def repair(
 ) -> None:
     """Train a base model and one per method, audit all, and choose. Started again after a
     kill, it goes on where it was."""
-    from heedful.repair import REPAIR
+    from heedful.repair import REPAIR, SPEC, Work
     from heedful.report import check_packages
     from heedful.runner import machine
 
@@ -91,15 +92,13 @@ def repair(
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
     spec = corpus_spec(corpus, param, limit, columns)
     place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
-    work = _work(
+    chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
+    work = Work(
         spec,
-        _fitting(spec, place, folder) if methods is None else names(methods, "--methods"),
         _base(spec, encoder=encoder, attention=attention, hidden=hidden),
-        _training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
-        quick,
-    )
-    work = replace(
-        work,
+        tuple(chosen),
+        train=_training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
+        spec=replace(SPEC, exact=8, search_steps=20, permutations=10) if quick else SPEC,
         seeds=tuple(seeds(seeds_)),
         texts=n,
         score=score,
@@ -133,30 +132,19 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
     return [name for name, reason in reasons.items() if not reason]
 
 
-def _base(spec: CorpusSpec, **given: Any) -> ModelSpec:
+def _base(spec: CorpusSpec, **options: Any) -> ModelSpec:
     from heedful.runner import corpus_kind, usual
 
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(usual(corpus_kind(spec), None), **chosen)
+    return replace(usual(corpus_kind(spec), None), **given(**options))
 
 
-def _training(**given: Any) -> TrainSpec:
+def _training(**options: Any) -> TrainSpec:
     from heedful.specs import TrainSpec
     from heedful.training.loop import check
 
-    spec = TrainSpec(**{name: value for name, value in given.items() if value is not None})
+    spec = TrainSpec(**given(**options))
     check(spec)  # before the corpus is prepared
     return spec
-
-
-def _work(
-    spec: CorpusSpec, methods: list[str], base: ModelSpec, train: TrainSpec, quick: bool
-) -> Work:
-    from heedful.repair import SPEC, Work
-
-    small = replace(SPEC, exact=8, search_steps=20, permutations=10)
-    chosen = small if quick else SPEC
-    return Work(spec, base, tuple(methods), train=train, spec=chosen)
 
 
 def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
@@ -185,11 +173,9 @@ def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
         parts = {**found.as_parts(), "table": found.table.to_dict("records")}
         show_json("repair", {**parts, "model": found.model.key, "load": load})
         return
-    for line in text_lines(found.table, found.chosen.method):
-        show(line)
+    show(*text_lines(found.table, found.chosen.method))
     show(f"* dominated: {found.facts['pareto']}")
-    for line in (found.chosen.sentence, *careful(found.facts)):
-        show(line)
+    show(found.chosen.sentence, *careful(found.facts))
     show(f"Rule: {found.facts['rule']}")
     show(f"Chosen: {found.model.key}")
     show(f"  {load}")

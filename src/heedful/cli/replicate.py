@@ -19,16 +19,15 @@ from heedful.cli.options import (
     check_data_dir,
     existing_store,
     open_store,
+    spread,
 )
 from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.auditing import Audit
-    from heedful.cli.measured import MeasureOptions
-    from heedful.cli.subject import SubjectOptions
+    from heedful.cli.audit_options import MeasureOptions, SubjectOptions
     from heedful.preregistration import AuditText, StudyText
     from heedful.runner import Grid
     from heedful.store import Store
@@ -124,10 +123,8 @@ def _replicate(
     if as_json:
         show_json("replicate", {"folder": str(out), **record})
         return
-    for each in record["audits"]:
-        show(f"{each['title']}: {each['decision']}: {each['headline']}")
-    for each in record["studies"]:
-        show(f"{each['study']}: {each['run']} ({each['cells']} cells)")
+    show(*(f"{each['title']}: {each['decision']}: {each['headline']}" for each in record["audits"]))
+    show(*(f"{each['study']}: {each['run']} ({each['cells']} cells)" for each in record["studies"]))
     show(f"written: {out}/main.tex")
 
 
@@ -198,7 +195,7 @@ def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOp
 
 
 def _plan(asked: Asked, place: PlaceOptions) -> Grid:
-    from heedful.cli.plan import plan_values
+    from heedful.cli.study import plan_values
 
     precision = str(asked.get("precision", "float32"))
     return plan_values(asked, check_data_dir(place.data_dir), precision)

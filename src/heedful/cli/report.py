@@ -1,28 +1,31 @@
-"""`heedful report`: one self-contained page, figures and tables from finished runs."""
+"""`heedful report`, `cite` and `schema`: the page, the references and the formats of results."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, open_store
+from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, open_store
 from heedful.cli.outputs import Output, check_outputs
 from heedful.cli.terminal import page_line, show, show_json
+from heedful.errors import HeedfulError
 
-Runs = Annotated[
-    list[str],
-    typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
-]
-Out = Annotated[
-    Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
-]
+if TYPE_CHECKING:
+    from heedful.replication import Cited, Use
 
 
 def report(
-    runs: Runs,
-    out: Out = Path("heedful-report"),
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
+    ] = Path("heedful-report"),
     examples: Annotated[
         int, typer.Option(help="Texts that can be looked through in the page.", min=0, max=100_000)
     ] = 500,
@@ -43,6 +46,102 @@ def report(
         written = [str(path) for path in (files.page, *files.figures, *files.tables)]
         show_json("report", {"files": written, "summary": list(files.summary)})
         return
-    for line in files.summary:
-        show(line)
+    show(*files.summary)
     show(page_line(files.page))
+
+
+def cite(
+    runs: Annotated[
+        list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="The whole bibliography instead.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the papers, corpora, methods and models that runs really used, and Heedful."""
+    if everything == bool(runs):
+        raise HeedfulError("name runs or folders of audits, or give --all alone.")
+    found = _everything() if everything else _of(runs or [], store)
+    (_show_json if as_json else _show)(found)
+
+
+def _of(runs: list[str], place: str) -> Cited:
+    from heedful.replication import cited
+
+    return cited(use for name in runs for use in _uses(name, place))
+
+
+def _uses(name: str, place: str) -> Iterator[Use]:
+    from heedful.replication import Audited, audited_uses, uses_of_run
+    from heedful.report import names_folder
+
+    if names_folder(name):
+        yield from audited_uses(Audited.of_folder(Path(name)))
+        return
+    store = existing_store(place)
+    if store is None:
+        raise HeedfulError(f"there is no store at {place}: name one with --store.")
+    yield from uses_of_run(store, store.resolve(name))
+
+
+def _everything() -> Cited:
+    from heedful.replication import Cited, bibliography
+
+    return Cited(dict.fromkeys(bibliography(), ()), ())
+
+
+def _show(found: Cited) -> None:
+    """Lines outside an entry are comments to BibTeX; what is used is said in one before it."""
+    from heedful.replication import in_order
+
+    blocks = [
+        "\n".join([*_comment(found.reasons[entry.key]), entry.bibtex])
+        for entry in in_order(found.reasons)
+    ]
+    show("\n\n".join(blocks))
+    show(*(f"\n% no entry: {_plain(missing)}" for missing in found.unlisted))
+
+
+def _comment(reasons: tuple[str, ...]) -> list[str]:
+    return [f"% {_plain('; '.join(reasons))}"] if reasons else []
+
+
+def _plain(text: str) -> str:
+    """One line that holds no entry."""
+    return " ".join(text.split()).replace("@", "(at)")
+
+
+def _show_json(found: Cited) -> None:
+    from heedful.replication import in_order
+
+    entries = [
+        {
+            "key": entry.key,
+            "type": entry.kind,
+            "fields": dict(entry.fields),
+            "used_for": list(found.reasons[entry.key]),
+            "bibtex": entry.bibtex,
+        }
+        for entry in in_order(found.reasons)
+    ]
+    show_json("cite", {"entries": entries, "unlisted": list(found.unlisted)})
+
+
+def schema(
+    name: Annotated[str | None, typer.Argument(help="An output; without it all are named.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the JSON Schema of an output: verdict.json, a table, `--json` of a verb …"""
+    from heedful.schemas import schema as read
+    from heedful.schemas import schema_names
+
+    if name is not None:
+        show(json.dumps(read(name), indent=2, ensure_ascii=False))
+        return
+    titles = {each: str(read(each)["title"]) for each in schema_names()}
+    if as_json:
+        show_json("schema", {"schemas": titles})
+        return
+    show(*(f"{each:<24} {title}" for each, title in titles.items()))

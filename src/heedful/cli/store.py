@@ -51,8 +51,7 @@ def ls(
         facts = record.facts
         seed = f" seed {facts['seed']}" if "seed" in facts else ""
         show(f"{key}  {_what(facts)}{seed}")
-    for key in damaged:
-        show(f"{key}  damaged: see `heedful store verify`")
+    show(*(f"{key}  damaged: see `heedful store verify`" for key in damaged))
 
 
 @store.command("verify")
@@ -64,8 +63,7 @@ def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
         reasons = {key: problem.reason for key, problem in damaged.items()}
         show_json("store verify", {"runs": len(place.keys()), "damaged": reasons})
     else:
-        for key, problem in damaged.items():
-            show(f"{key}: {problem.reason}; {problem.fix}")
+        show(*(f"{key}: {problem.reason}; {problem.fix}" for key, problem in damaged.items()))
         show(f"{len(place.keys())} runs, {len(damaged)} damaged")
     if damaged:
         raise typer.Exit(1)
@@ -92,7 +90,7 @@ def gc(
 def pack(
     runs: Annotated[list[str] | None, typer.Argument(help="Keys; all of them if none.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to put the parts.")] = Path("."),
-    max_mb: Annotated[float, typer.Option("--max-mb", help="Largest size of a part.")] = 15,
+    max_mb: Annotated[float, typer.Option(help="Largest size of a part.")] = 15,
     what: Annotated[str, typer.Option(help="rows, or all (with corpora and weights).")] = "rows",
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import Limit, Params
+from heedful.cli.corpus import Limit, Params, corpus_spec
 from heedful.cli.engine import Where, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
@@ -20,15 +22,15 @@ from heedful.cli.options import (
     StoreOption,
     check_data_dir,
     existing_store,
+    given,
     given_options,
-    names,
+    maybe_names,
     open_store,
     seeds,
+    spread,
     was_given,
 )
 from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.plan import ALL, Options, plan_studies
-from heedful.cli.spread import spread
 from heedful.cli.terminal import progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 from heedful.progress import duration
@@ -36,6 +38,100 @@ from heedful.progress import duration
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine
     from heedful.store import Run, Store
+    from heedful.studies import Study
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What applies to every cell."""
+
+    layers: int | None = None
+    sizes: str | None = None
+    size: str = "full"
+    epochs: int | None = None
+    limit: int | None = None
+    precision: str = "float32"
+    probes: list[str] | None = None
+    param: list[str] | None = None
+
+
+def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]:
+    """One study, or with `all` every one that has one of the corpora."""
+    from heedful.studies import STUDIES
+
+    if name != ALL:
+        return [plan_study(name, corpora, *rest)]
+    plans = []
+    known = {corpus for each in STUDIES for corpus in STUDIES[each].make().corpora}
+    strange = [corpus for corpus in corpora or () if corpus not in known]
+    if strange:
+        raise HeedfulError(
+            f"no paper has {', '.join(strange)}: name the study that is to be run on it."
+        )
+    for each in STUDIES:
+        own = STUDIES[each].make().corpora
+        asked = None if corpora is None else [corpus for corpus in corpora if corpus in own]
+        if asked is None or asked:
+            plans.append(plan_study(each, asked, *rest))
+    return plans
+
+
+def plan_study(
+    name: str,
+    corpora: list[str] | None,
+    encoders: list[str] | None,
+    attentions: list[str] | None,
+    seeds: list[int] | None,
+    data_dir: Path | None,
+    options: Options,
+) -> Grid:
+    from heedful.runner import Choice, grid
+    from heedful.studies import STUDIES
+
+    study = STUDIES[name].make()
+    choice = Choice(
+        encoders,
+        attentions,
+        tuple(given(layers=options.layers, sizes=options.sizes).items()),
+        tuple(given(epochs=options.epochs).items()),
+        options.probes,
+        options.size,
+    )
+    specs = [
+        corpus_spec(corpus, options.param, limit=_limit(study, corpus, options))
+        for corpus in corpora or study.corpora
+    ]
+    plan = grid(study, specs, choice, seeds, data_dir, options.precision)
+    return replace(plan, lenient=corpora is None)
+
+
+def plan_values(values: Mapping[str, Any], data_dir: Path | None, precision: str) -> Grid:
+    """The same from the values of a file: those of one entry of a sweep."""
+    every_cell = ("layers", "sizes", "size", "epochs", "limit", "probes")
+    named = {name: values[name] for name in every_cell if name in values}
+    options = Options(**named, precision=precision, param=values.get("params"))
+    get = values.get
+    chosen = (get("corpora"), get("encoders"), get("attention"), get("seeds"))
+    return plan_study(values["study"], *chosen, data_dir, options)
+
+
+def _limit(study: Study, corpus: str, options: Options) -> int | None:
+    """The user's limit, else the study's own for its small size, which is said."""
+    small = study.small.get(corpus)
+    if options.size != "small" or small is None:
+        return options.limit
+    limit = small.limit if options.limit is None else options.limit
+    parts = [f"at most {limit:,} examples of a split"] if limit else []
+    parts += [f"{small.epochs} epochs"] if small.epochs and options.epochs is None else []
+    parts += [f"{probe.name} with {_shown(probe.params)}" for probe in small.probes]
+    say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
+    return limit
+
+
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in params.items())
 
 TABLES = "paper_tables"
 """The folder of a checkout that makes its pages."""
@@ -100,14 +196,14 @@ def study(
         epochs,
         limit,
         precision,
-        names(probes, "--probes") if probes is not None else None,
+        maybe_names(probes, "--probes"),
         param,
     )
     plans = plan_studies(
         name,
-        names(corpora, "--corpora") if corpora is not None else None,
-        names(encoders, "--encoders") if encoders is not None else None,
-        names(attention, "--attention") if attention is not None else None,
+        maybe_names(corpora, "--corpora"),
+        maybe_names(encoders, "--encoders"),
+        maybe_names(attention, "--attention"),
         seeds(seeds_) if seeds_ is not None else None,
         check_data_dir(data_dir),
         chosen,
@@ -254,6 +350,5 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     else:  # a paper without published numbers has tables of its own
         for one in readable(table, str(run.facts["piece"]), evidence):
             show(f"{one.title}\n{to_text(one.table)}\n")
-    for line in five_lines(evidence):
-        show(line)
+    show(*five_lines(evidence))
     show(f"run: {run.key}")

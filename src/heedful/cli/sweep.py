@@ -19,8 +19,8 @@ from heedful.cli.options import (
     check_data_dir,
     open_store,
     source,
+    spread,
 )
-from heedful.cli.spread import spread
 from heedful.cli.terminal import say, show, show_json
 from heedful.errors import HeedfulError
 from heedful.progress import duration
@@ -84,7 +84,7 @@ def _places(
 
 def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
     """A grid for each entry; what a study refuses is said with the entry's line."""
-    from heedful.cli.plan import plan_values
+    from heedful.cli.study import plan_values
     from heedful.runner import check_size
 
     found: list[Grid] = []
@@ -140,8 +140,7 @@ def _fields(job: Job) -> dict[str, Any]:
 
 def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json: bool) -> None:
     if not as_json:
-        for run in runs:
-            show(f"{run.facts['piece']}: {run.key}")
+        show(*(f"{run.facts['piece']}: {run.key}" for run in runs))
         if runs:
             keys = " ".join(run.key for run in runs)
             show(f"`heedful report {keys} -o report` writes the page")

@@ -23,8 +23,8 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def show(line: str) -> None:
-    sys.stdout.write(f"{harmless(line)}\n")
+def show(*lines: str) -> None:
+    sys.stdout.writelines(f"{harmless(line)}\n" for line in lines)
 
 
 def harmless(line: str) -> str:

@@ -1,0 +1,12 @@
+from heedful.apps.guard import HEADERS as HEADERS
+from heedful.apps.guard import LOOPBACK as LOOPBACK
+from heedful.apps.guard import Guard as Guard
+from heedful.apps.guard import Rules as Rules
+from heedful.apps.guard import refused as refused
+from heedful.apps.server import address as address
+from heedful.apps.server import bound as bound
+from heedful.apps.server import errors_once as errors_once
+from heedful.apps.server import most_connections as most_connections
+from heedful.apps.server import rules_for as rules_for
+from heedful.apps.server import serve as serve
+from heedful.apps.server import taken_at_once as taken_at_once

@@ -1,0 +1,234 @@
+"""Attention taken apart with the numbers of one text: states, scores, weights, contributions.
+
+Where what follows a site is linear in its weights, every step is exact and the numbers add
+up. Elsewhere what is known is shown, and says what it is: scores up to a constant, and how
+long the vectors are that a weight brings, not what becomes of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.apps.live.seen import Seen, Sight, answer, name_of
+from heedful.errors import HeedfulError
+from heedful.models import (
+    ENTMAX,
+    GIVEN,
+    QUERY,
+    SIGMOID,
+    SOFTMAX,
+    SPARSEMAX,
+    Additive,
+    AdditiveQuery,
+    Attention,
+    Dot,
+    DotQuery,
+    Family,
+    class_logits,
+)
+from heedful.saliency import read
+from heedful.types import Keep, Trace
+
+NUMBERS = 16  # of a state, and of a score's terms, that are shown
+WEIGHTINGS = {
+    SOFTMAX: "softmax",
+    SPARSEMAX: "sparsemax",
+    ENTMAX: "1.5-entmax",
+    SIGMOID: "sigmoid",
+    GIVEN: "gate",
+}
+
+
+@dataclass(frozen=True)
+class _Work:
+    seen: Seen
+    each: Sight
+    head: int | None
+    trace: Trace
+
+    @property
+    def keys(self) -> Tensor:
+        """The keys that are units, in their order: one each, as in models of our own."""
+        return (self.each.units.of_key >= 0).nonzero().flatten()
+
+    @property
+    def attention(self) -> Attention | None:
+        """That of a site with one row of weights, if it is one of ours."""
+        model = self.seen.subject.model
+        if not isinstance(model, Family) or len(self.each.readers) != 1:
+            return None
+        one_each = len(self.keys) == len(self.each.units)
+        known = self.each.site.name in self.trace.states and one_each
+        return model.attentions.get(self.each.site.name) if known else None
+
+
+def apart(
+    seen: Seen, each: Sight, head: int | None = None, of: str | None = None
+) -> dict[str, Any]:
+    """`of` is the class whose logit is added up; the predicted one if it is left out."""
+    model = seen.subject.model
+    keep = Keep(states=True, token_logits=each.site.linear, values=True, readers=True)
+    with torch.no_grad():
+        work = _Work(seen, each, head, model(seen.batch, keep=keep))
+        return {
+            "site": each.site.name,
+            "head": head,
+            "labels": list(each.units.labels),
+            "words": list(each.units.words),
+            "states": _states(work),
+            "scores": _scores(work),
+            "weights": _weights(work),
+            "contributions": _contributions(work, _class(seen, of)),
+            "prediction": {"logits": _logits(seen), **answer(seen.subject.label_names, seen.p)},
+        }
+
+
+def _states(work: _Work) -> dict[str, Any] | None:
+    if work.attention is None:
+        return None
+    states = work.trace.states[work.each.site.name][0][work.keys].double()
+    return {
+        "size": states.shape[-1],
+        "numbers": states[:, :NUMBERS].tolist(),
+        "lengths": states.norm(dim=-1).tolist(),
+    }
+
+
+def _scores(work: _Work) -> dict[str, Any]:
+    """Exact with the terms they are made of, or the logarithms of the weights, less the
+    largest: a head's scores before a softmax are known from its weights up to a constant. Those
+    of a `mean` over heads are no scores of anybody's."""
+    attention = work.attention
+    if attention is None:
+        logs = work.each.shown(work.head).clamp_min(1e-30).log()
+        values = logs - logs.max()
+        mean = work.head is None and work.each.heads > 1
+        return {"exact": False, "mean": mean, "terms": None, "values": values.tolist()}
+    states = work.trace.states[work.each.site.name][0][work.keys]
+    query = work.trace.states[QUERY][0, 0] if QUERY in work.trace.states else None
+    known = terms(attention, states, query)
+    scores = _scores_of(attention, states, query).double()
+    return {
+        "exact": True,
+        "formula": None if known is None else known.formula,
+        "terms": None if known is None else known.numbers[:, :NUMBERS].tolist(),
+        "rest": None if known is None else known.numbers[:, NUMBERS:].sum(-1).tolist(),
+        "count": None if known is None else known.numbers.shape[-1],
+        "values": scores.tolist(),
+    }
+
+
+def _scores_of(attention: Attention, states: Tensor, query: Tensor | None) -> Tensor:
+    scores: Tensor = (
+        attention(states[None]) if query is None else attention(states[None], query[None])
+    )
+    return scores[0]
+
+
+def _weights(work: _Work) -> dict[str, Any]:
+    """With e to the score (less the largest) where they are that divided by its sum."""
+    shown = work.each.shown(work.head).tolist()
+    kind = "softmax" if work.attention is None else weighting_name(work.attention)
+    known = _scores(work)
+    if not known["exact"] or kind != "softmax":
+        return {"kind": kind, "powers": None, "total": None, "values": shown}
+    scores = torch.tensor(known["values"], dtype=torch.float64)
+    powers = (scores - scores.max()).exp()
+    total = float(powers.sum())
+    return {"kind": kind, "powers": powers.tolist(), "total": total, "values": shown}
+
+
+def _contributions(work: _Work, label: int) -> dict[str, Any]:
+    """Weight times the token's own logit; they and the bias sum to the logit of the class."""
+    each, name = work.each, name_of(work.seen.subject.label_names, label)
+    if each.site.name not in work.trace.token_logits:
+        return {"exact": False, "class": name, **_lengths(work)}
+    known = work.trace.token_logits[each.site.name]
+    values, bias = _towards(known.values[0], label), _towards(known.bias, label)
+    products = each.rows[0] * values
+    return {
+        "exact": True,
+        "class": name,
+        "values": values[work.keys].tolist(),
+        "products": products[work.keys].tolist(),
+        "bias": float(bias),
+        "sum": float(products[work.keys].sum() + bias),
+    }
+
+
+def _lengths(work: _Work) -> dict[str, Any]:
+    """How long the vectors are that the weights bring, and that times the weights."""
+    each, site = work.each, work.each.site.name
+    norms = work.trace.values[site][0].double().norm(dim=-1)
+    rows = read(work.trace.weights[site], each.readers[None])[0]
+    brought = _one(rows * norms, work.head)
+    weights = each.shown(work.head)
+    products = each.units.total(brought)
+    values = torch.where(weights > 0, products / weights.clamp_min(1e-300), 0.0)
+    return {"values": values.tolist(), "products": products.tolist(), "bias": None, "sum": None}
+
+
+def _one(rows: Float[Tensor, "h k"], head: int | None) -> Float[Tensor, " k"]:
+    return rows.mean(0) if head is None else rows[head]
+
+
+def _towards(logits: Float[Tensor, "*n c"], label: int) -> Float[Tensor, "*n"]:
+    """The class's own logit; one sigmoid's is signed towards the class."""
+    if logits.shape[-1] == 1:
+        return logits[..., 0].double() * (1 if label == 1 else -1)
+    return class_logits(logits)[..., label]
+
+
+def _logits(seen: Seen) -> list[float]:
+    """All of them where they are few, else none."""
+    return class_logits(seen.logits).tolist() if len(seen.logits) <= NUMBERS else []
+
+
+def _class(seen: Seen, of: str | None) -> int:
+    names = seen.subject.label_names
+    if of is None:
+        return int(seen.p.argmax())
+    if of not in names:
+        raise HeedfulError(f"the model has no class {of[:80]!r}: give one of its labels.")
+    return names.index(of)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """`numbers` of a key sum to its score."""
+
+    formula: str
+    numbers: Float[Tensor, "k f"]
+
+
+def terms(
+    attention: Attention, states: Float[Tensor, "k d"], query: Float[Tensor, " d"] | None
+) -> Terms | None:
+    """None where a score is no sum (a gate drawn from its shapes)."""
+    if isinstance(attention, Additive):
+        inner = attention.project(states)
+        return Terms("v · tanh(W h + b)", _times(inner, attention.score))
+    if isinstance(attention, Dot):
+        divided = "" if attention.scale == 1 else " / √d"
+        products = states.double() * attention.query / attention.scale
+        return Terms(f"q · h{divided}, with a learned q", products)
+    if isinstance(attention, AdditiveQuery) and query is not None:
+        inner = attention.project(states) + attention.project_query(query)
+        return Terms("v · tanh(W h + U q + b)", _times(inner, attention.score))
+    if isinstance(attention, DotQuery) and query is not None:
+        return Terms("q · h / √d", states.double() * query / attention.scale)
+    return None
+
+
+def weighting_name(attention: Attention) -> str:
+    return WEIGHTINGS.get(attention.weighting, "its own function")
+
+
+def _times(inner: Tensor, score: nn.Linear) -> Tensor:
+    """v_j · tanh(…)_j, whose sum over j is the score."""
+    return torch.tanh(inner.double()) * score.weight[0].double()

@@ -1,0 +1,226 @@
+"""A model that is served: its facts, the texts it has just seen, and what it says of one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from heedful.apps.live.editing import has_furthest
+from heedful.apps.live.seen import Seen, Sight, answer, see
+from heedful.auditing import fitted, named
+from heedful.errors import HeedfulError
+from heedful.models import TARGETS
+from heedful.saliency import SALIENCIES, explain, fit_prior
+from heedful.subjects import Asked, Document
+from heedful.words import word_mask
+
+MOST_LABELS = 50
+_TRYING = 4.0  # seconds, in which explanations are tried before the page is served
+_SLOW = ("lime", "kernel_shap")  # as many passes for one text as for a thousand
+
+
+class NotThere(HeedfulError):
+    """A model, a site or a head that does not exist."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of a request: characters and words of a text, explanations at once, and the largest
+    `number` that one of their parameters may be, such as LIME's samples. `waiting` calls may
+    wait for the model, and an answer may take so many `seconds`, waiting included."""
+
+    characters: int = 40_000
+    words: int = 512
+    explanations: int = 6
+    number: int = 1000
+    waiting: int = 8
+    seconds: float = 30.0
+
+    def check_text(self, text: str, name: str) -> None:
+        if not text.strip():
+            raise HeedfulError(f"the {name} is empty: write at least one word.")
+        if len(text) > self.characters:
+            raise HeedfulError(
+                f"the {name} has {len(text)} characters: at most {self.characters} are read."
+            )
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            raise HeedfulError(f"the {name} holds half of a character: write it again.")
+
+    def check_words(self, words: int) -> None:
+        if words > self.words:
+            raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
+
+    def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
+        """One call of a million runs would take every other's time."""
+        for name, value in params.items():
+            if name != "seed" and isinstance(value, int) and abs(value) > self.number:
+                raise HeedfulError(
+                    f"the parameter {name!r} of {explanation!r} is too large: at most "
+                    f"{self.number} is served here."
+                )
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+class Opened:
+    """Its methods are called by one thread at a time."""
+
+    def __init__(self, asked: Asked, limits: Limits = Limits()) -> None:
+        self.asked, self.limits = asked, limits
+        self._see = lru_cache(maxsize=16)(self._see_anew)
+
+    def see(self, text: str, text_b: str | None) -> Seen:
+        """The same text is not run twice in a row: dragging asks again and again."""
+        text_b = text_b or None
+        self.limits.check_text(text, "text")
+        if text_b is not None:
+            self.limits.check_text(text_b, "second text")
+        return self._see(text, text_b)
+
+    def _see_anew(self, text: str, text_b: str | None) -> Seen:
+        subject = self.asked.about(text, text_b)
+        self.limits.check_words(subject.documents[0].length)
+        return see(subject)
+
+    def first(self) -> Seen:
+        return see(self.asked.subject)
+
+    def facts(self) -> dict[str, Any]:
+        """What does not depend on a text, found with a first one."""
+        subject, first = self.asked.subject, self.first()
+        names = subject.label_names
+        return {
+            "name": self.asked.name,
+            "family": subject.family,
+            "device": subject.device,
+            "labels": list(names) if len(names) <= MOST_LABELS else [],
+            "of_labels": len(names),
+            "pairs": self.asked.pairs,
+            "sites": [_site_facts(each) for each in first.sights.values()],
+            "main": _main(first),
+            "explanations": fitting(first),
+            "examples": [_example(document) for document in subject.documents],
+            "notes": list(subject.notes),
+        }
+
+
+def sight_of(seen: Seen, site: str, head: int | None) -> Sight:
+    if site not in seen.sights:
+        raise NotThere(f"there is no site {site[:80]!r}: choose one of those /api/model lists.")
+    each = seen.sights[site]
+    if head is not None and head >= each.heads:
+        raise NotThere(f"there is no head {head}: {site!r} has heads 0 to {each.heads - 1}.")
+    return each
+
+
+def fitting(seen: Seen) -> list[dict[str, Any]]:
+    """Every explanation, with the reason where it does not fit this model. What takes long is
+    not tried before somebody asks."""
+    until = time.monotonic() + _TRYING
+    found = []
+    for name in SALIENCIES:
+        tried = name not in _SLOW and time.monotonic() < until
+        reason = explained(seen, name)["reason"] if tried else None
+        found.append({"name": name, "reason": reason, "about": _about(name)})
+    return found
+
+
+def _about(name: str) -> str:
+    """A package whose piece cannot be loaded costs that piece, not the page."""
+    try:
+        return SALIENCIES[name].description
+    except HeedfulError as error:
+        return str(error)
+
+
+def _site_facts(each: Sight) -> dict[str, Any]:
+    spec = each.site
+    return {
+        "name": spec.name,
+        "heads": each.heads,
+        "units": each.units.kind,
+        "linear": spec.linear,
+        "main": spec.main,
+        "normalised": spec.normalised,
+    }
+
+
+def _main(seen: Seen) -> str:
+    """The last site over the words, else the last: what a reader would be shown."""
+    words = [name for name, each in seen.sights.items() if each.units.kind == "words"]
+    if not seen.sights:
+        raise HeedfulError("this model has no attention: give one that has some.")
+    return (words or list(seen.sights))[-1]
+
+
+def _example(document: Document) -> dict[str, str | None]:
+    return {"text": document.texts["a"], "text_b": document.texts.get("b")}
+
+
+def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
+    names = seen.subject.label_names
+    return {
+        "words": _words(seen),
+        **answer(names, seen.p),
+        "sites": [_site(seen, each) for each in seen.sights.values()],
+        "explanations": {name: explained(seen, name) for name in explanations},
+        "notes": list(seen.subject.notes),
+    }
+
+
+def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Of those that there are; why others are none is told beside the prediction."""
+    for text in explanations:
+        try:
+            each = named(text)
+        except (HeedfulError, ImportError):
+            continue
+        yield each.piece.name, each.params
+
+
+def explained(seen: Seen, name: str) -> dict[str, Any]:
+    """Scores for the predicted class, null for words that were cut off; or why there are none."""
+    try:
+        each = fitted(named(name), fit_prior([seen.batch]))
+        label = seen.p.argmax(-1)[None]
+        work = (each.piece, seen.subject.model, seen.batch, label, TARGETS["probability"])
+        scores = explain(*work, **each.params)[0]
+    except (HeedfulError, ImportError) as error:
+        return {"scores": None, "reason": str(error), "signed": False}
+    there = word_mask(seen.batch.texts["a"])[0].tolist()
+    found = [float(score) if here else None for score, here in zip(scores, there, strict=True)]
+    missing = seen.subject.documents[0].length - len(found)
+    return {"scores": found + [None] * missing, "reason": None, "signed": each.piece.signed}
+
+
+def _words(seen: Seen) -> list[dict[str, Any]]:
+    """With the side each stands on, and whether the model saw it at all."""
+    document = seen.subject.documents[0]
+    there = word_mask(seen.batch.texts["a"])[0].tolist()
+    sides = [side for side, spans in document.words.items() for _ in spans]
+    return [
+        {"text": word, "side": side, "read": place < len(there) and there[place]}
+        for place, (word, side) in enumerate(zip(document.surface, sides, strict=True))
+    ]
+
+
+def _site(seen: Seen, each: Sight) -> dict[str, Any]:
+    rows = each.units.total(each.rows)
+    return {
+        "name": each.site.name,
+        "heads": each.heads,
+        "units": each.units.kind,
+        "labels": list(each.units.labels),
+        "words": list(each.units.words),
+        "weights": rows.tolist(),
+        "mean": torch.mean(rows, 0).tolist(),
+        "queries": len(each.readers),
+        "reading": int(each.reading.sum()),
+        "furthest": has_furthest(seen, each),
+    }

@@ -1,0 +1,247 @@
+"""`heedful serve` and `heedful annotate`: pages to ask a model, and to ask people."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.audit_options import DataArgument, ModelArgument, ModelOptions, SubjectOptions
+from heedful.cli.options import MOST, JsonOption, existing_store, set_threads, spread, was_given
+from heedful.cli.outputs import Output, check_outputs
+from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.errors import HeedfulError, unknown_name
+
+if TYPE_CHECKING:
+    from heedful.apps.annotation import Study
+
+
+PORT = 8765
+annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
+StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
+Count = Annotated[int, typer.Option("--annotators", min=1, max=1000, help="How many links.")]
+Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
+FORMATS = ("jsonl", "label-studio")
+
+
+@spread
+def serve(
+    model: ModelArgument,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[MODEL2]", help="A second model, to stand beside it.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other than this machine only with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = PORT,
+    token: Annotated[
+        str | None, typer.Option(help="What every request must know; random if it is needed.")
+    ] = None,
+    words: Annotated[int, typer.Option(min=1, max=100_000, help="Words a text may have.")] = 512,
+    waiting: Annotated[
+        int, typer.Option(min=0, max=10_000, help="Calls that may wait for the model.")
+    ] = 8,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=86_400, help="An answer may take so long.")
+    ] = 30.0,
+    asked: ModelOptions = ModelOptions(),
+) -> None:
+    """Ask a model, see its attention, and move it: a page on this machine."""
+    try:
+        from heedful.apps import address, bound, rules_for
+        from heedful.apps import serve as run
+    except ImportError as error:
+        raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
+    from heedful.apps.live import Limits, Opened, live_app
+    from heedful.subjects import open_asked, source_of
+
+    store = existing_store(asked.store)
+    if other is not None and source_of(other, store) == source_of(model, store):
+        raise HeedfulError(f"{other} is the same model again: name another, or serve one.")
+    set_threads(asked.threads)
+    rules, limits = rules_for(host, token), Limits(words=words, waiting=waiting, seconds=seconds)
+    with ExitStack() as stack:
+        here = stack.enter_context(bound(host, port))
+        names = [model] if other is None else [model, other]
+        with progress_bar() as progress:  # gone when it is open, or when it cannot be
+            progress("opening the model", 0, len(names))
+            opened = [stack.enter_context(open_asked(name, **asked.given())) for name in names]
+        app = live_app([Opened(each, limits) for each in opened], rules, limits)
+        show(f"{' and '.join(each.name for each in opened)}: {address(here, rules)}")
+        sys.stdout.flush()  # whoever waits for the address in a pipe waits for this line
+        say("Ctrl-C ends it.")
+        run(app, here)
+    say("stopped: the page is no longer served.")
+
+
+@dataclass(frozen=True)
+class StudyOptions(SubjectOptions):
+    """Those of an audit; `n` counts items of each kind."""
+
+    n: Annotated[int, typer.Option(min=1, max=MOST, help="Items with each kind of weights.")] = 100
+
+
+@annotate.command("new")
+@spread
+def new_study(
+    context: typer.Context,
+    model: ModelArgument,
+    data: DataArgument = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The study's file.")] = Path("study.db"),
+    task: Annotated[
+        str, typer.Option(help="relevance: judge the top words; rationale: mark the reason.")
+    ] = "relevance",
+    top: Annotated[int, typer.Option(min=1, max=50, help="How many words are highlighted.")] = 3,
+    annotators: Count = 1,
+    subject: StudyOptions = StudyOptions(),
+    as_json: JsonOption = False,
+) -> None:
+    """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
+    from heedful.apps.annotation import RATIONALE, STUDY, Wanted, plan_study
+    from heedful.apps.annotation import new_study as make
+
+    check_outputs(Output("-o", out, STUDY), inputs=(model, data), store=subject.store)
+    if task == RATIONALE and was_given(context, "top"):
+        raise HeedfulError("--top is of the task relevance: annotators mark words, leave it out.")
+    set_threads(subject.threads)
+    wanted = Wanted(task, subject.n, top, subject.seed)
+    options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
+    plan = plan_study(model, data, wanted, **options)
+    invited = make(out, plan, annotators)
+    if as_json:
+        facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
+        show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
+        return
+    show(f"{out}: {len(plan.items)} items, {len(invited)} annotators")
+    show(*(f"Note: {note}" for note in plan.facts["notes"]))
+    say(f"next: heedful annotate serve {out}")
+
+
+@annotate.command("invite")
+def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
+    """Links for more annotators; also while the study is being served."""
+    from heedful.apps.annotation import invite
+
+    found = invite(_opened(study), annotators)
+    if as_json:
+        show_json("annotate invite", {"annotators": {each.name: each.token for each in found}})
+        return
+    show(*(f"{each.name}  /?annotator={each.token}" for each in found))
+
+
+@annotate.command("serve")
+def serve_study(
+    study: StudyArgument,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8010,
+    host: Annotated[str, typer.Option(help="Another than this machine's own: open to others.")] = (
+        "127.0.0.1"
+    ),
+) -> None:
+    """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
+    try:
+        from heedful.apps.annotation import links
+        from heedful.apps.annotation import serve_study as run
+    except ImportError as error:
+        raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
+
+    found = _opened(study)
+
+    def ready(root: str) -> None:
+        show(*(f"{name:<14} {link}" for name, link in links(found, root).items()))
+        sys.stdout.flush()  # whoever waits for the links in a file waits for these lines
+        say(f"serving {study}; stop with Ctrl-C.")
+
+    run(found, host, port, ready)
+
+
+@annotate.command("results")
+def results(
+    study: StudyArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A folder for the tables.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Progress, agreement and the tables of Figure 5, so far."""
+    from heedful.apps.annotation import RESULTS, lines, write_tables
+    from heedful.apps.annotation import results as compute
+
+    opened = _opened(study)
+    check_outputs(Output("-o", out, RESULTS), inputs=(study,))
+    found = compute(opened)
+    if out is not None:
+        write_tables(opened, found, out)
+    if as_json:
+        show_json("annotate results", found)
+        return
+    show(*lines(found))
+
+
+@annotate.command("export")
+def export(
+    context: typer.Context,
+    study: StudyArgument,
+    file: Annotated[Path, typer.Argument(help="Where to: .jsonl, or .json for Label Studio.")],
+    kind: Format = "jsonl",
+    merge: Annotated[
+        str, typer.Option(help="Of several rationales: majority, union or intersection.")
+    ] = "majority",
+) -> None:
+    """Write items and answers. Rationales can be audited: --rationale-column rationale."""
+    from heedful.apps.annotation import (
+        INTERFACE,
+        export_of,
+        read_jsonl,
+        read_label_studio,
+        write_jsonl,
+        write_label_studio,
+    )
+
+    opened = _opened(study)
+    lines = _format(kind) == "jsonl"
+    older = export_of(opened, read_jsonl if lines else read_label_studio)
+    outputs = [Output("FILE", file, older)]
+    if not lines:
+        outputs.append(Output("the interface beside FILE", file.with_suffix(".xml"), INTERFACE))
+    check_outputs(*outputs, inputs=(study,))
+    wanted = ".jsonl" if lines else ".json"
+    if file.suffix != wanted:
+        raise HeedfulError(f"cannot write {file.name}: give a name ending in {wanted}.")
+    if not lines and was_given(context, "merge"):
+        raise HeedfulError("--merge is of jsonl, Label Studio is told every answer: leave it out.")
+    count = write_jsonl(opened, file, merge) if lines else write_label_studio(opened, file)
+    show(f"wrote {count} items to {file}")
+
+
+@annotate.command("import")
+def import_answers(
+    study: StudyArgument,
+    file: Annotated[Path, typer.Argument(help="A file that was exported and answered.")],
+    kind: Format = "jsonl",
+) -> None:
+    """Take answers from a file, all or none; unknown annotators are added."""
+    from heedful.apps.annotation import annotators, read_jsonl, read_label_studio
+
+    opened = _opened(study)
+    answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
+    opened.check(answers)
+    known = {each.name for each in opened.annotators()}
+    newcomers = annotators(opened, [name for name in answers if name not in known])
+    new = opened.take(answers, f"import {file.name}", newcomers)
+    show(f"took {new} new answers of {len(answers)} annotators")
+
+
+def _opened(path: Path) -> Study:
+    from heedful.apps.annotation import Study
+
+    return Study(path)
+
+
+def _format(kind: str) -> str:
+    if kind not in FORMATS:
+        raise unknown_name("format", kind, list(FORMATS))
+    return kind

@@ -1,0 +1,254 @@
+"""Options of audits: a model, its texts, what is measured and how it is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli.corpus import parameters
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    MOST,
+    DataDirOption,
+    DeviceOption,
+    SeedOption,
+    StoreOption,
+    ThreadsOption,
+    check_data_dir,
+    existing_store,
+    names,
+    numbers,
+)
+from heedful.errors import HeedfulError, unknown_name
+
+if TYPE_CHECKING:
+    from heedful.auditing import AuditSpec
+    from heedful.verdict import Settings
+
+
+ModelArgument = Annotated[
+    str, typer.Argument(help="A Hugging Face folder or id, or a Heedful run of kind model.")
+]
+DataArgument = Annotated[
+    str | None,
+    typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a corpus; a run has its own."),
+]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", help="name=value: a parameter of the corpus.")
+]
+Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model is loaded and asked, as it was typed."""
+
+    label: Annotated[
+        str | None, typer.Option(help="Which label of a model that gives several.")
+    ] = None
+    label_words: Annotated[
+        str | None,
+        typer.Option(help="A language model's answers: positive= good,negative= bad"),
+    ] = None
+    template: Annotated[str, typer.Option(help="How a language model is asked.")] = "{text}"
+    max_length: Annotated[int | None, typer.Option(max=MOST, help="Tokens a text is cut to.")] = (
+        None
+    )
+    dtype: Annotated[str | None, typer.Option(help="float32, float64 or bfloat16.")] = None
+    seed: SeedOption = 0
+    store: StoreOption = DEFAULT_STORE
+    device: DeviceOption = "auto"
+    threads: ThreadsOption = None
+
+    def given(self) -> dict[str, Any]:
+        """As `open_subject` takes them."""
+        plain = ("label", "template", "max_length", "dtype", "seed", "device")
+        found = {name: getattr(self, name) for name in plain}
+        found["label_words"] = pairs(self.label_words, "--label-words")
+        store = existing_store(self.store)
+        if store is not None:
+            found["store"] = store
+        return found
+
+
+@dataclass(frozen=True)
+class SubjectOptions(ModelOptions):
+    """Everything `open_subject` may be told: the model's options and the data's."""
+
+    n: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="A random sample of so many texts.")
+    ] = None
+    split: Annotated[
+        str | None,
+        typer.Option(help="Of a named corpus or a run: train, dev or test (the default)."),
+    ] = None
+    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text"
+    text_b_column: Annotated[
+        str | None, typer.Option(help="Column of the second text of a pair.")
+    ] = None
+    label_column: Annotated[
+        str, typer.Option(help="Column that holds the label; none: no labels.")
+    ] = "label"
+    rationale_column: Annotated[str | None, typer.Option(help="Column of [start, end) spans.")] = (
+        None
+    )
+    id_column: Annotated[str | None, typer.Option(help="Column of ids.")] = None
+    cluster_column: Annotated[
+        str | None,
+        typer.Option(help="Column of what texts share, such as an author."),
+    ] = None
+    label_map: Annotated[
+        str | None, typer.Option(help="From the data's labels: pos=LABEL_1,neg=LABEL_0")
+    ] = None
+    param: Params = None
+    data_dir: DataDirOption = None
+
+    def given(self) -> dict[str, Any]:
+        columns = ("text_column", "text_b_column", "rationale_column", "id_column")
+        plain = ("n", "split", "cluster_column", *columns)
+        found = {**super().given(), **{name: getattr(self, name) for name in plain}}
+        found["label_column"] = None if self.label_column == "none" else self.label_column
+        found["label_map"] = pairs(self.label_map, "--label-map")
+        found["data_dir"] = check_data_dir(self.data_dir)
+        found["params"] = parameters(self.param)
+        return found
+
+
+def pairs(text: str | None, option: str) -> dict[str, str] | None:
+    """`a=b,c=d`; spaces after the equals sign count, since a word of a model may begin so."""
+    if text is None:
+        return None
+    found = {}
+    for part in text.split(","):
+        name, sign, value = part.partition("=")
+        if not sign or not name.strip() or not value:
+            raise HeedfulError(f"{option} is {text!r}: write name=value,name=value.")
+        if name.strip() in found:
+            raise HeedfulError(f"{option} names {name.strip()!r} twice: name it once.")
+        found[name.strip()] = value
+    return found
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """Everything that decides besides the model and its texts, as it was typed."""
+
+    explanations: Annotated[
+        str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
+    ] = None
+    also: Also = None
+    operators: Annotated[str, typer.Option(help="How words are taken away, at least two.")] = (
+        "delete,mask"
+    )
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")] = (
+        False
+    )
+    exact_words: Annotated[
+        int | None,
+        typer.Option(
+            help="Examples of up to so many words are measured over all sets of words. "
+            "[default: 10]"
+        ),
+    ] = None
+    only: Annotated[
+        str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
+    ] = None
+    extra: Annotated[
+        str | None,
+        typer.Option(
+            help="Also measure sanity, infidelity, eraser, candidates of explanations; "
+            "null_space of heads."
+        ),
+    ] = None
+    alpha: Annotated[
+        float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
+    ] = None
+    smallest: Annotated[
+        list[str] | None,
+        typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
+    ] = None
+
+    def spec(self, seed: int) -> AuditSpec:
+        from heedful.auditing import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
+
+        chosen = self.chosen
+        if self.explanations is not None:
+            chosen = (ATTENTION, *chosen, *IMPORTANCE)
+        else:
+            chosen = (*EXPLANATIONS, *chosen)
+        given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
+        spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
+        self._check_used(spec)
+        if self.quick:
+            spec = replace(spec, ceiling=20, exact=8, search_steps=20, permutations=10)
+        return spec if self.exact_words is None else replace(spec, exact=self._exact)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The explanations that were asked for by name."""
+        from heedful.auditing import all_named, names_in
+
+        texts = [text for text in (self.explanations, self.also) if text is not None]
+        return tuple(each.name for each in all_named(n for text in texts for n in names_in(text)))
+
+    @property
+    def must(self) -> frozenset[str]:
+        """All that was asked for by name: explanations, and groups of measures."""
+        groups = [names(text, "") for text in (self.only, self.extra) if text is not None]
+        return frozenset((*self.chosen, *(name for group in groups for name in group)))
+
+    @property
+    def settings(self) -> Settings:
+        from heedful.verdict import Settings
+
+        effects = numbers(self.smallest or [], "--smallest")
+        for name, value in effects.items():
+            if value < 0 or (value == 0 and name != "baseline"):
+                raise HeedfulError(f"--smallest is {name}={value:g}: give a number above 0.")
+        plain = Settings(effects=effects)
+        return plain if self.alpha is None else replace(plain, alpha=self.alpha)
+
+    def _check_used(self, spec: AuditSpec) -> None:
+        """What was asked for by name must be looked at by some group."""
+        from heedful.auditing import MAPPED, all_named
+
+        all_named(spec.explanations)
+        for name in self.chosen:
+            if name not in spec.mapped:
+                raise HeedfulError(
+                    f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
+                    f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
+                )
+
+    @property
+    def _exact(self) -> int:
+        from heedful.measures import MOST_WORDS
+
+        if self.exact_words is None or not 0 <= self.exact_words <= MOST_WORDS:
+            raise HeedfulError(f"--exact-words is {self.exact_words}: give 0 to {MOST_WORDS}.")
+        return self.exact_words
+
+    def _ways(self) -> tuple[str, ...]:
+        from heedful.removal import REMOVALS
+
+        ways = tuple(names(self.operators, "--operators"))
+        if len(ways) < 2:
+            raise HeedfulError(
+                f"--operators is {self.operators!r}: give at least two, such as delete,mask."
+            )
+        for way in ways:
+            if way not in REMOVALS:
+                raise unknown_name("removal operator", way, list(REMOVALS))
+        return ways
+
+
+def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
+    from heedful.auditing import EXTRA, GROUPS
+
+    asked = tuple(names(extra, "--extra")) if extra is not None else ()
+    for name in asked:
+        if name not in EXTRA:
+            raise unknown_name("extra group", name, list(EXTRA))
+    return (*(names(only, "--only") if only is not None else GROUPS), *asked)

@@ -1,1 +1,0 @@
-"""The live page: type a text, move its attention, see the prediction."""
