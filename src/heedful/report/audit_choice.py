@@ -1,14 +1,41 @@
-"""Which explanation to show: the ranking with its price, and who agrees with whom."""
+"""Which explanation to show: the ranking with its price, positions as dots, and agreement."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from heedful.report.audit_bars import Scale, bar
+import pandas as pd
+
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_numbers import bounds, finite, milliseconds, of_texts, plain, shown
+from heedful.report.audit_properties import Scale, bar
+from heedful.report.extra import need
+from heedful.report.figures.figure import KINDS, Panel
+from heedful.report.formats import (
+    DASH,
+    bounds,
+    clipped,
+    finite,
+    milliseconds,
+    of_texts,
+    plain,
+    shown,
+)
+from heedful.verdict import (
+    MEASURE,
+    Cell,
+    Settings,
+    Table,
+    closed,
+    direction_cells,
+    importance_cells,
+    other_site,
+    position,
+    sample,
+    tabulate_rows,
+)
 
 TAU = "tau:"
 
@@ -115,3 +142,156 @@ def _tau(evidence: AuditEvidence, name: str, column: str) -> tuple[float, int]:
     ]
     values = [value for series in found for value in series]
     return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
+
+
+MEASURES = ("comprehensiveness", "sufficiency")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Explanations under one measure and operator; `unusable` says why it was not scored."""
+
+    measure: str
+    operator: str
+    table: pd.DataFrame
+    unusable: str = ""
+
+    @property
+    def title(self) -> str:
+        return clipped(f"{plain(self.measure)}, {self.operator}")
+
+
+def positions(evidence: AuditEvidence) -> list[Positions]:
+    """By the verdict's own rules: a random order, the best order found, bounds over clusters; no
+    explanation is scored by an operator that made it, and only signed ones on direction."""
+    chosen = evidence.settings
+    metrics = [name for name in MEASURES if name in chosen.metrics] or list(chosen.metrics[:2])
+    rows = evidence.main[evidence.main["measure"].isin([MEASURE, *metrics])]
+    if rows.empty:
+        return []
+    table, chosen = tabulate_rows(rows), replace(chosen, metrics=tuple(metrics))
+    reasons = _reasons(evidence)
+    found = _lines(evidence, table, chosen)
+    grouped = found.groupby(["measure", "operator"], sort=True)
+    panels = [
+        Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
+        for (measure, operator), part in grouped
+    ]
+    return sorted(panels, key=lambda one: one.measure != MEASURE)  # importance first
+
+
+def _lines(evidence: AuditEvidence, table: Table, chosen: Settings) -> pd.DataFrame:
+    cluster_of = table.cluster_of
+    outside = {*chosen.floors, chosen.ceiling, ""}
+    names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
+    lines = []
+    for name in sorted(name for name in names if not other_site(name, chosen)):
+        for cell in _cells(table, name, chosen):
+            value, low, high = closed(sample([[cell]], cluster_of), position, chosen.alpha)
+            if not math.isnan(value):
+                numbers = (value, low, high, len(cell.examples), _role(evidence, name))
+                lines.append((cell.measure, cell.operator, name, *numbers))
+    columns = ["measure", "operator", "explanation", "position", "low", "high", "n", "role"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _cells(table: Table, name: str, chosen: Settings) -> Iterator[Cell]:
+    yield from importance_cells(table, table.main, name, chosen)
+    if name in chosen.signed:
+        yield from direction_cells(table, table.main, name, chosen)
+
+
+def _role(evidence: AuditEvidence, name: str) -> str:
+    if name == evidence.on_trial:
+        return "trial"
+    return "best" if name == evidence.best else "other"
+
+
+def _reasons(evidence: AuditEvidence) -> dict[tuple[str, str], str]:
+    return {
+        (str(part["measure"]), str(part.get("operator") or "")): str(part.get("reason") or "")
+        for one in evidence.verdict.get("statements", ())
+        if one["property"] in ("importance", "direction")
+        for part in one.get("parts") or ()
+        if not part.get("usable")
+    }
+
+
+ROLES = {
+    "trial": ("on trial", KINDS["matched"], "diamond"),
+    "best": ("recommended", KINDS["exact"], "square"),
+    "other": ("others", "#8a8f98", "circle"),
+}
+REACH = (-0.6, 1.4)
+LABELS = 128
+"""Pixels for the names of explanations."""
+
+
+def dot_domain(found: list[Positions]) -> tuple[float, float]:
+    """One axis for all panels, from below the floor to above the ceiling."""
+    columns = [one.table[name] for one in found for name in ("low", "high", "position")]
+    values = pd.concat([*columns, pd.Series([0.0, 1.0])]).dropna().clip(*REACH)
+    return float(values.min()) - 0.04, float(values.max()) + 0.04
+
+
+def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> Panel:
+    """Names down, position across; shapes and colours both say who is who. An explanation
+    that this operator made keeps its line, empty."""
+    alt = need("altair")
+    table = one.table.assign(
+        label=one.table["explanation"].map(plain),
+        from_=one.table["low"].clip(*REACH),
+        to=one.table["high"].clip(*REACH),
+        dot=one.table["position"].clip(*REACH),
+        colour=one.table["role"].map(lambda role: ROLES[role][1]),
+        shape=one.table["role"].map(lambda role: ROLES[role][2]),
+    )
+    names = [plain(name) for name in order]
+    y = alt.Y(
+        "label:N",
+        scale=alt.Scale(domain=names),
+        title=None,
+        axis=alt.Axis(labelLimit=LABELS, minExtent=LABELS, grid=True),
+    )
+    scale = alt.Scale(domain=list(domain), nice=False)
+    axis = alt.Axis(values=[-0.5, 0, 0.5, 1], format=".1f", grid=False)
+    base = alt.Chart(table, width=230, height=17 * len(names))
+    colour = alt.Color("colour:N", scale=None)
+    x = alt.X("dot:Q", title="0: random, 1: best found", scale=scale, axis=axis)
+    reach = base.mark_rule(strokeWidth=2.5, opacity=0.6).encode(
+        y=y, x=alt.X("from_:Q", scale=scale), x2="to:Q", color=colour
+    )
+    dots = base.mark_point(filled=True, size=62, opacity=1).encode(
+        y=y, x=x, color=colour, shape=alt.Shape("shape:N", scale=None)
+    )
+    return Panel(one.title, _ends(alt) + reach + dots, _says(one))
+
+
+def dot_rows(found: list[Positions], order: list[str]) -> dict[str, Any]:
+    """The numbers of the dots, for those who would rather read them."""
+    tables = [one.table.set_index("explanation") for one in found]
+    lines = [
+        {"name": plain(name), "cells": [_cell(table, name) for table in tables]} for name in order
+    ]
+    return {"columns": [one.title for one in found], "lines": lines}
+
+
+def _cell(table: pd.DataFrame, name: str) -> str:
+    if name not in table.index:
+        return DASH
+    line = table.loc[name]
+    return f"{shown(line['position'])} ({bounds(line['low'], line['high'])})"
+
+
+def _ends(alt: Any) -> Any:
+    data = alt.Data(values=[{"dot": 0}, {"dot": 1}])
+    return alt.Chart(data).mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="dot:Q")
+
+
+def _says(one: Positions) -> str:
+    ranked = one.table.sort_values("position", ascending=False, kind="stable")
+    parts = [
+        f"{plain(str(name))} {shown(value)}"
+        for name, value in zip(ranked["explanation"], ranked["position"], strict=True)
+    ]
+    return f"{one.title}, from a random order, 0, to the best found, 1: {', '.join(parts)}."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from heedful.report import metric_name
-from heedful.report.display import number
+from heedful.report import metric_name, number
 from heedful.reproduction import judge
 from heedful.reproduction.cells import Published
 from heedful.reproduction.judge import Judged, tolerance

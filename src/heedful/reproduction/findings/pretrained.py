@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heedful.report import Picture, Row
-from heedful.report.display import number
+from heedful.report import Picture, Row, number
 from heedful.report.figures.dots import Panel
 from heedful.reproduction.findings.evidence import Evidence, of_line
 from heedful.reproduction.findings.finding import AUDITS, Finding, Told, backed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from heedful.report import Estimate
-from heedful.report.display import number
+from heedful.report import Estimate, number
 
 COUNTS = (
     "none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report.display import number
+from heedful.report.formats import number
 from heedful.studies import dataset_name
 
 ENOUGH = 30

@@ -1,24 +1,28 @@
-"""wiegreffe2019 in five lines: even attention, seeds, guides, trained adversaries, per text."""
+"""wiegreffe2019 and pruthi2020 in five lines each: models trained to attend elsewhere."""
 
 from __future__ import annotations
+
+import math
 
 import pandas as pd
 
 from heedful.catalogue import Piece
-from heedful.report.display import number
 from heedful.report.evidence import Evidence
-from heedful.report.four_tests import points, weight
-from heedful.report.wording import (
+from heedful.report.figures.curves import weight
+from heedful.report.formats import number
+from heedful.report.model_tables import points as adversaries
+from heedful.report.model_tables import weight as strength
+from heedful.report.summaries.wording import (
     Finding,
+    counted,
     ends,
     findings,
     firm_or_why,
     left_out,
+    points,
+    share,
     span,
     within,
-)
-from heedful.report.wording import (
-    points as changed,
 )
 
 LEAK = 0.1
@@ -27,7 +31,7 @@ GUIDES = (("base", "the model's"), ("adversary", "the adversary's"))
 NOTHING = "Trained adversaries against seeds: not measured, or inconclusive."
 
 
-def lines(evidence: Evidence) -> list[str]:
+def wiegreffe2019(evidence: Evidence) -> list[str]:
     together = evidence.together
     return [
         uniform_line(together),
@@ -45,7 +49,7 @@ def uniform_line(together: pd.DataFrame) -> str:
     if why:
         return why
     needless = [one for one in firm if one.high >= 0]
-    line = f"With even attention in training too the score changes by {ends(firm, changed)} points."
+    line = f"With even attention in training too the score changes by {ends(firm, points)} points."
     if needless:
         names = ", ".join(one.where for one in needless)
         line += f" It need not fall, so these cannot tell whether attention explains: {names}."
@@ -76,7 +80,7 @@ def guides_line(together: pd.DataFrame) -> str:
         _verdict(some, words) for some, words in ((firm, "its own"), (even, "even"))
     )
     led = [one for one in findings(together, "guides", "delta:adversary:own") if one.firm]
-    other = f" An adversary's weights: {ends(led, changed)} against its own." if led else ""
+    other = f" An adversary's weights: {ends(led, points)} against its own." if led else ""
     said = f"To a model without context the trained model's weights are {beaten}.{other}"
     return said + "".join(_leak(together, *each) for each in GUIDES)
 
@@ -91,7 +95,7 @@ def _leak(together: pd.DataFrame, guide: str, whose: str) -> str:
     alone = [one for one in findings(together, "guides", f"attended:{guide}") if one.where in names]
     return (
         f" Warning: {whose} weights give the label away ({', '.join(names)}). The most attended "
-        f"word alone tells it with an accuracy of {ends(alone)}, {ends(leaking, changed)} points "
+        f"word alone tells it with an accuracy of {ends(alone)}, {ends(leaking, points)} points "
         f"more than the same word by occurring. How well these weights guide says nothing about "
         f"tokens."
     )
@@ -99,7 +103,7 @@ def _leak(together: pd.DataFrame, guide: str, whose: str) -> str:
 
 def _verdict(found: list[Finding], words: str) -> str:
     """By whole intervals: better, worse, or neither in all cells."""
-    numbers = f"{words} weights ({ends(found, changed)} points of F1)" if found else words
+    numbers = f"{words} weights ({ends(found, points)} points of F1)" if found else words
     if found and all(one.low > 0 for one in found):
         return f"better than {numbers}"
     if found and all(one.high < 0 for one in found):
@@ -126,7 +130,7 @@ Point = tuple[str, Finding, Finding]
 def _points_at(where: str, together: pd.DataFrame) -> list[Point]:
     measures = together.loc[together["probe"] == "frontier", "measure"].unique()
     found = []
-    for name in points([str(measure) for measure in measures]):
+    for name in adversaries([str(measure) for measure in measures]):
         far = [x for x in findings(together, "frontier", f"jsd:{name}") if x.where == where]
         change = [x for x in findings(together, "frontier", f"tvd:{name}") if x.where == where]
         if far and change and far[0].firm:
@@ -145,7 +149,7 @@ def _against(where: str, near: Finding, moved: Finding, together: pd.DataFrame) 
     name, far, change = max(kept, key=lambda point: point[1].mean)
     goal = "on the labels " if name.startswith("labels") else ""
     return (
-        f"An adversary trained {goal}to attend elsewhere (λ {weight(name):g}) differs by JSD "
+        f"An adversary trained {goal}to attend elsewhere (λ {strength(name):g}) differs by JSD "
         f"{within(far)} at a change of {number(change.mean, 3)} in the outputs, "
         f"{_compared(far, near)} seeds, {within(near)} at {number(moved.mean, 3)} ({where})."
     )
@@ -168,9 +172,113 @@ def per_text_line(together: pd.DataFrame) -> str:
     )
 
 
-PIECE = Piece(
-    name="wiegreffe2019",
-    description="even attention, seeds, guides, trained adversaries against seeds, per text",
-    make=lines,
-    paper="wiegreffe2019",
+SIGNALS = {
+    "tau_loo": "τ of attention with leave-one-out",
+    "overlooked": "the share of texts whose most important token gets less than even attention",
+    "delta:uniform": "the change of accuracy with uniform attention",
+}
+"""What can be seen without knowing which tokens are impermissible."""
+
+
+def pruthi2020(evidence: Evidence) -> list[str]:
+    together = evidence.together
+    penalised = together["model"].map(lambda name: weight(str(name)) > 0).astype(bool)
+    honest, told = together[~penalised], together[penalised]
+    return [
+        f"{_mass(honest, 'Honest models')} {_worth(honest)}",
+        _mass(told, "Models told to keep attention off these tokens"),
+        _zeroed(told),
+        _flags(honest, told),
+        _signals(honest, told),
+    ]
+
+
+def _mass(together: pd.DataFrame, subject: str) -> str:
+    """Attention on the tokens, and accuracy."""
+    mass = findings(together, "deception", "mass")
+    firm, why = firm_or_why(f"{subject}, attention on impermissible tokens", mass)
+    if why:
+        return why
+    right = [one for one in findings(together, "deception", "accuracy") if one.firm]
+    return (
+        f"{subject} have {ends(firm, share)} of their attention on impermissible tokens and are "
+        f"right on {ends(right, share)} of the texts ({counted(firm)})." + left_out(mass)
+    )
+
+
+def _worth(together: pd.DataFrame) -> str:
+    found = findings(together, "deception", "delta:control")
+    firm, why = firm_or_why("A control that never saw the tokens", found)
+    return why or (
+        f"A control that never saw the tokens differs in accuracy by {ends(firm, points)} points."
+    )
+
+
+def _zeroed(together: pd.DataFrame) -> str:
+    subject = "Told-off models, their attention on these tokens set to zero afterwards"
+    firm, why = firm_or_why(subject, findings(together, "deception", "delta:zeroed"))
+    return why or (
+        f"{subject}: accuracy changes by {ends(firm, points)} points ({counted(firm)}). Near "
+        f"zero, where a control does worse, means that what the tokens say reaches the decision by "
+        f"another way than their weights."
+    )
+
+
+def _flags(honest: pd.DataFrame, told: pd.DataFrame) -> str:
+    parts = []
+    for words, together in (("honest", honest), ("told-off", told)):
+        found = findings(together, "detector", "flagged")
+        flagged = [one.where for one in found if one.mean > 0]
+        named = f" ({', '.join(flagged)})" if flagged else ""
+        parts.append(f"{len(flagged)} of {len(found)} {words} models{named}")
+    if not any(len(findings(part, "detector", "flagged")) for part in (honest, told)):
+        return "The detector, where the tokens are known: not measured."
+    return f"The detector, where the tokens are known, flags {' and '.join(parts)}."
+
+
+def _signals(honest: pd.DataFrame, told: pd.DataFrame) -> str:
+    """Which of the signals without that knowledge tell flagged models from the others."""
+    every = pd.concat([honest, told])
+    flags = {one.where: one.mean > 0 for one in findings(every, "detector", "flagged")}
+    parts = []
+    for measure, words in SIGNALS.items():
+        found = [one for one in findings(every, "detector", measure) if one.firm]
+        hit = [one for one in found if flags.get(one.where)]
+        rest = [one for one in found if not flags.get(one.where, True)]
+        if hit and rest:
+            parts.append(f"{words} {_apart(hit, rest)}")
+    if not parts:
+        return "Signals without knowing the tokens: nothing flagged to compare with, or no rest."
+    return f"Without knowing the tokens, flagged models against the others: {'; '.join(parts)}."
+
+
+def _apart(hit: list[Finding], rest: list[Finding]) -> str:
+    """Both ranges, and whether one cut lies between them."""
+    apart = max(_means(hit)) < min(_means(rest)) or min(_means(hit)) > max(_means(rest))
+    verdict = "separates them" if apart else "does not separate them"
+    return f"{_range(hit)} against {_range(rest)}, which {verdict}"
+
+
+def _range(found: list[Finding]) -> str:
+    low, high = number(min(_means(found))), number(max(_means(found)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _means(found: list[Finding]) -> list[float]:
+    return [one.mean for one in found if math.isfinite(one.mean)]
+
+
+PIECES = (
+    Piece(
+        name="wiegreffe2019",
+        description="even attention, seeds, guides, trained adversaries against seeds, per text",
+        make=wiegreffe2019,
+        paper="wiegreffe2019",
+    ),
+    Piece(
+        name="pruthi2020",
+        description="attention kept off tokens that models need, and what gives it away",
+        make=pruthi2020,
+        paper="pruthi2020",
+    ),
 )
