@@ -9,7 +9,7 @@ import pytest
 
 from heedful.report import EVEN, FIGURES, SUMMARIES, Evidence
 from heedful.report.figures.transparency import conicity_table as conicity_table
-from heedful.report.figures.transparency import words_table as kinds_table
+from heedful.report.figures.transparency import parts_table as kinds_table
 from heedful.report.summaries.mohankumar_tutek import kind_of
 from heedful.store import Store
 from heedful.studies import STUDIES

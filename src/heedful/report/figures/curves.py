@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -10,8 +11,16 @@ import pandas as pd
 from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
-from heedful.report.figures.figure import HEIGHT, KINDS, WIDTH, Figure, Group, Panel
-from heedful.studies import dataset_name
+from heedful.report.figures.figure import (
+    HEIGHT,
+    KINDS,
+    WIDTH,
+    Figure,
+    Panel,
+    Words,
+    by_corpus,
+    painted,
+)
 
 COLUMNS = ["corpus", "model", "group", "end", "count", "mean", "low", "high", "n", "seeds"]
 _NAME = re.compile(r"score:(.*):(first|last)=(\d+)", re.DOTALL)
@@ -64,58 +73,50 @@ ENDS = {
     "first": ("from the first layer on", KINDS["exact"]),
     "last": ("from the last layer on", KINDS["search"]),
 }
-LAYERS_TITLE = "Attention permuted layer after layer (vashishth2019)"
-LAYERS_CAPTION = (
+LAYERS = Words(
+    "layers",
+    "Attention permuted layer after layer (vashishth2019)",
     "The task’s score with its 95% interval when attention is permuted in so many layers of one "
     "group. A curve that falls at once: the group’s attention is needed in that layer already. "
-    "Attention of later layers is computed anew from what the permuted ones give."
+    "Attention of later layers is computed anew from what the permuted ones give.",
+    "The score under permuted layers",
 )
 
 
 def layers(evidence: Evidence) -> Figure:
     table = curves(evidence.together)
-    table = table[table["mean"].notna()]
-    groups = tuple(
-        Group(dataset_name(str(corpus)), tuple(ENDS.values()), tuple(_layers_panels(part)))
-        for corpus, part in table.groupby("corpus", sort=False)
-    )
-    missing = "" if groups else "The score under permuted layers was not measured."
-    return Figure("layers", LAYERS_TITLE, LAYERS_CAPTION, groups, missing)
+    return by_corpus(LAYERS, table[table["mean"].notna()], tuple(ENDS.values()), _layers_panels)
 
 
-def _layers_panels(part: pd.DataFrame) -> list[Panel]:
+def _layers_panels(part: pd.DataFrame) -> Iterator[Panel]:
     top = 1.05 * float(part[["mean", "high"]].max().max())
-    return [
-        Panel(
-            f"{model} · {group}",
-            _layers_panel(cell, top),
-            _layers_says(str(model), str(group), cell),
+    for (model, group), cell in part.groupby(["model", "group"], sort=False):
+        data = cell[["count", "mean", "low", "high"]].assign(colour=painted(cell["end"], ENDS))
+        scale = {"domain": [0, max(top, 1e-6)], "nice": False}
+        chart = _curves(data, ("count:O", "layers permuted"), ("score", scale), opacity=0.6)
+        first = cell[cell["end"] == "first"]["mean"]
+        says = (
+            f"Score of {model}, layers of {group} permuted from the first on: "
+            f"{first.iloc[0]:.2f} with none, {first.iloc[-1]:.2f} with all {len(first) - 1}."
         )
-        for (model, group), cell in part.groupby(["model", "group"], sort=False)
-    ]
+        yield Panel(f"{model} · {group}", chart, says)
 
 
-def _layers_panel(cell: pd.DataFrame, top: float) -> Any:
+def _curves(
+    data: pd.DataFrame, across: tuple[str, str], up: tuple[str, dict[str, Any]], **rule: Any
+) -> Any:
+    """A line for each colour, with intervals; `across` is a column and its title, `up` the title
+    of the means and their scale."""
     alt = need("altair")
-    colours = {end: colour for end, (_, colour) in ENDS.items()}
-    data = cell[["count", "mean", "low", "high"]].assign(colour=cell["end"].map(colours))
-    scale = alt.Scale(domain=[0, max(top, 1e-6)], nice=False)
+    scale = alt.Scale(**up[1])
     base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
-        x=alt.X("count:O", title="layers permuted", axis=alt.Axis(labelAngle=0)),
+        x=alt.X(across[0], title=across[1], axis=alt.Axis(labelAngle=0)),
         color=alt.Color("colour:N", scale=None),
     )
-    rules = base.mark_rule(strokeWidth=2, opacity=0.6)
+    rules = base.mark_rule(strokeWidth=2, **rule)
     line = base.mark_line(point={"size": 40}, strokeWidth=1.5)
-    y = alt.Y("mean:Q", title="score", scale=scale)
+    y = alt.Y("mean:Q", title=up[0], scale=scale)
     return rules.encode(y=alt.Y("low:Q", scale=scale), y2="high:Q") + line.encode(y=y)
-
-
-def _layers_says(model: str, group: str, cell: pd.DataFrame) -> str:
-    first = cell[cell["end"] == "first"]["mean"]
-    return (
-        f"Score of {model}, layers of {group} permuted from the first on: "
-        f"{first.iloc[0]:.2f} with none, {first.iloc[-1]:.2f} with all {len(first) - 1}."
-    )
 
 
 MEASURES = {
@@ -123,10 +124,12 @@ MEASURES = {
     "tau_loo": ("attention × leaving out", KINDS["search"]),
     "tau_gradient_loo": ("gradients × leaving out", "#8a8f98"),
 }
-LENGTH_TITLE = "Agreement by length of text"
-LENGTH_CAPTION = (
+LENGTH = Words(
+    "tau_length",
+    "Agreement by length of text",
     "Average τ with its 95% interval in the four quarters of text length, shortest first. "
-    "Grey: how far gradients and leaving out agree with each other."
+    "Grey: how far gradients and leaving out agree with each other.",
+    "τ by length",
 )
 
 
@@ -137,41 +140,21 @@ def tau_length(evidence: Evidence) -> Figure:
         & table["group"].str.startswith("length=")
         & table["mean"].notna()
     ]
-    if kept.empty:
-        missing = "τ by length was not measured."
-        return Figure("tau_length", LENGTH_TITLE, LENGTH_CAPTION, (), missing)
-    legend = tuple(MEASURES.values())
-    groups = tuple(
-        Group(dataset_name(str(corpus)), legend, tuple(_length_panels(part)))
-        for corpus, part in kept.groupby("corpus", sort=False)
-    )
-    return Figure("tau_length", LENGTH_TITLE, LENGTH_CAPTION, groups)
+    return by_corpus(LENGTH, kept, tuple(MEASURES.values()), _length_panels)
 
 
-def _length_panels(part: pd.DataFrame) -> list[Panel]:
-    return [
-        Panel(str(model), _length_panel(cell), f"Average τ by length for {model}.")
-        for model, cell in part.groupby("model", sort=False)
-    ]
-
-
-def _length_panel(cell: pd.DataFrame) -> Any:
-    alt = need("altair")
-    data = pd.DataFrame(
-        {
-            "quarter": cell["group"].str.removeprefix("length="),
-            "colour": cell["measure"].map({name: pair[1] for name, pair in MEASURES.items()}),
-            **{name: cell[name] for name in ("mean", "low", "high")},
-        }
-    )
-    scale = alt.Scale(domain=[min(0.0, float(data["low"].min())), 1.0])
-    base = alt.Chart(data, width=WIDTH, height=130).encode(
-        x=alt.X("quarter:N", title="quarter of length", axis=alt.Axis(labelAngle=0)),
-        color=alt.Color("colour:N", scale=None),
-    )
-    line = base.mark_line(point={"size": 40}, strokeWidth=1.5)
-    rules = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
-    return rules + line.encode(y=alt.Y("mean:Q", title="average τ", scale=scale))
+def _length_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for model, cell in part.groupby("model", sort=False):
+        quarter, colour = (
+            cell["group"].str.removeprefix("length="),
+            painted(cell["measure"], MEASURES),
+        )
+        data = pd.DataFrame({"quarter": quarter, "colour": colour}).join(
+            cell[["mean", "low", "high"]]
+        )
+        scale = {"domain": [min(0.0, float(data["low"].min())), 1.0]}
+        chart = _curves(data, ("quarter:N", "quarter of length"), ("average τ", scale))
+        yield Panel(str(model), chart, f"Average τ by length for {model}.")
 
 
 LINES = {
@@ -179,25 +162,22 @@ LINES = {
     "accuracy:control": ("accuracy, never shown the tokens", KINDS["matched"]),
     "mass": ("attention on the tokens", KINDS["exact"]),
 }
-DECEPTION_TITLE = "Attention kept off the tokens a model needs (pruthi2020)"
-DECEPTION_CAPTION = (
+DECEPTION = Words(
+    "deception",
+    "Attention kept off the tokens a model needs (pruthi2020)",
     "Share of right decisions and share of attention on impermissible tokens, each with its 95% "
     "interval, by λ, the weight of the penalty in training; λ = 0 is the honest model. Attention "
     "that falls to nothing while accuracy stays shows that attention can be made to hide what a "
     "model relies on, where a model that was never shown these tokens is worse. For generation, "
-    "the next word after a quarter of the target."
+    "the next word after a quarter of the target.",
+    "Attention on impermissible tokens",
 )
 TERM = re.compile(r"\+impermissible([0-9.e+-]*[0-9])")
 
 
 def deception(evidence: Evidence) -> Figure:
     table = by_weight(evidence.together)
-    groups = tuple(
-        Group(dataset_name(str(corpus)), tuple(LINES.values()), tuple(_deception_panels(part)))
-        for corpus, part in table.groupby("corpus", sort=False)
-    )
-    missing = "" if groups else "Attention on impermissible tokens was not measured."
-    return Figure("deception", DECEPTION_TITLE, DECEPTION_CAPTION, groups, missing)
+    return by_corpus(DECEPTION, table, tuple(LINES.values()), _deception_panels)
 
 
 def by_weight(together: pd.DataFrame) -> pd.DataFrame:
@@ -223,26 +203,13 @@ def weight(model: str) -> float:
     return float(found.group(1)) if found else 0.0
 
 
-def _deception_panels(part: pd.DataFrame) -> list[Panel]:
-    return [
-        Panel(str(model), _deception_panel(cell), _deception_says(str(model), cell))
-        for model, cell in part.groupby("stem", sort=False)
-    ]
-
-
-def _deception_panel(cell: pd.DataFrame) -> Any:
-    alt = need("altair")
-    colours = {measure: colour for measure, (_, colour) in LINES.items()}
-    data = cell[["weight", "mean", "low", "high"]].assign(colour=cell["measure"].map(colours))
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
-        x=alt.X("weight:O", title="λ", axis=alt.Axis(labelAngle=0)),
-        color=alt.Color("colour:N", scale=None),
-    )
-    rules = base.mark_rule(strokeWidth=2, opacity=0.6)
-    line = base.mark_line(point={"size": 40}, strokeWidth=1.5)
-    y = alt.Y("mean:Q", title="share", scale=scale)
-    return rules.encode(y=alt.Y("low:Q", scale=scale), y2="high:Q") + line.encode(y=y)
+def _deception_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for model, cell in part.groupby("stem", sort=False):
+        colour = painted(cell["measure"], LINES)
+        data = cell[["weight", "mean", "low", "high"]].assign(colour=colour)
+        scale = {"domain": [0, 1], "nice": False}
+        chart = _curves(data, ("weight:O", "λ"), ("share", scale), opacity=0.6)
+        yield Panel(str(model), chart, _deception_says(str(model), cell))
 
 
 def _deception_says(model: str, cell: pd.DataFrame) -> str:

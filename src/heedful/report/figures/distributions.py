@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,9 +20,11 @@ from heedful.report.figures.figure import (
     KINDS,
     WIDTH,
     Figure,
+    Legend,
     Words,
     class_colour,
     folded,
+    painted,
     small_multiples,
 )
 
@@ -178,13 +181,7 @@ def _density(values: np.ndarray, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _few(rows: pd.DataFrame) -> pd.DataFrame:
     lines = [
-        {
-            "what": "one text",
-            "x": value,
-            "base": place + 0.16 * _side(label),
-            "bin": BINS[place],
-            "colour": class_colour(label),
-        }
+        ("one text", value, place + 0.16 * _side(label), BINS[place], class_colour(label))
         for place, label, part in _parts(rows)
         if len(part) < FEWEST
         for value in part["value"]
@@ -194,13 +191,13 @@ def _few(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _medians(rows: pd.DataFrame) -> pd.DataFrame:
     lines = [
-        {
-            "what": f"median of {len(part):,} values",
-            "x": float(part["value"].median()),
-            "edge": place + 0.1 * _side(label),
-            "bin": BINS[place],
-            "colour": class_colour(label),
-        }
+        (
+            f"median of {len(part):,} values",
+            float(part["value"].median()),
+            place + 0.1 * _side(label),
+            BINS[place],
+            class_colour(label),
+        )
         for place, label, part in _parts(rows)
         if len(part) >= FEWEST
     ]
@@ -226,8 +223,14 @@ GRADIENT_AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
 def tau_gradient(evidence: Evidence) -> Figure:
     rows = folded(evidence, evidence.rows("correlation", ["tau_gradient"]))
     rows = rows.assign(colour=rows["predicted"].map(class_colour))
-    draw = partial(histogram, axis=GRADIENT_AXIS, top=highest(rows, GRADIENT_AXIS))
-    return small_multiples(evidence, rows, GRADIENT_WORDS, draw)
+    return _histograms(evidence, rows, GRADIENT_WORDS, GRADIENT_AXIS)
+
+
+def _histograms(
+    evidence: Evidence, rows: pd.DataFrame, words: Words, axis: Axis, legend: Legend | None = None
+) -> Figure:
+    draw = partial(histogram, axis=axis, top=highest(rows, axis))
+    return small_multiples(evidence, rows, words, draw, legend)
 
 
 PERMUTATION_WORDS = Words(
@@ -243,11 +246,8 @@ PERMUTATION_WORDS = Words(
 
 def permutation(evidence: Evidence) -> Figure:
     rows = evidence.rows("permutation", ["tvd_median"])
-    return small_multiples(evidence, rows, PERMUTATION_WORDS, _panel)
-
-
-def _panel(rows: pd.DataFrame) -> object:
-    return violins(rows, "median change of output", 1.0)
+    draw = partial(violins, title="median change of output", high=1.0)
+    return small_multiples(evidence, rows, PERMUTATION_WORDS, draw)
 
 
 MEASURES = {
@@ -265,16 +265,20 @@ JSD_WORDS = Words(
     "Adversarial Jensen–Shannon distance",
 )
 LN2 = math.log(2)
-JSD_AXIS = Axis("Jensen–Shannon distance", 0.0, LN2, 20, mark=LN2, mark_text="ln 2", room=0.03)
+DISTANCE = "Jensen–Shannon distance"
+JSD_AXIS = Axis(DISTANCE, 0.0, LN2, 20, mark=LN2, mark_text="ln 2", room=0.03)
+_by_weight = partial(violins, title=DISTANCE, high=LN2, mark=True)
 
 
 def jsd(evidence: Evidence) -> Figure:
     rows = evidence.rows("adversarial", list(MEASURES))
-    found = [one for one in MEASURES if len(rows) and (rows["measure"] == one).any()]
-    colours = {name: colour for name, (_, colour) in MEASURES.items()}
-    rows = rows.assign(colour=rows["measure"].map(colours))
-    draw = partial(histogram, axis=JSD_AXIS, top=highest(rows, JSD_AXIS))
-    return small_multiples(evidence, rows, JSD_WORDS, draw, tuple(MEASURES[one] for one in found))
+    legend = tuple(MEASURES[one] for one in _found(rows, MEASURES))
+    rows = rows.assign(colour=painted(rows["measure"], MEASURES))
+    return _histograms(evidence, rows, JSD_WORDS, JSD_AXIS, legend)
+
+
+def _found(rows: pd.DataFrame, measures: Iterable[str]) -> list[str]:
+    return [one for one in measures if len(rows) and (rows["measure"] == one).any()]
 
 
 HOW = {"jsd_search": "found by search", "jsd_exact": "exact"}
@@ -283,7 +287,7 @@ HOW = {"jsd_search": "found by search", "jsd_exact": "exact"}
 def jsd_by_max(evidence: Evidence) -> Figure:
     """The searched distance, as in the paper; the exact one where no search was run."""
     rows = evidence.rows("adversarial", list(HOW))
-    kind = next((one for one in HOW if len(rows) and (rows["measure"] == one).any()), "jsd_search")
+    kind = next(iter(_found(rows, HOW)), "jsd_search")
     words = Words(
         "jsd_by_max",
         "Adversarial distance and peaked attention (jain2019, Figure 5)",
@@ -292,9 +296,8 @@ def jsd_by_max(evidence: Evidence) -> Figure:
         "ln 2 (dashed) on the upper lines: peaked attention, too, could have been elsewhere.",
         f"Adversarial distance ({HOW[kind]})",
     )
-    draw = partial(violins, title="Jensen–Shannon distance", high=math.log(2), mark=True)
     kept = rows[rows["measure"] == kind] if len(rows) else rows
-    return small_multiples(evidence, kept, words, draw)
+    return small_multiples(evidence, kept, words, _by_weight)
 
 
 SEED_VARIANCE_WORDS = Words(
@@ -309,10 +312,8 @@ SEED_VARIANCE_WORDS = Words(
 
 
 def seed_variance(evidence: Evidence) -> Figure:
-    draw = partial(violins, title="Jensen–Shannon distance", high=math.log(2), mark=True)
-    return small_multiples(
-        evidence, evidence.rows("seeds", ["jsd_seeds"]), SEED_VARIANCE_WORDS, draw
-    )
+    rows = evidence.rows("seeds", ["jsd_seeds"])
+    return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
 
 PIECES = (
@@ -332,7 +333,8 @@ PIECES = (
     ),
     Piece(
         name=JSD_WORDS.name,
-        description="Histograms of the largest adversarial distance: searched, exact, spread-matched.",
+        description="Histograms of the largest adversarial distance: searched, exact, "
+        "spread-matched.",
         make=jsd,
         paper="jain2019, Figure 4",
         needs=("adversarial",),

@@ -1,4 +1,4 @@
-"""Items erased from attention: one of them, or more and more until the decision flips (serrano2019)."""
+"""Erasing items from attention: one, or more and more until the decision flips (serrano2019)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from heedful.catalogue import Piece
-from heedful.metrics import SignTest, sign_test
+from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -24,6 +24,7 @@ from heedful.report.figures.figure import (
     Group,
     Panel,
     Words,
+    by_corpus,
     small_multiples,
 )
 from heedful.report.formats import number
@@ -108,11 +109,14 @@ def _erasure_panel(rows: pd.DataFrame, step: float) -> Any:
     return grid + zero.encode(y=alt.Y("low:Q")) + words.encode(text="text:N", **place)
 
 
-TITLE = "Decisions that one erasure flips (serrano2019, Table 2)"
-CAPTION = (
+FLIPS_WORDS = Words(
+    "flips",
+    "Decisions that one erasure flips (serrano2019, Table 2)",
     "Share of texts whose decision flips when the item of the largest weight is erased (rows) and "
     "when a random other one is (columns); in brackets what the paper prints, where it does. "
-    "If weights told importance, no text would be where only the random one flips."
+    "If weights told importance, no text would be where only the random one flips.",
+    "Decisions flipped by one erasure",
+    "Flips by single erasures were not measured.",
 )
 FLIPS_LEGEND = (("share of texts, %", KINDS["exact"]),)
 YES, NO = "yes", "no"
@@ -123,12 +127,7 @@ CELLS = dict(zip(FLIPS, ((YES, YES), (YES, NO), (NO, YES), (NO, NO)), strict=Tru
 def flips(evidence: Evidence) -> Figure:
     frame = published_beside_measured(evidence, "serrano2019")
     frame = frame[frame["metric"].str.startswith("flip_percent:") & frame["measured"].notna()]
-    groups = tuple(
-        Group(str(dataset), FLIPS_LEGEND, tuple(_panels(part)))
-        for dataset, part in frame.groupby("dataset", sort=False)
-    )
-    missing = "" if groups else "Flips by single erasures were not measured."
-    return Figure("flips", TITLE, CAPTION, groups, missing)
+    return by_corpus(FLIPS_WORDS, frame, FLIPS_LEGEND, _panels, "dataset")
 
 
 def _panels(part: pd.DataFrame) -> list[Panel]:
@@ -180,7 +179,7 @@ def _flips_says(model: str, cells: pd.DataFrame) -> str:
         f"{metric.removeprefix('flip_percent:').replace('_', ' ')} {value:.1f}%"
         for metric, value in zip(cells["metric"], cells["measured"], strict=True)
     )
-    return f"Decisions flipped by one erasure, {model}: {parts}."
+    return f"{FLIPS_WORDS.about}, {model}: {parts}."
 
 
 RANKINGS = {
@@ -213,9 +212,8 @@ class Removed:
     @cached_property
     def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Kaplan and Meier's, the other way up: the share that has flipped by each time."""
-        times, flips = np.unique(self.shares[~self.never], return_counts=True)
-        at_risk = len(self.shares) - np.searchsorted(np.sort(self.shares), times)
-        return times, 1.0 - np.cumprod(1 - flips / at_risk, dtype=np.float64)
+        curve = survival(self.shares, self.never)
+        return curve.times, 1.0 - curve.alive
 
 
 def removals(
@@ -264,10 +262,6 @@ SETS_WORDS = Words(
 )
 
 
-def importance_sets(evidence: Evidence) -> Figure:
-    return boxes(evidence, "fraction", SETS_WORDS, "share of items removed")
-
-
 MASS_WORDS = Words(
     "importance_mass",
     "Attention removed until the decision flips",
@@ -278,23 +272,19 @@ MASS_WORDS = Words(
 )
 
 
-def importance_mass(evidence: Evidence) -> Figure:
-    return boxes(evidence, "mass", MASS_WORDS, "share of attention removed")
-
-
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 COLOUR = KINDS["exact"]
 BOXES_LEGEND = (("half of the texts; the tick is the median, the line 5% to 95%", COLOUR),)
 
 
-def boxes(evidence: Evidence, kind: str, words: Words, title: str) -> Figure:
+def boxes(kind: str, words: Words, title: str, evidence: Evidence) -> Figure:
     """A group per corpus, a panel per model."""
     groups: dict[str, list[Panel]] = {}
     for (corpus, label), found in removals(evidence, kind):
         chart = _boxes_panel(quantiles(found), title)
         says = f"{words.about}, {label}: {_boxes_says(found)}."
         groups.setdefault(dataset_name(corpus), []).append(Panel(label, chart, says))
-    missing = "" if groups else f"{words.about} was not measured."
+    missing = "" if groups else words.missing
     parts = tuple(Group(name, BOXES_LEGEND, tuple(panels)) for name, panels in groups.items())
     return Figure(words.name, words.title, words.caption, parts, missing)
 
@@ -359,14 +349,14 @@ PIECES = (
     Piece(
         name=SETS_WORDS.name,
         description="Share of items removed until the decision flips, by ranking, none dropped.",
-        make=importance_sets,
+        make=partial(boxes, "fraction", SETS_WORDS, "share of items removed"),
         paper="serrano2019",
         needs=("importance_sets",),
     ),
     Piece(
         name=MASS_WORDS.name,
         description="Attention removed until the decision flips, by ranking, none dropped.",
-        make=importance_mass,
+        make=partial(boxes, "mass", MASS_WORDS, "share of attention removed"),
         paper="serrano2019",
         needs=("importance_sets",),
     ),

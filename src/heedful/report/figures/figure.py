@@ -8,7 +8,7 @@ Altair copies all data whenever charts are nested.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -192,6 +192,12 @@ class Words:
     title: str
     caption: str
     about: str
+    nothing: str = ""
+
+    @property
+    def missing(self) -> str:
+        """Why there is nothing to see."""
+        return self.nothing or f"{self.about} was not measured."
 
 
 def small_multiples(
@@ -199,9 +205,7 @@ def small_multiples(
 ) -> Figure:
     """Panels over the defined rows; undefined ones are counted, and what is empty says so."""
     if rows.empty:
-        return Figure(
-            words.name, words.title, words.caption, (), f"{words.about} was not measured."
-        )
+        return Figure(words.name, words.title, words.caption, (), words.missing)
     rows = folded(evidence, rows)
     defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
     lost = len(rows) - len(defined)
@@ -217,6 +221,28 @@ def small_multiples(
     if not groups:
         missing = f"{words.about} is undefined for all {len(rows)} texts."
     return Figure(words.name, words.title, words.caption, tuple(groups), missing)
+
+
+def by_corpus(
+    words: Words,
+    table: pd.DataFrame,
+    legend: Legend,
+    panels: Callable[[pd.DataFrame], Iterable[Panel]],
+    corpus: str = "corpus",
+    wide: bool = False,
+) -> Figure:
+    """A group for each name in the column `corpus`, with the panels of its lines."""
+    groups = tuple(
+        Group(dataset_name(str(name)), legend, tuple(panels(part)))
+        for name, part in table.groupby(corpus, sort=False)
+    )
+    missing = "" if groups else words.missing
+    return Figure(words.name, words.title, words.caption, groups, missing, wide)
+
+
+def painted(names: pd.Series, roles: Mapping[str, tuple[str, str]]) -> pd.Series:
+    """The colour of each name; `roles` has words and a colour for it."""
+    return names.map({name: colour for name, (_, colour) in roles.items()})
 
 
 def folded(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:

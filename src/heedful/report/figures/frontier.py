@@ -137,7 +137,8 @@ def _says(model: str, table: pd.DataFrame) -> str:
 PIECES = (
     Piece(
         name="frontier",
-        description="Trained adversaries by λ, TVD against JSD, beside seeds and exact adversaries.",
+        description="Trained adversaries by λ, TVD against JSD, beside seeds and exact "
+        "adversaries.",
         make=make,
         paper="wiegreffe2019, test 4",
         needs=("frontier",),

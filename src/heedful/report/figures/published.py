@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -9,51 +10,49 @@ import pandas as pd
 from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
-from heedful.report.figures.figure import KINDS, LABELS, WIDTH, Figure, Group, Panel
+from heedful.report.figures.figure import (
+    KINDS,
+    LABELS,
+    WIDTH,
+    Figure,
+    Group,
+    Panel,
+    Words,
+    by_corpus,
+)
 from heedful.report.tables import Place, Printed, places, printed, published_beside_measured
 from heedful.studies import CONDITIONS, dataset_name
 
 NAMES = {"tau_gradient": "attention × gradients", "tau_loo": "attention × leaving out"}
-PAPER, SLIDES, PUBLISHED_MEASURED = "#d2781a", "#8a8f98", KINDS["exact"]
-PUBLISHED_LEGEND = (
-    ("measured, 95% interval", PUBLISHED_MEASURED),
-    ("paper", PAPER),
-    ("slides", SLIDES),
-)
-PUBLISHED_TITLE = "Published beside measured"
-PUBLISHED_CAPTION = (
+PAPER, SLIDES, MEASURED = "#d2781a", "#8a8f98", KINDS["exact"]
+LEGEND = (("measured, 95% interval", MEASURED), ("paper", PAPER))
+PUBLISHED = Words(
+    "published",
+    "Published beside measured",
     "Average Kendall τ by model and predicted class (0, 1). Dot and bar: measured here with its "
-    "95% interval; diamond and ring: the two printed versions, where the paper gives them."
+    "95% interval; diamond and ring: the two printed versions, where the paper gives them.",
+    "τ",
+    "No τ was measured.",
 )
 
 
 def published(evidence: Evidence) -> Figure:
     frame = published_beside_measured(evidence)
     frame = frame[frame["metric"].isin(list(NAMES)) & frame["measured"].notna()]
-    if frame.empty:
-        return Figure(
-            "published", PUBLISHED_TITLE, PUBLISHED_CAPTION, (), "No τ was measured.", wide=True
-        )
-    groups = tuple(
-        Group(str(dataset), PUBLISHED_LEGEND, tuple(_panels(part)))
-        for dataset, part in frame.groupby("dataset", sort=False)
-    )
-    return Figure("published", PUBLISHED_TITLE, PUBLISHED_CAPTION, groups, wide=True)
+    legend = (*LEGEND, ("slides", SLIDES))
+    return by_corpus(PUBLISHED, frame, legend, _panels, "dataset", wide=True)
 
 
-def _panels(part: pd.DataFrame) -> list[Panel]:
-    return [
-        Panel(
-            name,
-            _published_panel(part[part["metric"] == metric]),
-            _published_says(name, part, metric),
-        )
-        for metric, name in NAMES.items()
-        if (part["metric"] == metric).any()
-    ]
+def _panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for metric, name in NAMES.items():
+        cells = part[part["metric"] == metric]
+        if len(cells):
+            mean = f"measured {cells['measured'].mean():.2f} on average"
+            says = f"τ of {name}: {len(cells)} cells, {mean}."
+            yield Panel(name, _published_chart(cells), says)
 
 
-def _published_panel(cells: pd.DataFrame) -> Any:
+def _published_chart(cells: pd.DataFrame) -> Any:
     alt = need("altair")
     data = cells.assign(row=cells["model"] + " · " + cells["class"])
     numbers = ["row", "measured", "low", "high", "published_paper", "published_slides"]
@@ -65,12 +64,8 @@ def _published_panel(cells: pd.DataFrame) -> Any:
     def at(name: str) -> Any:
         return alt.X(f"{name}:Q", title="average τ", scale=scale)
 
-    bar = base.mark_rule(strokeWidth=3, opacity=0.5, color=PUBLISHED_MEASURED).encode(
-        x=at("low"), x2="high"
-    )
-    dot = base.mark_point(filled=True, size=55, opacity=1, color=PUBLISHED_MEASURED).encode(
-        x=at("measured")
-    )
+    bar = base.mark_rule(strokeWidth=3, opacity=0.5, color=MEASURED).encode(x=at("low"), x2="high")
+    dot = base.mark_point(filled=True, size=55, opacity=1, color=MEASURED).encode(x=at("measured"))
     paper = base.mark_point(shape="diamond", size=60, strokeWidth=1.8, color=PAPER)
     slides = base.mark_point(size=45, strokeWidth=1.6, color=SLIDES)
     return alt.layer(
@@ -78,21 +73,17 @@ def _published_panel(cells: pd.DataFrame) -> Any:
     )
 
 
-def _published_says(name: str, part: pd.DataFrame, metric: str) -> str:
-    cells = part[part["metric"] == metric]
-    return f"τ of {name}: {len(cells)} cells, measured {cells['measured'].mean():.2f} on average."
-
-
 OF_F1 = "tutek2020"
 PAPERS = ("vashishth2019", OF_F1)
-SUBSTITUTION_MEASURED, PRINTED = KINDS["exact"], "#d2781a"
-SUBSTITUTION_TITLE = "Attention replaced (vashishth2019, Tables 1 to 3; tutek2020, Table 1)"
-SUBSTITUTION_CAPTION = (
+SUBSTITUTION = Words(
+    "substitution",
+    "Attention replaced (vashishth2019, Tables 1 to 3; tutek2020, Table 1)",
     "Change of the score when attention is replaced in training too, or afterwards only, in "
     "points of per cent or of BLEU; panels of one unit share a scale. Bar and line: measured here "
     "with its 95% interval; diamond: printed by the paper, where corpus and model are the same. A "
     "short bar says that the task can be done without these weights; a long one, with the "
-    "context-only decoder of two texts, also that the second text is gone."
+    "context-only decoder of two texts, also that the second text is gone.",
+    "The score with attention replaced",
 )
 WORDS = {
     "uniform:train+infer": "uniform, in training too",
@@ -101,7 +92,6 @@ WORDS = {
     "random:infer": "random, afterwards",
     "permute:infer": "shuffled, afterwards",
 }
-SUBSTITUTION_LEGEND = (("measured, 95% interval", SUBSTITUTION_MEASURED), ("paper", PRINTED))
 
 
 def substitution(evidence: Evidence) -> Figure:
@@ -109,18 +99,13 @@ def substitution(evidence: Evidence) -> Figure:
     found = [(place, table) for place, table in every if len(table)]
     groups: dict[str, list[Panel]] = {}
     for place, table in found:
-        panel = Panel(
-            place.model,
-            _substitution_panel(table, *_reach(found, place.score)),
-            _substitution_says(place, table),
-        )
+        chart = _substitution_chart(table, *_reach(found, place.score))
+        panel = Panel(place.model, chart, _says(place, table))
         groups.setdefault(dataset_name(place.corpus), []).append(panel)
-    drawn = tuple(
-        Group(name, SUBSTITUTION_LEGEND, tuple(panels)) for name, panels in groups.items()
-    )
-    missing = "" if drawn else "The score with attention replaced was not measured."
+    drawn = tuple(Group(name, LEGEND, tuple(panels)) for name, panels in groups.items())
+    missing = "" if drawn else SUBSTITUTION.missing
     return Figure(
-        "substitution", SUBSTITUTION_TITLE, SUBSTITUTION_CAPTION, drawn, missing, wide=True
+        SUBSTITUTION.name, SUBSTITUTION.title, SUBSTITUTION.caption, drawn, missing, wide=True
     )
 
 
@@ -175,7 +160,7 @@ def _reach(found: list[tuple[Place, pd.DataFrame]], score: str) -> tuple[float, 
     return min(0.0, float(numbers.min().min())) - 1.0, max(0.0, float(numbers.max().max())) + 1.0
 
 
-def _substitution_panel(table: pd.DataFrame, low: float, high: float) -> Any:
+def _substitution_chart(table: pd.DataFrame, low: float, high: float) -> Any:
     alt = need("altair")
     scale = alt.Scale(domain=[low, high], nice=False)
     y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
@@ -184,17 +169,15 @@ def _substitution_panel(table: pd.DataFrame, low: float, high: float) -> Any:
     def at(name: str) -> Any:
         return alt.X(f"{name}:Q", title="change, points", scale=scale)
 
-    bar = base.mark_bar(size=10, opacity=0.5, color=SUBSTITUTION_MEASURED).encode(x=at("mean"))
-    line = base.mark_rule(strokeWidth=2, color=SUBSTITUTION_MEASURED).encode(
-        x=at("low"), x2="high:Q"
-    )
+    bar = base.mark_bar(size=10, opacity=0.5, color=MEASURED).encode(x=at("mean"))
+    line = base.mark_rule(strokeWidth=2, color=MEASURED).encode(x=at("low"), x2="high:Q")
     marks = base.transform_filter("isValid(datum.printed)").mark_point(
-        shape="diamond", size=60, strokeWidth=1.8, opacity=1, color=PRINTED
+        shape="diamond", size=60, strokeWidth=1.8, opacity=1, color=PAPER
     )
     return alt.layer(bar, line, marks.encode(x=at("printed")))
 
 
-def _substitution_says(place: Place, table: pd.DataFrame) -> str:
+def _says(place: Place, table: pd.DataFrame) -> str:
     parts = "; ".join(f"{line.row} {line.mean:+.1f}" for line in table.itertuples())
     return f"Change of {place.score} with attention replaced, {place.model}: {parts}."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -9,31 +10,32 @@ import pandas as pd
 from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
-from heedful.report.figures.figure import CLASSES, KINDS, LABELS, WIDTH, Figure, Group, Panel
-from heedful.studies import dataset_name
+from heedful.report.figures.figure import (
+    CLASSES,
+    KINDS,
+    LABELS,
+    WIDTH,
+    Figure,
+    Panel,
+    Words,
+    by_corpus,
+    painted,
+)
 
 COLOUR = KINDS["exact"]
 LEGEND = (("mean over texts, 95% interval", COLOUR),)
-CONICITY_TITLE = "Conicity of the attended states (mohankumar2020)"
-CONICITY_CAPTION = (
+CONICITY = Words(
+    "conicity",
+    "Conicity of the attended states (mohankumar2020)",
     "Mean |cosine| of a text’s states with their mean. At 1 all states lie on one line, and it "
     "hardly matters which of them is attended; states that differ give attention something to "
-    "choose from."
+    "choose from.",
+    "Conicity",
 )
 
 
 def conicity(evidence: Evidence) -> Figure:
-    found = conicity_table(evidence.together)
-    groups = tuple(
-        Group(
-            dataset_name(str(corpus)),
-            LEGEND,
-            (Panel("conicity", _conicity_panel(part), _conicity_says(part)),),
-        )
-        for corpus, part in found.groupby("corpus", sort=False)
-    )
-    missing = "" if groups else "Conicity was not measured."
-    return Figure("conicity", CONICITY_TITLE, CONICITY_CAPTION, groups, missing)
+    return by_corpus(CONICITY, conicity_table(evidence.together), LEGEND, _conicity_panels)
 
 
 def conicity_table(together: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +49,13 @@ def conicity_table(together: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(kept[["corpus", "model", "mean", "low", "high"]])
 
 
-def _conicity_panel(part: pd.DataFrame) -> Any:
+def _conicity_panels(part: pd.DataFrame) -> list[Panel]:
+    lines = part.to_dict("records")
+    says = "; ".join(f"{line['model']} {line['mean']:.2f}" for line in lines)
+    return [Panel("conicity", _conicity_chart(part), f"Conicity: {says}.")]
+
+
+def _conicity_chart(part: pd.DataFrame) -> Any:
     alt = need("altair")
     y = alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
     data = part[["model", "mean", "low", "high"]]
@@ -61,41 +69,29 @@ def _conicity_panel(part: pd.DataFrame) -> Any:
     return alt.layer(bar, line)
 
 
-def _conicity_says(part: pd.DataFrame) -> str:
-    lines = part.to_dict("records")
-    return "Conicity: " + "; ".join(f"{line['model']} {line['mean']:.2f}" for line in lines) + "."
-
-
-WORDS_KINDS = {
+PARTS_KINDS = {
     "punctuation": ("punctuation", CLASSES[4]),
     "function": ("function words", CLASSES[1]),
     "content": ("other words", CLASSES[0]),
 }
 EVEN = "even attention"
-WORDS_TITLE = "Attention by kind of word (mohankumar2020)"
-WORDS_CAPTION = (
+PARTS = Words(
+    "parts_of_speech",
+    "Attention by kind of word (mohankumar2020)",
     "Share of a text’s attention on punctuation, on function words and on the others, averaged "
     "over texts. Even attention has each kind’s share of the tokens: a longer bar for other "
     "words than there is attention that looks for content. Corpora prepared without punctuation "
-    "have none."
+    "have none.",
+    "Attention by kind of word",
 )
 
 
 def parts_of_speech(evidence: Evidence) -> Figure:
-    found = words_table(evidence.together)
-    groups = tuple(
-        Group(
-            dataset_name(str(corpus)),
-            tuple(WORDS_KINDS.values()),
-            (Panel("share of attention", _words_panel(part), _words_says(part)),),
-        )
-        for corpus, part in found.groupby("corpus", sort=False)
-    )
-    missing = "" if groups else "Attention by kind of word was not measured."
-    return Figure("parts_of_speech", WORDS_TITLE, WORDS_CAPTION, groups, missing)
+    found = parts_table(evidence.together)
+    return by_corpus(PARTS, found, tuple(PARTS_KINDS.values()), _parts_panels)
 
 
-def words_table(together: pd.DataFrame) -> pd.DataFrame:
+def parts_table(together: pd.DataFrame) -> pd.DataFrame:
     """A line per corpus, model (even attention among them) and kind, with the places where its
     part of the bar begins and ends."""
     lines = []
@@ -115,7 +111,7 @@ def _measured(together: pd.DataFrame) -> pd.DataFrame:
 def _bar(corpus: str, model: str, part: pd.DataFrame, what: str) -> list[dict[str, Any]]:
     means = dict(zip(part["measure"], part["mean"], strict=True))
     lines, start = [], 0.0
-    for kind in WORDS_KINDS:
+    for kind in PARTS_KINDS:
         value = float(means.get(f"{what}:{kind}", 0.0))
         place = {"value": value, "start": start, "end": start + value}
         lines.append({"corpus": corpus, "model": model, "kind": kind, **place})
@@ -123,10 +119,19 @@ def _bar(corpus: str, model: str, part: pd.DataFrame, what: str) -> list[dict[st
     return lines
 
 
-def _words_panel(part: pd.DataFrame) -> Any:
+def _parts_panels(part: pd.DataFrame) -> list[Panel]:
+    bars = [
+        f"{model}: " + ", ".join(f"{PARTS_KINDS[k][0]} {v:.2f}" for k, v in _pairs(bar))
+        for model, bar in part.groupby("model", sort=False)
+    ]
+    says = f"Attention by kind of word. {'; '.join(bars)}."
+    return [Panel("share of attention", _parts_chart(part), says)]
+
+
+def _parts_chart(part: pd.DataFrame) -> Any:
     alt = need("altair")
-    colours = {kind: colour for kind, (_, colour) in WORDS_KINDS.items()}
-    data = part[["model", "value", "start", "end"]].assign(colour=part["kind"].map(colours))
+    colour = painted(part["kind"], PARTS_KINDS)
+    data = part[["model", "value", "start", "end"]].assign(colour=colour)
     scale = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(data, width=WIDTH, height={"step": 20})
     return base.mark_bar(size=12).encode(
@@ -137,16 +142,8 @@ def _words_panel(part: pd.DataFrame) -> Any:
     )
 
 
-def _words_says(part: pd.DataFrame) -> str:
-    bars = [
-        f"{model}: " + ", ".join(f"{WORDS_KINDS[str(k)][0]} {v:.2f}" for k, v in _pairs(bar))
-        for model, bar in part.groupby("model", sort=False)
-    ]
-    return f"Attention by kind of word. {'; '.join(bars)}."
-
-
-def _pairs(bar: pd.DataFrame) -> list[tuple[Any, Any]]:
-    return list(zip(bar["kind"], bar["value"], strict=True))
+def _pairs(bar: pd.DataFrame) -> Iterator[tuple[str, float]]:
+    return zip(bar["kind"], bar["value"], strict=True)
 
 
 PIECES = (

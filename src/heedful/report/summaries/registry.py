@@ -1,4 +1,4 @@
-"""Five lines for each paper. Each carries its number; with too little data it says "inconclusive"."""
+"""Five lines for each paper, each with its number, or "inconclusive" with too little data."""
 
 from __future__ import annotations
 
