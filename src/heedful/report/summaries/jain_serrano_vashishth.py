@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -20,11 +20,14 @@ from heedful.report.summaries.wording import (
     counted,
     ends,
     findings,
+    firm_findings,
+    firm_of,
     firm_or_why,
     left_out,
     percent,
     points,
     reach,
+    sentence,
     share,
     span,
     texts_of,
@@ -41,65 +44,65 @@ ADVERSARIES = {
 
 
 def jain2019(evidence: Evidence) -> list[str]:
-    each = [score_line, _gradient, _leave_one_out, permutation_line, _adversary]
-    return [line(evidence.together) for line in each]
+    lines = (score_line, _gradient, _leave_one_out, permutation_line, _adversary)
+    return [line(evidence.together) for line in lines]
 
 
 def score_line(together: pd.DataFrame) -> str:
-    found = findings(together, "score", "accuracy")
-    firm, why = firm_or_why("How well the models predict", found)
-    if why:
-        return why
     majority = findings(together, "score", "majority")
-    guess = (
-        f"; always guessing the commonest class gives {reach(majority, percent)}"
-        if majority
-        else ""
+    guess = "; always guessing the commonest class gives "
+    guess = guess + reach(majority, percent) if majority else ""
+    return sentence(
+        together,
+        ("score", "accuracy"),
+        "How well the models predict",
+        lambda firm: f"The models get {span(firm, percent)} of the test texts right{guess}.",
     )
-    return f"The models get {span(firm, percent)} of the test texts right{guess}." + left_out(found)
 
 
 def _gradient(together: pd.DataFrame) -> str:
-    found = findings(together, "correlation", "tau_gradient")
-    firm, why = firm_or_why("Attention against gradients", found)
-    if why:
-        return why
     scale = "1 is the same order, 0 no relation"
-    return (
-        f"Attention and gradients order the words of a text {agreement(firm)} alike: "
-        f"average τ {span(firm)}; {scale}." + left_out(found)
+    return sentence(
+        together,
+        ("correlation", "tau_gradient"),
+        "Attention against gradients",
+        lambda firm: (
+            f"Attention and gradients order the words of a text {agreement(firm)} alike: "
+            f"average τ {span(firm)}; {scale}."
+        ),
     )
 
 
 def _leave_one_out(together: pd.DataFrame) -> str:
-    found = findings(together, "correlation", "tau_loo")
-    firm, why = firm_or_why("Attention against leaving words out", found)
-    if why:
-        return why
-    line = (
-        f"Attention and the effect of deleting a word order the words {agreement(firm)} alike: "
-        f"average τ {span(firm)}."
+    ceiling = firm_findings(together, "correlation", "tau_gradient_loo")
+    other = " Gradients and deletion agree with each other at τ "
+    other = f"{other}{reach(ceiling)}." if ceiling else ""
+    return sentence(
+        together,
+        ("correlation", "tau_loo"),
+        "Attention against leaving words out",
+        lambda firm: (
+            "Attention and the effect of deleting a word order the words "
+            f"{agreement(firm)} alike: average τ {span(firm)}.{other}"
+        ),
     )
-    ceiling = [one for one in findings(together, "correlation", "tau_gradient_loo") if one.firm]
-    if ceiling:
-        line += f" Gradients and deletion agree with each other at τ {reach(ceiling)}."
-    return line + left_out(found)
 
 
 def permutation_line(together: pd.DataFrame) -> str:
-    found = findings(together, "permutation", "tvd_median")
-    firm, why = firm_or_why("Shuffling the attention weights", found)
-    if why:
-        return why
-    return (
-        "Shuffling a text's attention weights moves the predicted probability by "
-        f"{span(firm)} on average (0 is no change, 1 the largest)." + left_out(found)
+    return sentence(
+        together,
+        ("permutation", "tvd_median"),
+        "Shuffling the attention weights",
+        lambda firm: (
+            "Shuffling a text's attention weights moves the predicted probability by "
+            f"{span(firm)} on average (0 is no change, 1 the largest)."
+        ),
     )
 
 
 def _adversary(together: pd.DataFrame) -> str:
     found = {kind: findings(together, "adversarial", kind) for kind in ADVERSARIES}
-    firm = {kind: [one for one in cells if one.firm] for kind, cells in found.items()}
+    firm = {kind: firm_of(cells) for kind, cells in found.items()}
     best = next((kind for kind in ADVERSARIES if firm[kind]), None)
     if best is None:
         everything = [one for cells in found.values() for one in cells]
@@ -114,10 +117,10 @@ def _adversary(together: pd.DataFrame) -> str:
         if matched and best != "jsd_entropy_matched":
             line += f"; a search among patterns as spread out as the model's found {reach(matched)}"
         line += "." + left_out(found[best])
-    fixed = [one for one in findings(together, "reachability", "fixed") if one.firm]
+    fixed = firm_findings(together, "reachability", "fixed")
     if fixed:
-        share = reach(fixed, percent)
-        line += f" For {share} of texts no attention whatever could change the decision."
+        some = reach(fixed, percent)
+        line += f" For {some} of texts no attention whatever could change the decision."
     return line
 
 
@@ -138,13 +141,14 @@ def serrano2019(evidence: Evidence) -> list[str]:
 
 def erasure_line(evidence: Evidence) -> str:
     """How often a random item matters more than the heaviest, and at which weights."""
-    found = findings(evidence.together, "erasure", "negative")
-    firm, why = firm_or_why("Erasing the heaviest item or a random one", found)
-    if why:
-        return why
-    return (
-        "Erasing a random item changes the output more than erasing the heaviest one for "
-        f"{ends(firm, share)} of texts ({counted(firm)}){_where(evidence)}." + left_out(found)
+    return sentence(
+        evidence.together,
+        ("erasure", "negative"),
+        "Erasing the heaviest item or a random one",
+        lambda firm: (
+            "Erasing a random item changes the output more than erasing the heaviest one "
+            f"for {ends(firm, share)} of texts ({counted(firm)}){_where(evidence)}."
+        ),
     )
 
 
@@ -170,7 +174,7 @@ def _flips(together: pd.DataFrame) -> str:
     why = firm_or_why("Whether one item flips the decision", found["top_only"])[1]
     if why:
         return why
-    top, other, both, neither = ([one for one in cells if one.firm] for cells in found.values())
+    top, other, both, neither = map(firm_of, found.values())
     return (
         f"Erasing only the heaviest item flips the decision for {ends(top, share)} of texts, only "
         f"a random one for {ends(other, share)}, each of the two for {reach(both, share)}, "
@@ -180,19 +184,18 @@ def _flips(together: pd.DataFrame) -> str:
 
 def _removed(together: pd.DataFrame) -> str:
     """Per ranking the median share at the flip, never-flipping texts counted as still there."""
-    found = {
-        words: findings(together, "importance_sets", f"restricted_fraction_{name}")
-        for name, words in RANKINGS.items()
-    }
+    found, never = (
+        {
+            words: findings(together, "importance_sets", f"{measure}_{name}")
+            for name, words in RANKINGS.items()
+        }
+        for measure in ("restricted_fraction", "never")
+    )
     every = [one for cells in found.values() for one in cells]
     why = firm_or_why("How many items go until the decision flips", every)[1]
     if why:
         return why
-    never = {
-        words: findings(together, "importance_sets", f"never_{name}")
-        for name, words in RANKINGS.items()
-    }
-    firm = {words: [one for one in cells if one.firm] for words, cells in found.items()}
+    firm = {words: firm_of(cells) for words, cells in found.items()}
     parts = [
         f"{words} {_medians(cells)} (never for {reach(never[words], share)})"
         for words, cells in firm.items()
@@ -297,7 +300,7 @@ def _changes(together: pd.DataFrame, subject: str, show: Callable[[float], str])
     why = firm_or_why(subject, every)[1]
     if why:
         return why
-    firm = {when: _firm(cells) for when, cells in found.items()}
+    firm = {when: firm_of(cells) for when, cells in found.items()}
     parts = [f"{WORDS[when]} {ends(cells, show)}" for when, cells in firm.items() if cells]
     counts = counted([one for cells in firm.values() for one in cells])
     longest = max(found.values(), key=len)
@@ -324,7 +327,7 @@ def _decoder(models: pd.Series, name: str) -> pd.Series:
 
 def _gate(together: pd.DataFrame) -> str:
     """Each gate beside the attention it takes the place of."""
-    scores = {one.where: one for one in findings(together, "score", "accuracy") if one.firm}
+    scores = {one.where: one for one in firm_findings(together, "score", "accuracy")}
     pairs = [
         (gate, scores[where.replace("-gate", "-additive", 1)])
         for where, gate in scores.items()
@@ -344,10 +347,6 @@ def _beside(pair: tuple[Finding, Finding]) -> str:
         f"{data} accuracy {within(gate, share)} against {within(attention, share)} "
         f"({counted([gate, attention])}; {words})"
     )
-
-
-def _firm(cells: Iterable[Finding]) -> list[Finding]:
-    return [one for one in cells if one.firm]
 
 
 def layers_line(together: pd.DataFrame) -> str:

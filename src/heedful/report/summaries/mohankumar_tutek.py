@@ -16,15 +16,17 @@ from heedful.report.summaries.wording import (
     counted,
     ends,
     findings,
-    firm_or_why,
-    left_out,
+    firm_findings,
     percent,
     points,
     reach,
+    sentence,
     share,
     within,
 )
 from heedful.studies.tutek2020 import STUDY
+
+Groups = Callable[[list[Finding]], dict[str, list[Finding]]]
 
 KINDS = {
     "vanilla": "vanilla LSTM",
@@ -38,7 +40,9 @@ def mohankumar2020(evidence: Evidence) -> list[str]:
     together = evidence.together
     return [
         score_line(together),
-        _by_kind(together, "conicity", "conicity", "Conicity of the states (1 is a line)"),
+        _by_group(
+            together, ("conicity", "conicity"), "Conicity of the states (1 is a line)", _kinds
+        ),
         _moved(together),
         _agreed(together),
         f"{_kinds_of_words(together)} {_rationales(together)}",
@@ -50,42 +54,43 @@ def kind_of(model: str) -> str:
     return next((kind for kind in ("orthogonal", "diversity") if kind in model), "vanilla")
 
 
-def _by_kind(
+def _by_group(
     together: pd.DataFrame,
-    probe: str,
-    measure: str,
+    of: tuple[str, str],
     subject: str,
+    groups: Groups,
     show: Callable[[float], str] = number,
+    after: Callable[[list[Finding]], dict[str, str]] = lambda firm: {},
 ) -> str:
-    """One measure for each of the three models, lowest and highest over corpora."""
-    found = findings(together, probe, measure)
-    firm, why = firm_or_why(subject, found)
-    if why:
-        return why
-    parts = [f"{KINDS[kind]} {ends(some, show)}" for kind, some in _split(firm).items()]
-    return f"{subject}: {'; '.join(parts)} ({counted(firm)})." + left_out(found)
+    """One measure for each group of models, lowest and highest over corpora; `after` says more
+    of some groups."""
+
+    def write(firm: list[Finding]) -> str:
+        more = after(firm)
+        parts = [f"{k} {ends(some, show)}{more.get(k, '')}" for k, some in groups(firm).items()]
+        return f"{subject}: {'; '.join(parts)} ({counted(firm)})."
+
+    return sentence(together, of, subject, write)
 
 
-def _split(found: list[Finding]) -> dict[str, list[Finding]]:
+def _kinds(found: list[Finding]) -> dict[str, list[Finding]]:
     """By model, in the paper's order; each stays sorted."""
-    split = {kind: [one for one in found if kind_of(one.where) == kind] for kind in KINDS}
-    return {kind: some for kind, some in split.items() if some}
+    split = {
+        words: [one for one in found if kind_of(one.where) == kind] for kind, words in KINDS.items()
+    }
+    return {words: some for words, some in split.items() if some}
 
 
 def _moved(together: pd.DataFrame) -> str:
     """Shuffling, and how many items go until the decision flips."""
-    shuffled = _by_kind(
-        together,
-        "permutation",
-        "tvd_median",
-        "Shuffling attention moves the output by (0 is no change, 1 the largest)",
-    )
+    subject = "Shuffling attention moves the output by (0 is no change, 1 the largest)"
+    shuffled = _by_group(together, ("permutation", "tvd_median"), subject, _kinds)
     removed = [
-        _by_kind(
+        _by_group(
             together,
-            "importance_sets",
-            f"restricted_fraction_{ranking}",
+            ("importance_sets", f"restricted_fraction_{ranking}"),
             f"Mean share of items removed until the decision flips, {words}",
+            _kinds,
         )
         for ranking, words in (("attention", "by attention"), ("random", "in random order"))
     ]
@@ -95,45 +100,42 @@ def _moved(together: pd.DataFrame) -> str:
 def _agreed(together: pd.DataFrame) -> str:
     """Attention against gradients and integrated gradients."""
     return " ".join(
-        _by_kind(together, "correlation", f"tau_{short}", f"Average τ of attention and {words}")
+        _by_group(
+            together, ("correlation", f"tau_{short}"), f"Average τ of attention and {words}", _kinds
+        )
         for short, words in (("gradient", "gradients"), ("integrated", "integrated gradients"))
     )
 
 
 def _kinds_of_words(together: pd.DataFrame) -> str:
-    line = _by_kind(
-        together, "parts_of_speech", "mass:punctuation", "Attention on punctuation", percent
-    )
-    even = [one for one in findings(together, "parts_of_speech", "share:punctuation") if one.firm]
+    place = ("parts_of_speech", "mass:punctuation")
+    line = _by_group(together, place, "Attention on punctuation", _kinds, percent)
+    even = firm_findings(together, "parts_of_speech", "share:punctuation")
     return f"{line} Even attention has {ends(even, percent)} there." if even else line
 
 
 def _rationales(together: pd.DataFrame) -> str:
     """Extracted rationales: how short, how sufficient, and how attended."""
+    measures = ("length", "kept", "kept_random", "mass_extracted")
+    split = {name: _kinds(firm_findings(together, "extracted", name)) for name in measures}
+
+    def told(kind: str) -> str:
+        length, kept, random, mass = (
+            ends(split[name][kind], share) if kind in split[name] else "undefined"
+            for name in measures
+        )
+        return (
+            f"{kind} {length} of the tokens, decision kept for {kept} of texts (by as many random "
+            f"tokens {random}), attention inside {mass}"
+        )
+
     subject = "Rationales extracted from what the model decides"
-    found = {
-        name: findings(together, "extracted", name)
-        for name in ("length", "kept", "kept_random", "mass_extracted")
-    }
-    why = firm_or_why(subject, found["length"])[1]
-    if why:
-        return why
-    split = {name: _split([one for one in some if one.firm]) for name, some in found.items()}
-    parts = [_rationale(kind, split) for kind in KINDS if kind in split["length"]]
-    return f"{subject}: {'; '.join(parts)}." + left_out(found["length"])
-
-
-def _rationale(kind: str, split: dict[str, dict[str, list[Finding]]]) -> str:
-    reached = {name: _reached(found.get(kind, [])) for name, found in split.items()}
-    return (
-        f"{KINDS[kind]} {reached['length']} of the tokens, decision kept for {reached['kept']} of "
-        f"texts (by as many random tokens {reached['kept_random']}), attention inside "
-        f"{reached['mass_extracted']}"
+    return sentence(
+        together,
+        ("extracted", "length"),
+        subject,
+        lambda firm: f"{subject}: {'; '.join(map(told, split['length']))}.",
     )
-
-
-def _reached(found: list[Finding]) -> str:
-    return ends(found, share) if found else "undefined"
 
 
 BASE = "base"
@@ -152,41 +154,19 @@ class Variant:
 def tutek2020(evidence: Evidence) -> list[str]:
     together = evidence.together
     shuffled = "Attention shuffled afterwards, change of F1 in points"
+    alone = "Probability of the predicted class by one token alone, on average"
+    moved = ("substitution", "delta:permute:infer")
+    token = ("token_probability", "token_probability")
     return [
-        _by_variant(together, ("score", "f1"), "F1", share),
-        _by_variant(together, ("substitution", "delta:permute:infer"), shuffled, points, True),
+        _by_group(together, ("score", "f1"), "F1", _variants, share),
+        _by_group(together, moved, shuffled, _variants, points, _below),
         _information(together),
-        _by_variant(
-            together,
-            ("token_probability", "token_probability"),
-            "Probability of the predicted class by one token alone, on average",
-            number,
-            True,
-        ),
+        _by_group(together, token, alone, _variants, number, _below),
         f"{_quarters(together)} {_conicity(together)}",
     ]
 
 
-def _by_variant(
-    together: pd.DataFrame,
-    measure: tuple[str, str],
-    subject: str,
-    show: Callable[[float], str],
-    against: bool = False,
-) -> str:
-    """The lowest and highest of each variant, and perhaps how often it is below the base."""
-    found = findings(together, *measure)
-    firm, why = firm_or_why(subject, found)
-    if why:
-        return why
-    below = _below(firm) if against else {}
-    parts = [
-        f"{name} {ends(some, show)}{below.get(name, '')}" for name, some in _grouped(firm).items()
-    ]
-    return f"{subject}: {'; '.join(parts)} ({counted(firm)}).{left_out(found)}"
-
-
-def _grouped(found: list[Finding]) -> dict[str, list[Finding]]:
+def _variants(found: list[Finding]) -> dict[str, list[Finding]]:
     """By variant, in the study's order."""
     groups: dict[str, list[Finding]] = {}
     for one in found:
@@ -221,9 +201,8 @@ def variant(one: Finding) -> Variant:
 def _information(together: pd.DataFrame) -> str:
     """Beside what there is to know, and what comes by chance."""
     subject = "Mutual information of the most frequent words and their states, in nats"
-    said = _by_variant(
-        together, ("mutual_information", "mutual_information:frequent"), subject, number
-    )
+    place = ("mutual_information", "mutual_information:frequent")
+    said = _by_group(together, place, subject, _variants)
     chance, most = (
         findings(together, "mutual_information", f"{name}:frequent")
         for name in ("chance", "entropy")
@@ -236,34 +215,25 @@ def _information(together: pd.DataFrame) -> str:
 def _quarters(together: pd.DataFrame) -> str:
     """The least sure and the surest quarter of the texts."""
     subject = "Attention shuffled, change of accuracy in points"
-    sides = [
-        _base_only(_group(together, "changed:permute:infer", f"confidence={quarter}"))
-        for quarter in (1, 4)
-    ]
-    firm = [[one for one in side if one.firm] for side in sides]
-    if not all(firm):
+    sides = [_base_in(together, f"confidence={quarter}") for quarter in (1, 4)]
+    if not all(sides):
         return f"{subject}, by confidence: not measured, or inconclusive."
-    first, last = (ends(side, points) for side in firm)
+    first, last = (ends(side, points) for side in sides)
     return f"{subject}, base: {first} where it is least sure, {last} where it is surest."
 
 
-def _group(together: pd.DataFrame, measure: str, group: str) -> list[Finding]:
+def _base_in(together: pd.DataFrame, group: str) -> list[Finding]:
+    """The change of the base's decisions in one group of texts."""
     chosen = together[together["group"] == group].assign(group="all")
-    return findings(chosen, "substitution", measure)
-
-
-def _base_only(found: list[Finding]) -> list[Finding]:
+    found = firm_findings(chosen, "substitution", "changed:permute:infer")
     return [one for one in found if variant(one).name == BASE]
 
 
 def _conicity(together: pd.DataFrame) -> str:
-    found = findings(together, "conicity", "conicity")
-    firm = [one for one in found if one.firm]
+    firm = firm_findings(together, "conicity", "conicity")
     if not firm:
         return "Conicity of the states: not measured, or inconclusive."
-    if len(firm) == 1:
-        return f"Conicity of the states: {within(firm[0])}."
-    return f"Conicity of the states: {reach(firm)}."
+    return f"Conicity of the states: {within(firm[0]) if len(firm) == 1 else reach(firm)}."
 
 
 PIECES = (

@@ -17,9 +17,10 @@ from heedful.report.summaries.wording import (
     counted,
     ends,
     findings,
+    firm_findings,
     firm_or_why,
-    left_out,
     points,
+    sentence,
     share,
     span,
     within,
@@ -32,40 +33,35 @@ NOTHING = "Trained adversaries against seeds: not measured, or inconclusive."
 
 
 def wiegreffe2019(evidence: Evidence) -> list[str]:
-    together = evidence.together
-    return [
-        uniform_line(together),
-        seeds_line(together),
-        guides_line(together),
-        frontier_line(together),
-        per_text_line(together),
-    ]
+    lines = (uniform_line, seeds_line, guides_line, frontier_line, per_text_line)
+    return [line(evidence.together) for line in lines]
 
 
 def uniform_line(together: pd.DataFrame) -> str:
     """Where nothing is lost, the corpus cannot speak for or against attention."""
-    found = findings(together, "substitution", "delta:uniform:train+infer")
-    firm, why = firm_or_why("Even attention in training too", found)
-    if why:
-        return why
-    needless = [one for one in firm if one.high >= 0]
-    line = f"With even attention in training too the score changes by {ends(firm, points)} points."
-    if needless:
-        names = ", ".join(one.where for one in needless)
-        line += f" It need not fall, so these cannot tell whether attention explains: {names}."
-    return line + left_out(found)
+
+    def write(firm: list[Finding]) -> str:
+        change = ends(firm, points)
+        line = f"With even attention in training too the score changes by {change} points."
+        names = ", ".join(one.where for one in firm if one.high >= 0)
+        untold = " It need not fall, so these cannot tell whether attention explains: "
+        return f"{line}{untold}{names}." if names else line
+
+    place = ("substitution", "delta:uniform:train+infer")
+    return sentence(together, place, "Even attention in training too", write)
 
 
 def seeds_line(together: pd.DataFrame) -> str:
-    found = findings(together, "seeds", "jsd_seeds")
-    firm, why = firm_or_why("Attention of other seeds", found)
-    if why:
-        return why
-    change = [one for one in findings(together, "seeds", "delta_seeds") if one.firm]
+    change = firm_findings(together, "seeds", "delta_seeds")
     moved = f", and predicted probabilities by {ends(change)}" if change else ""
-    return (
-        f"Models that differ in their seed alone differ in attention by JSD {span(firm)}, where "
-        f"0.69 is the most{moved}." + left_out(found)
+    return sentence(
+        together,
+        ("seeds", "jsd_seeds"),
+        "Attention of other seeds",
+        lambda firm: (
+            "Models that differ in their seed alone differ in attention by JSD "
+            f"{span(firm)}, where 0.69 is the most{moved}."
+        ),
     )
 
 
@@ -75,11 +71,11 @@ def guides_line(together: pd.DataFrame) -> str:
     firm, why = firm_or_why("The model's attention as a guide", found)
     if why:
         return why
-    even = [one for one in findings(together, "guides", "delta:base:uniform") if one.firm]
+    even = firm_findings(together, "guides", "delta:base:uniform")
     beaten = " and ".join(
         _verdict(some, words) for some, words in ((firm, "its own"), (even, "even"))
     )
-    led = [one for one in findings(together, "guides", "delta:adversary:own") if one.firm]
+    led = firm_findings(together, "guides", "delta:adversary:own")
     other = f" An adversary's weights: {ends(led, points)} against its own." if led else ""
     said = f"To a model without context the trained model's weights are {beaten}.{other}"
     return said + "".join(_leak(together, *each) for each in GUIDES)
@@ -113,8 +109,8 @@ def _verdict(found: list[Finding], words: str) -> str:
 
 def frontier_line(together: pd.DataFrame) -> str:
     """The furthest adversary whose outputs moved no more than a seed's, against the seeds."""
-    near = {one.where: one for one in findings(together, "seeds", "jsd_seeds") if one.firm}
-    moved = {one.where: one for one in findings(together, "seeds", "delta_seeds") if one.firm}
+    near = {one.where: one for one in firm_findings(together, "seeds", "jsd_seeds")}
+    moved = {one.where: one for one in firm_findings(together, "seeds", "delta_seeds")}
     said = [
         _against(where, near[where], moved[where], together)
         for where in near
@@ -162,13 +158,14 @@ def _compared(far: Finding, near: Finding) -> str:
 
 
 def per_text_line(together: pd.DataFrame) -> str:
-    found = findings(together, "adversarial", "jsd_adversary")
-    firm, why = firm_or_why("Adversaries for one text at a time", found)
-    if why:
-        return why
-    return (
-        f"Weights found for one text at a time reach JSD {span(firm)}; no training produced them, "
-        f"so they bound what could be shown, not what a model would learn." + left_out(found)
+    return sentence(
+        together,
+        ("adversarial", "jsd_adversary"),
+        "Adversaries for one text at a time",
+        lambda firm: (
+            f"Weights found for one text at a time reach JSD {span(firm)}; no training "
+            "produced them, so they bound what could be shown, not what a model would learn."
+        ),
     )
 
 
@@ -195,14 +192,15 @@ def pruthi2020(evidence: Evidence) -> list[str]:
 
 def _mass(together: pd.DataFrame, subject: str) -> str:
     """Attention on the tokens, and accuracy."""
-    mass = findings(together, "deception", "mass")
-    firm, why = firm_or_why(f"{subject}, attention on impermissible tokens", mass)
-    if why:
-        return why
-    right = [one for one in findings(together, "deception", "accuracy") if one.firm]
-    return (
-        f"{subject} have {ends(firm, share)} of their attention on impermissible tokens and are "
-        f"right on {ends(right, share)} of the texts ({counted(firm)})." + left_out(mass)
+    right = firm_findings(together, "deception", "accuracy")
+    return sentence(
+        together,
+        ("deception", "mass"),
+        f"{subject}, attention on impermissible tokens",
+        lambda firm: (
+            f"{subject} have {ends(firm, share)} of their attention on impermissible "
+            f"tokens and are right on {ends(right, share)} of the texts ({counted(firm)})."
+        ),
     )
 
 
@@ -242,7 +240,7 @@ def _signals(honest: pd.DataFrame, told: pd.DataFrame) -> str:
     flags = {one.where: one.mean > 0 for one in findings(every, "detector", "flagged")}
     parts = []
     for measure, words in SIGNALS.items():
-        found = [one for one in findings(every, "detector", measure) if one.firm]
+        found = firm_findings(every, "detector", measure)
         hit = [one for one in found if flags.get(one.where)]
         rest = [one for one in found if not flags.get(one.where, True)]
         if hit and rest:
