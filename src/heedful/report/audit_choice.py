@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.audit_evidence import AuditEvidence, Ranked
 from heedful.report.audit_properties import Scale, bar
 from heedful.report.extra import need
 from heedful.report.figures.figure import KINDS, Panel
@@ -17,7 +17,6 @@ from heedful.report.formats import (
     DASH,
     bounds,
     clipped,
-    finite,
     milliseconds,
     of_texts,
     plain,
@@ -42,35 +41,49 @@ TAU = "tau:"
 
 def ranked(evidence: AuditEvidence, question: str) -> list[dict[str, Any]]:
     """As the verdict ranked them, for `recommendation` (importance) or `direction`."""
-    lines = list(evidence.verdict.get(question, {}).get("ranked") or ())
-    values = [finite(each.get(name)) for each in lines for name in ("position", "low", "high")]
+    lines = evidence.ranked(question)
+    values = [value for line in lines for value in line.interval.values()]
     known = [min(max(value, -0.5), 1.5) for value in values if not math.isnan(value)]
     scale = Scale(min([0.0, *known]), max([1.0, *known]), 0.0, 1.0, math.nan)
-    best = str(evidence.verdict.get(question, {}).get("best") or "")
-    return [_ranked(evidence, each, scale, best) for each in lines]
+    roles = {"on trial": evidence.on_trial, "recommended": evidence.best_of(question)}
+    return [
+        {
+            **_placed(line, scale),
+            "role": ", ".join(role for role, whose in roles.items() if whose == line.name),
+            "behind": shown(line.behind),
+            "tied": _told(line, line.name == roles["recommended"]),
+            "milliseconds": milliseconds(line.milliseconds),
+            "passes": shown(line.passes, 1),
+        }
+        for line in lines
+    ]
 
 
 def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
     """Other layers and heads, rollout and weighted attention, the best first."""
-    lines = list(evidence.verdict.get("sites", {}).get("ranked") or ())
-    bar_of = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
+    scale = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
     return [
         {
-            "name": plain(str(each["name"])),
-            "role": "on trial" if each["name"] == evidence.on_trial else "",
-            "chosen_on": shown(each.get("chosen_on")),
-            "bar": bar(bar_of, {"estimate": each.get("position"), **each}),
-            "position": shown(each.get("position")),
-            "bounds": bounds(each.get("low"), each.get("high")),
+            **_placed(line, scale),
+            "role": "on trial" if line.name == evidence.on_trial else "",
+            "chosen_on": shown(line.chosen_on),
         }
-        for each in lines
+        for line in evidence.ranked("sites")
     ]
+
+
+def _placed(line: Ranked, scale: Scale) -> dict[str, Any]:
+    return {
+        "name": plain(line.name),
+        "bar": bar(scale, line.interval),
+        "position": shown(line.position),
+        "bounds": bounds(line.low, line.high),
+    }
 
 
 def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
     """Names as the ranking has them, the rest by the alphabet."""
-    lines = evidence.verdict.get("recommendation", {}).get("ranked") or ()
-    order = [str(each["explanation"]) for each in lines]
+    order = [line.name for line in evidence.ranked("recommendation")]
     return [*(name for name in order if name in names), *sorted(names - set(order))]
 
 
@@ -82,29 +95,10 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
     return {"columns": [plain(column.removeprefix(TAU)) for column in columns], "lines": lines}
 
 
-def _ranked(
-    evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale, best: str
-) -> dict[str, Any]:
-    name = str(each["explanation"])
-    roles = {"on trial": evidence.on_trial, "recommended": best}
-    place = {"estimate": each.get("position"), "low": each.get("low"), "high": each.get("high")}
-    return {
-        "name": plain(name),
-        "role": ", ".join(role for role, whose in roles.items() if whose == name),
-        "bar": bar(scale, place),
-        "position": shown(each.get("position")),
-        "bounds": bounds(each.get("low"), each.get("high")),
-        "behind": shown(each.get("behind")),
-        "tied": _told(each, name == best),
-        "milliseconds": milliseconds(each.get("milliseconds")),
-        "passes": shown(each.get("passes"), 1),
-    }
-
-
-def _told(each: Mapping[str, Any], best: bool) -> str:
+def _told(line: Ranked, best: bool) -> str:
     if best:
         return "the best found"
-    return "cannot be told apart" if each.get("tied") else "worse"
+    return "cannot be told apart" if line.tied else "worse"
 
 
 def _by_mean(evidence: AuditEvidence, names: set[str], columns: list[str]) -> list[str]:

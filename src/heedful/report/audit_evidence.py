@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from heedful.errors import HeedfulError
-from heedful.report.formats import clipped
+from heedful.report.formats import clipped, finite
 from heedful.store import Frames, Run
 from heedful.verdict import Settings, check_schema, check_tables, read_facts, read_verdict
 
@@ -31,6 +31,32 @@ COLUMNS = {
     "shown": ("example", "kind", "name", "scores"),
 }
 NOTHING = pd.Series(dtype="float64")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A line of one of the verdict's rankings: an explanation, or attention elsewhere in the
+    model. NaN is not known."""
+
+    name: str
+    tied: bool
+    position: float
+    low: float
+    high: float
+    behind: float
+    chosen_on: float
+    milliseconds: float
+    passes: float
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Ranked:
+        name = str(line["explanation"] if "explanation" in line else line["name"])
+        numbers = (finite(line.get(each.name)) for each in fields(cls)[2:])
+        return cls(name, bool(line.get("tied")), *numbers)
+
+    @property
+    def interval(self) -> dict[str, float]:
+        return {"estimate": self.position, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -57,7 +83,14 @@ class AuditEvidence:
     @property
     def best(self) -> str:
         """The recommended explanation; "" where there is none."""
-        return str(self.verdict.get("recommendation", {}).get("best") or "")
+        return self.best_of("recommendation")
+
+    def best_of(self, question: str) -> str:
+        return str(self.verdict.get(question, {}).get("best") or "")
+
+    def ranked(self, question: str) -> list[Ranked]:
+        """By `recommendation` (importance), `direction` or `sites`, the best first."""
+        return [Ranked.of(line) for line in self.verdict.get(question, {}).get("ranked") or ()]
 
     @cached_property
     def main(self) -> pd.DataFrame:

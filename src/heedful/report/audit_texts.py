@@ -41,8 +41,7 @@ class Shown:
 def beside(evidence: AuditEvidence) -> str:
     """The explanation shown beside the one on trial: the recommended, or the next best."""
     there = {str(name) for name in evidence.maps["explanation"].unique()}
-    lines = evidence.verdict.get("recommendation", {}).get("ranked") or ()
-    wanted = [evidence.best, *(str(each["explanation"]) for each in lines)]
+    wanted = [evidence.best, *(line.name for line in evidence.ranked("recommendation"))]
     wanted += [*evidence.settings.importance, *sorted(there - set(evidence.settings.floors))]
     return next((name for name in wanted if name in there and name != evidence.on_trial), "")
 

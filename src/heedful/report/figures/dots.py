@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from html import escape
 
 import pandas as pd
-from scipy import stats
 
+from heedful.report.evidence import t_interval
 from heedful.report.figures.figure import CLASSES, FAINT, FONT, INK
 from heedful.report.formats import number
-
-LEVEL = 0.975
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,9 @@ def between(first: Estimate, second: Estimate) -> Estimate:
 
 def student(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean and Student's interval of the mean."""
-    count = len(values)
-    mean = math.fsum(values) / count
+    count, mean = len(values), math.fsum(values) / len(values)
     spread = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    half = float(stats.t.ppf(LEVEL, count - 1)) * math.sqrt(spread / count)
-    return mean, mean - half, mean + half
+    return mean, *t_interval(mean, math.sqrt(spread), count)
 
 
 WIDTH, LABELS, RIGHT = 720, 200, 24
