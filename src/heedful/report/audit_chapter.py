@@ -31,7 +31,7 @@ from heedful.report.audit_edits import (
 )
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_inside import (
-    INSIDE_ENDS,
+    ENDS,
     MODES,
     alone_numbers,
     alone_panels,
@@ -91,15 +91,12 @@ def _sentence(text: Any) -> str:
 
 def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     found, order = positioned(evidence)
-    dots = zip(found, dot_panels(found, order), strict=True)
-    panels = [
-        {**_drawn(charts, dot, f"{name}-dots-{i}"), "note": _unusable(one.unusable)}
-        for i, (one, dot) in enumerate(dots)
-    ]
+    dots = _drawn(charts, dot_panels(found, order), f"{name}-dots")
+    notes = [f"not scored here: {one.unusable}" if one.unusable else "" for one in found]
     return {
         "ranked": {name: ranked(evidence, name) for name in ("recommendation", "direction")},
         "sites": sites(evidence),
-        "panels": panels,
+        "panels": [{**dot, "note": note} for dot, note in zip(dots, notes, strict=True)],
         "roles": roles(evidence),
         "numbers": dot_rows(found, order),
         "agreement": agreement(evidence),
@@ -120,9 +117,9 @@ def _edits(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]
 def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     """Nothing at all where no layer and no head was looked at."""
     found = {
-        "stacks": _chapter_lines(charts, stack_panels(evidence), f"{name}-stack"),
+        "stacks": _drawn(charts, stack_panels(evidence), f"{name}-stack"),
         "stack_numbers": stack_numbers(evidence),
-        "alone": _chapter_lines(charts, alone_panels(evidence), f"{name}-layer"),
+        "alone": _drawn(charts, alone_panels(evidence), f"{name}-layer"),
         "alone_numbers": alone_numbers(evidence),
         "heads": heads(evidence),
         "null_space": null_space(evidence),
@@ -134,39 +131,37 @@ def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
     there = any(found[name] for name in ("stacks", "alone", "heads", *beside))
     words = {
         "words": stack_words(evidence),
-        "ends": list(INSIDE_ENDS.values()),
+        "ends": list(ENDS.values()),
         "modes": list(MODES.values()),
     }
     return {**found, **words} if there else {}
 
 
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
+    verdict, skipped = evidence.verdict, (evidence.facts.get("skipped") or {}).items()
+    known = {**verdict.get("facts", {}), **evidence.facts}
     return {
-        "caveats": list(evidence.verdict.get("caveats") or ()),
-        "digest": str(evidence.verdict.get("digest") or ""),
-        "facts": fact_lines(evidence),
-        "settings": setting_lines(evidence),
-        "versions": version_lines(evidence),
-        "skipped": skipped_lines(evidence),
+        "caveats": list(verdict.get("caveats") or ()),
+        "digest": str(verdict.get("digest") or ""),
+        "facts": _lines({name: value for name, value in known.items() if name not in APART}),
+        "settings": _lines(verdict.get("settings") or {}),
+        "versions": _lines(verdict.get("versions") or {}),
+        "skipped": [
+            (clipped(name), clipped(why, LONGEST)) for name, why in sorted(skipped.items())
+        ],
     }
 
 
 def _histograms(charts: Charts, found: list[Drawn], name: str) -> list[dict[str, Any]]:
+    drawn = _drawn(charts, [panel(one) for one in found], name)
+    return [{**chart, **caption(one)} for chart, one in zip(drawn, found, strict=True)]
+
+
+def _drawn(charts: Charts, found: list[Panel], name: str) -> list[dict[str, Any]]:
     return [
-        {**_drawn(charts, panel(one), f"{name}-{i}"), **caption(one)} for i, one in enumerate(found)
+        {"title": one.title, "chart": charts.draw(one, f"{name}-{i}")}
+        for i, one in enumerate(found)
     ]
-
-
-def _chapter_lines(charts: Charts, found: list[Panel], name: str) -> list[dict[str, Any]]:
-    return [_drawn(charts, one, f"{name}-{i}") for i, one in enumerate(found)]
-
-
-def _drawn(charts: Charts, one: Panel, name: str) -> dict[str, Any]:
-    return {"title": one.title, "chart": charts.draw(one, name)}
-
-
-def _unusable(reason: str) -> str:
-    return f"not scored here: {reason}" if reason else ""
 
 
 LONGEST, MOST = 300, 20
@@ -190,26 +185,7 @@ def scope(evidence: AuditEvidence) -> list[str]:
     return parts
 
 
-def fact_lines(evidence: AuditEvidence) -> list[tuple[str, str]]:
-    known = {**evidence.verdict.get("facts", {}), **evidence.facts}
-    return _facts_lines({name: value for name, value in known.items() if name not in APART})
-
-
-def setting_lines(evidence: AuditEvidence) -> list[tuple[str, str]]:
-    return _facts_lines(evidence.verdict.get("settings") or {})
-
-
-def version_lines(evidence: AuditEvidence) -> list[tuple[str, str]]:
-    return _facts_lines(evidence.verdict.get("versions") or {})
-
-
-def skipped_lines(evidence: AuditEvidence) -> list[tuple[str, str]]:
-    """Explanations that this model or these texts do not allow, and why."""
-    found = evidence.facts.get("skipped") or {}
-    return [(clipped(name), clipped(why, LONGEST)) for name, why in sorted(found.items())]
-
-
-def _facts_lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(clipped(name).replace("_", " "), _text(name, values[name])) for name in sorted(values)]
 
 
@@ -241,7 +217,7 @@ def audit_figures(evidence: AuditEvidence) -> Iterator[Figure]:
     yield from _figure("positions", dot_panels(found, order), roles(evidence))
     yield from _figure("changed", [panel(one) for one in moved(evidence)])
     yield from _figure("same_output", [panel(one) for one in exclusive(evidence)])
-    yield from _figure("stacks", stack_panels(evidence), INSIDE_ENDS.values())
+    yield from _figure("stacks", stack_panels(evidence), ENDS.values())
     yield from _figure("layers", alone_panels(evidence), MODES.values())
 
 

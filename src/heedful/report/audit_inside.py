@@ -19,7 +19,6 @@ from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, pla
 from heedful.verdict import cell, closed, first, sample
 
 ACCURACY, MOVED = "correct_stack", "tvd_stack"
-LAYERS_ENDS = ("first", "last")
 NUMBERS = ["mean", "low", "high", "n"]
 _LAYER = re.compile(r"attention:layer=(\d+)")
 _STACK = re.compile(r"permute (.*):(first|last)=(\d+)", re.DOTALL)
@@ -113,7 +112,7 @@ def _with_ends(table: pd.DataFrame, evidence: AuditEvidence) -> pd.DataFrame:
         whole = part[part["count"] == part["count"].max()].iloc[:1]
         none = (0.0, math.nan, math.nan, int(whole["n"].iloc[0]))
         start = share_of(evidence, untouched(evidence)) if measure == ACCURACY else none
-        lines = [(measure, group, end, 0, *start) for end in LAYERS_ENDS]
+        lines = [(measure, group, end, 0, *start) for end in ENDS]
         parts += [whole.assign(end="last"), pd.DataFrame(lines, columns=table.columns)]
     return pd.concat(parts, ignore_index=True).drop_duplicates(list(table.columns[:4]))
 
@@ -200,7 +199,7 @@ MODES = {
     "recomputed": ("later layers recomputed", CLASSES[0], "circle"),
     "held": ("later layers held at their weights", CLASSES[1], "square"),
 }
-INSIDE_ENDS = {
+ENDS = {
     "first": ("from the first layer on", KINDS["exact"], "circle"),
     "last": ("from the last layer on", KINDS["search"], "square"),
 }
@@ -240,7 +239,7 @@ def stack_panels(evidence: AuditEvidence) -> list[Panel]:
         line_panel(
             KINDS_OF_LINE[str(measure)] + _named(str(group), found),
             part,
-            INSIDE_ENDS,
+            ENDS,
             axes[str(measure)],
         )
         for (group, measure), part in lines.groupby(["group", "measure"], sort=True)
@@ -252,7 +251,7 @@ def stack_numbers(evidence: AuditEvidence) -> dict[str, Any]:
     table = stacks(evidence).sort_values(["group", "count", "end", "measure"])
     names = {ACCURACY: "accuracy", MOVED: "TVD"}
     pairs = zip(table["end"], table["measure"], strict=True)
-    columns = [f"{names[measure]}, {INSIDE_ENDS[end][0]}" for end, measure in pairs]
+    columns = [f"{names[measure]}, {ENDS[end][0]}" for end, measure in pairs]
     places = zip(table["count"], table["group"], strict=True)
     rows = [f"{count or 'none'}{_named(group, table)}" for count, group in places]
     return number_table(table.assign(row=rows, column=columns))

@@ -174,8 +174,6 @@ def _renumbered(svg: str, prefix: str) -> str:
     return _IDS.sub(rename, svg)
 
 
-FieldsSpec = dict[str, Any]
-
 NAMES = ("what", "row", "label", "ranking", "model", "method", "token")
 """Columns that name a mark: they need no words of their own."""
 WORDS = {
@@ -209,7 +207,7 @@ STANDS = {"beside": "at"}
 ENDS = {"low": "low", "left": "low", "high": "high", "right": "high"}
 
 
-def fields(spec: FieldsSpec) -> list[tuple[str, str]]:
+def fields(spec: Spec) -> list[tuple[str, str]]:
     """Each column worth telling with its words, names first, else in the order of the data."""
     named = _by_axes(spec)
     columns = dict.fromkeys(
@@ -227,7 +225,7 @@ def _own(column: str) -> str:
     return f"interval, {ENDS[column]}" if column in ENDS else column
 
 
-def _by_axes(spec: FieldsSpec) -> dict[str, str]:
+def _by_axes(spec: Spec) -> dict[str, str]:
     """What the axes' titles say about columns. Two ends of one thing: `τ, low` and `τ, high`."""
     places = [place for encoding in _encodings(spec) for place in _places(encoding)]
     titles = {channel: title for channel, _, title in places if title}
@@ -240,7 +238,7 @@ def _by_axes(spec: FieldsSpec) -> dict[str, str]:
     return named
 
 
-def _places(encoding: FieldsSpec) -> Iterator[tuple[str, str, str]]:
+def _places(encoding: Spec) -> Iterator[tuple[str, str, str]]:
     """Axis, column and title of what is placed; the second end lies on the first one's axis."""
     for channel in ("x", "x2", "y", "y2"):
         one = encoding.get(channel, {})
@@ -248,7 +246,7 @@ def _places(encoding: FieldsSpec) -> Iterator[tuple[str, str, str]]:
             yield channel[0], one["field"], one.get("title") or ""
 
 
-def _encodings(spec: FieldsSpec) -> Iterator[FieldsSpec]:
+def _encodings(spec: Spec) -> Iterator[Spec]:
     yield spec.get("encoding", {})
     for layer in spec.get("layer", ()):
         yield from _encodings(layer)

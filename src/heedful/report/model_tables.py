@@ -145,15 +145,8 @@ QUARTERS_CAPTION = (
     "model is least sure of to those it is surest of, and of the shortest to the longest."
 )
 QUARTERS_COLUMNS = [
-    "Data",
-    "Model",
-    "Attention",
-    "Quarters by",
-    "First",
-    "Second",
-    "Third",
-    "Fourth",
-]
+    "Data", "Model", "Attention", "Quarters by", "First", "Second", "Third", "Fourth",
+]  # fmt: skip
 
 
 def quarters(together: pd.DataFrame) -> pd.DataFrame:
