@@ -138,7 +138,7 @@ def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
 
 
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
-    verdict, skipped = evidence.verdict, (evidence.facts.get("skipped") or {}).items()
+    verdict, skipped = evidence.verdict, evidence.facts.get("skipped") or {}
     known = {**verdict.get("facts", {}), **evidence.facts}
     return {
         "caveats": list(verdict.get("caveats") or ()),
