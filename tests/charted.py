@@ -37,8 +37,7 @@ from heedful.report import (
 )
 from heedful.report import figure as repair_figure
 from heedful.report.figures.figure import Panel
-from heedful.report.figures.token_curves import _panel
-from heedful.report.one_text import Reading
+from heedful.report.figures.token_curves import Reading, _panel
 from heedful.report.sheet import _environment
 from heedful.specs import ModelSpec
 from test_report_fake import Fake, fake_study

@@ -20,8 +20,7 @@ from heedful.corpora import default_spec, prepare
 from heedful.measures import ExclusivityParams, base_trace, exclusivity
 from heedful.metrics import jsd
 from heedful.models import probabilities
-from heedful.report import beside, evidence_of, gather, put_examples
-from heedful.report.examples import audit_cells, study_cells
+from heedful.report import audit_cells, beside, evidence_of, gather, put_examples, study_cells
 from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store

@@ -21,7 +21,7 @@ from heedful.apps.annotation import RELEVANCE, Plan, Study, new_study
 from heedful.auditing import Audit
 from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.report import render, renderer
+from heedful.report import charts, render
 from heedful.store import MANIFEST, output_folder, read_manifest, write_file
 from kept_schemas import check
 from tiny_tokenizers import saved
@@ -151,8 +151,8 @@ def test_a_page_that_was_being_written_is_no_change(tmp_path: Path) -> None:
 
 def without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))"
-    monkeypatch.setattr(renderer, "PROGRAM", f"{limit}\n{renderer.PROGRAM}")
-    renderer._renderer.cache_clear()
+    monkeypatch.setattr(charts, "PROGRAM", f"{limit}\n{charts.PROGRAM}")
+    charts._renderer.cache_clear()
 
 
 def test_without_memory_for_charts_the_tables_are_there(
@@ -177,7 +177,7 @@ def test_after_a_renderer_that_ended_there_is_a_new_one(monkeypatch: pytest.Monk
     first = render(SPEC)
     with monkeypatch.context() as patch:
         without_memory(patch)
-        with pytest.raises(renderer.Undrawn):
+        with pytest.raises(charts.Undrawn):
             render(SPEC)
     assert render(SPEC) == first
     with pytest.raises(ValueError, match="conversion failed"):

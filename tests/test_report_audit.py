@@ -28,6 +28,7 @@ from heedful.report import (
     heads,
     heaviest,
     infidelity,
+    layers_line,
     milliseconds,
     null_space,
     padded,
@@ -44,9 +45,8 @@ from heedful.report import (
     window,
     word_map,
 )
-from heedful.report.audit_layers import layers_line
-from heedful.report.audit_maps import SHOWN
-from heedful.report.audit_numbers import weight
+from heedful.report.audit_texts import SHOWN
+from heedful.report.formats import weight
 from heedful.verdict import judge
 from parsed_page import loads_nothing, parse
 from verdict_tables import World, costs, rows_of
@@ -512,7 +512,7 @@ def test_heads_as_a_matrix() -> None:
 def test_of_very_many_heads_only_the_spread_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(only_rows(inside()))
     for most, wanted in ((6, 2), (5, 1)):
-        monkeypatch.setattr("heedful.report.audit_heads.MOST", most)
+        monkeypatch.setattr("heedful.report.audit_inside.MOST", most)
         assert len(heads(evidence)) == wanted
 
 

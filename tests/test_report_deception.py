@@ -19,7 +19,7 @@ from heedful.report import (
     gather,
     stem,
 )
-from heedful.report.figures.deception import weight
+from heedful.report.figures.curves import weight
 from heedful.specs import ModelSpec, TermSpec
 from heedful.store import Run, Store
 from test_report_fake import Fake, fake_corpus, fake_model, probe_facts, write

@@ -28,6 +28,7 @@ from heedful.report import (
     Map,
     Sorting,
     Span,
+    audit_cells,
     averaged,
     common_axis,
     drawn,
@@ -36,13 +37,14 @@ from heedful.report import (
     put_examples,
     reach_of,
     shown_maps,
+    study_cells,
     summed,
     text,
 )
-from heedful.report.examples import audit_cells, audit_measures, study_cells
-from heedful.report.examples import choice as choosing
+from heedful.report.examples.audit_cells import FOUND, SPREAD
+from heedful.report.examples.build import number
 from heedful.report.examples.cell import Reading
-from heedful.report.examples.plain import number
+from heedful.report.examples.selection import LEAST
 from heedful.specs import ModelSpec
 from test_report_audit import parts_of
 from test_report_fake import Fake, fake_study
@@ -323,7 +325,7 @@ def test_one_text_that_differs_is_not_shown_as_if_it_were_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only some are compared before two models count as being of one corpus."""
-    monkeypatch.setattr("heedful.report.examples.corpora.LOOKED_AT", 1)
+    monkeypatch.setattr("heedful.report.examples.selection.LOOKED_AT", 1)
     texts = {"a": "ab cd", "b": "ef gh"}
     last = drawn(texts)[-1]
     sheet = shown([cell(texts, by_blanks), cell({**texts, last: "zzzzz"}, by_blanks)])
@@ -378,7 +380,7 @@ def test_long_texts_make_it_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["shown"] == 30 and found["of"] == 100
     monkeypatch.setattr("heedful.report.examples.build.NUMBERS", 1)
     (found,) = shown([cell(texts, by_blanks)])["examples"]["cells"]
-    assert found["shown"] == choosing.LEAST
+    assert found["shown"] == LEAST
 
 
 def test_a_very_long_text_is_cut_and_cannot_be_dragged() -> None:
@@ -594,7 +596,7 @@ def test_what_was_searched_is_called_a_lower_bound_and_searches_are_told_apart()
 
 
 def _searched() -> tuple[list[Sorting], list[Sorting]]:
-    audits = [audit_measures.FOUND, audit_measures.SPREAD]
+    audits = [FOUND, SPREAD]
     names = ("jsd_search", "jsd_entropy_matched")
     return audits, [each.sorting for each in MEASURED if each.measure in names]
 

@@ -41,8 +41,8 @@ from heedful.report import (
     quantiles,
     removals,
 )
+from heedful.report.figures.erasure import table as flip_table
 from heedful.report.figures.figure import Panel
-from heedful.report.figures.flips import table as flip_table
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from parsed_page import parse

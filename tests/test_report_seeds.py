@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from heedful.report import over_seeds
-from heedful.report.summaries.layers import layers_line
-from heedful.report.summaries.serrano2019 import _first
+from heedful.report.summaries.jain_serrano_vashishth import _first, layers_line
 
 SEEDS = 3
 

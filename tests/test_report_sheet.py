@@ -16,7 +16,7 @@ import pytest
 
 from heedful.report import STYLES, Sheet, asset, bundle, piece
 
-bundling = import_module("heedful.report.bundle")
+bundling = import_module("heedful.report.sheet")
 
 
 HOSTILE = "</script><script>alert(1)</script>\u202e"

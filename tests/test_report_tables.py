@@ -15,6 +15,7 @@ from heedful.report import (
     gather,
     interval,
     latex_escape,
+    number,
     over_seeds,
     published_beside_measured,
     to_html,
@@ -23,7 +24,6 @@ from heedful.report import (
     to_text,
     with_sd,
 )
-from heedful.report.display import number
 from heedful.store import to_csv
 from test_report_fake import Fake, fake_study, write
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from heedful.report import Picture, Row
-from heedful.report.display import number
+from heedful.report import Picture, Row, number
 from heedful.report.figures.dots import Panel
 from heedful.verdict import EFFECTS
 from paper_tables.findings.evidence import (

@@ -111,8 +111,7 @@ def _show(found: Audit) -> None:
 
 def _layers(found: Audit) -> list[str]:
     """One line where layers were measured."""
-    from heedful.report import evidence_of
-    from heedful.report.audit_layers import layers_line
+    from heedful.report import evidence_of, layers_line
 
     line = layers_line(evidence_of(found.as_parts()))
     return [line] if line else []

@@ -34,8 +34,7 @@ def report(
 ) -> None:
     """Write one page for all runs; into a folder also figures (SVG) and tables (CSV, LaTeX, JSON).
     Needs no torch."""
-    from heedful.report import build_report, names_folder
-    from heedful.report.target import kind_of
+    from heedful.report import build_report, kind_of, names_folder
 
     check_outputs(Output("-o", out, kind_of(out)), store=store)
     folders = [Path(each) for each in runs if names_folder(each)]

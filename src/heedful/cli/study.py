@@ -184,8 +184,7 @@ def study(
     _check_alone(name, out, as_json, asked.shard)
     place = open_store(store)
     if out is not None:
-        from heedful.report import check_packages
-        from heedful.report.target import kind_of
+        from heedful.report import check_packages, kind_of
 
         check_packages()
         check_outputs(Output("-o", out, kind_of(out)), store=store)

@@ -1,49 +1,89 @@
-"""Which explanation to show: the ranking with its price, and who agrees with whom."""
+"""Which explanation to show: the ranking with its price, positions as dots, and agreement."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from heedful.report.audit_bars import Scale, bar
-from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_numbers import bounds, finite, milliseconds, of_texts, plain, shown
+import pandas as pd
+
+from heedful.report.audit_evidence import AuditEvidence, Ranked
+from heedful.report.audit_properties import Scale, bar
+from heedful.report.extra import need
+from heedful.report.figures.figure import KINDS, Panel
+from heedful.report.formats import (
+    DASH,
+    bounds,
+    clipped,
+    milliseconds,
+    of_texts,
+    plain,
+    shown,
+)
+from heedful.verdict import (
+    MEASURE,
+    Cell,
+    Settings,
+    Table,
+    closed,
+    direction_cells,
+    importance_cells,
+    other_site,
+    position,
+    sample,
+    tabulate_rows,
+)
 
 TAU = "tau:"
 
 
 def ranked(evidence: AuditEvidence, question: str) -> list[dict[str, Any]]:
     """As the verdict ranked them, for `recommendation` (importance) or `direction`."""
-    lines = list(evidence.verdict.get(question, {}).get("ranked") or ())
-    values = [finite(each.get(name)) for each in lines for name in ("position", "low", "high")]
+    lines = evidence.ranked(question)
+    values = [value for line in lines for value in line.interval.values()]
     known = [min(max(value, -0.5), 1.5) for value in values if not math.isnan(value)]
     scale = Scale(min([0.0, *known]), max([1.0, *known]), 0.0, 1.0, math.nan)
-    best = str(evidence.verdict.get(question, {}).get("best") or "")
-    return [_ranked(evidence, each, scale, best) for each in lines]
+    roles = {"on trial": evidence.on_trial, "recommended": evidence.best_of(question)}
+    return [
+        {
+            **_placed(line, scale),
+            "role": ", ".join(role for role, whose in roles.items() if whose == line.name),
+            "behind": shown(line.behind),
+            "tied": _told(line, line.name == roles["recommended"]),
+            "milliseconds": milliseconds(line.milliseconds),
+            "passes": shown(line.passes, 1),
+        }
+        for line in lines
+    ]
 
 
 def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
     """Other layers and heads, rollout and weighted attention, the best first."""
-    lines = list(evidence.verdict.get("sites", {}).get("ranked") or ())
-    bar_of = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
+    scale = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
     return [
         {
-            "name": plain(str(each["name"])),
-            "role": "on trial" if each["name"] == evidence.on_trial else "",
-            "chosen_on": shown(each.get("chosen_on")),
-            "bar": bar(bar_of, {"estimate": each.get("position"), **each}),
-            "position": shown(each.get("position")),
-            "bounds": bounds(each.get("low"), each.get("high")),
+            **_placed(line, scale),
+            "role": "on trial" if line.name == evidence.on_trial else "",
+            "chosen_on": shown(line.chosen_on),
         }
-        for each in lines
+        for line in evidence.ranked("sites")
     ]
+
+
+def _placed(line: Ranked, scale: Scale) -> dict[str, Any]:
+    return {
+        "name": plain(line.name),
+        "bar": bar(scale, line.interval),
+        "position": shown(line.position),
+        "bounds": bounds(line.low, line.high),
+    }
 
 
 def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
     """Names as the ranking has them, the rest by the alphabet."""
-    lines = evidence.verdict.get("recommendation", {}).get("ranked") or ()
-    order = [str(each["explanation"]) for each in lines]
+    order = [line.name for line in evidence.ranked("recommendation")]
     return [*(name for name in order if name in names), *sorted(names - set(order))]
 
 
@@ -55,29 +95,10 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
     return {"columns": [plain(column.removeprefix(TAU)) for column in columns], "lines": lines}
 
 
-def _ranked(
-    evidence: AuditEvidence, each: Mapping[str, Any], scale: Scale, best: str
-) -> dict[str, Any]:
-    name = str(each["explanation"])
-    roles = {"on trial": evidence.on_trial, "recommended": best}
-    place = {"estimate": each.get("position"), "low": each.get("low"), "high": each.get("high")}
-    return {
-        "name": plain(name),
-        "role": ", ".join(role for role, whose in roles.items() if whose == name),
-        "bar": bar(scale, place),
-        "position": shown(each.get("position")),
-        "bounds": bounds(each.get("low"), each.get("high")),
-        "behind": shown(each.get("behind")),
-        "tied": _told(each, name == best),
-        "milliseconds": milliseconds(each.get("milliseconds")),
-        "passes": shown(each.get("passes"), 1),
-    }
-
-
-def _told(each: Mapping[str, Any], best: bool) -> str:
+def _told(line: Ranked, best: bool) -> str:
     if best:
         return "the best found"
-    return "cannot be told apart" if each.get("tied") else "worse"
+    return "cannot be told apart" if line.tied else "worse"
 
 
 def _by_mean(evidence: AuditEvidence, names: set[str], columns: list[str]) -> list[str]:
@@ -115,3 +136,156 @@ def _tau(evidence: AuditEvidence, name: str, column: str) -> tuple[float, int]:
     ]
     values = [value for series in found for value in series]
     return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
+
+
+MEASURES = ("comprehensiveness", "sufficiency")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Explanations under one measure and operator; `unusable` says why it was not scored."""
+
+    measure: str
+    operator: str
+    table: pd.DataFrame
+    unusable: str = ""
+
+    @property
+    def title(self) -> str:
+        return clipped(f"{plain(self.measure)}, {self.operator}")
+
+
+def positions(evidence: AuditEvidence) -> list[Positions]:
+    """By the verdict's own rules: a random order, the best order found, bounds over clusters; no
+    explanation is scored by an operator that made it, and only signed ones on direction."""
+    chosen = evidence.settings
+    metrics = [name for name in MEASURES if name in chosen.metrics] or list(chosen.metrics[:2])
+    rows = evidence.main[evidence.main["measure"].isin([MEASURE, *metrics])]
+    if rows.empty:
+        return []
+    table, chosen = tabulate_rows(rows), replace(chosen, metrics=tuple(metrics))
+    reasons = _reasons(evidence)
+    found = _lines(evidence, table, chosen)
+    grouped = found.groupby(["measure", "operator"], sort=True)
+    panels = [
+        Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
+        for (measure, operator), part in grouped
+    ]
+    return sorted(panels, key=lambda one: one.measure != MEASURE)  # importance first
+
+
+def _lines(evidence: AuditEvidence, table: Table, chosen: Settings) -> pd.DataFrame:
+    cluster_of = table.cluster_of
+    outside = {*chosen.floors, chosen.ceiling, ""}
+    names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
+    lines = []
+    for name in sorted(name for name in names if not other_site(name, chosen)):
+        for cell in _cells(table, name, chosen):
+            value, low, high = closed(sample([[cell]], cluster_of), position, chosen.alpha)
+            if not math.isnan(value):
+                numbers = (value, low, high, len(cell.examples), _role(evidence, name))
+                lines.append((cell.measure, cell.operator, name, *numbers))
+    columns = ["measure", "operator", "explanation", "position", "low", "high", "n", "role"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _cells(table: Table, name: str, chosen: Settings) -> Iterator[Cell]:
+    yield from importance_cells(table, table.main, name, chosen)
+    if name in chosen.signed:
+        yield from direction_cells(table, table.main, name, chosen)
+
+
+def _role(evidence: AuditEvidence, name: str) -> str:
+    if name == evidence.on_trial:
+        return "trial"
+    return "best" if name == evidence.best else "other"
+
+
+def _reasons(evidence: AuditEvidence) -> dict[tuple[str, str], str]:
+    return {
+        (str(part["measure"]), str(part.get("operator") or "")): str(part.get("reason") or "")
+        for one in evidence.verdict.get("statements", ())
+        if one["property"] in ("importance", "direction")
+        for part in one.get("parts") or ()
+        if not part.get("usable")
+    }
+
+
+ROLES = {
+    "trial": ("on trial", KINDS["matched"], "diamond"),
+    "best": ("recommended", KINDS["exact"], "square"),
+    "other": ("others", "#8a8f98", "circle"),
+}
+REACH = (-0.6, 1.4)
+LABELS = 128
+"""Pixels for the names of explanations."""
+
+
+def dot_domain(found: list[Positions]) -> tuple[float, float]:
+    """One axis for all panels, from below the floor to above the ceiling."""
+    columns = [one.table[name] for one in found for name in ("low", "high", "position")]
+    values = pd.concat([*columns, pd.Series([0.0, 1.0])]).dropna().clip(*REACH)
+    return float(values.min()) - 0.04, float(values.max()) + 0.04
+
+
+def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> Panel:
+    """Names down, position across; shapes and colours both say who is who. An explanation
+    that this operator made keeps its line, empty."""
+    alt = need("altair")
+    table = one.table.assign(
+        label=one.table["explanation"].map(plain),
+        from_=one.table["low"].clip(*REACH),
+        to=one.table["high"].clip(*REACH),
+        dot=one.table["position"].clip(*REACH),
+        colour=one.table["role"].map(lambda role: ROLES[role][1]),
+        shape=one.table["role"].map(lambda role: ROLES[role][2]),
+    )
+    names = [plain(name) for name in order]
+    y = alt.Y(
+        "label:N",
+        scale=alt.Scale(domain=names),
+        title=None,
+        axis=alt.Axis(labelLimit=LABELS, minExtent=LABELS, grid=True),
+    )
+    scale = alt.Scale(domain=list(domain), nice=False)
+    axis = alt.Axis(values=[-0.5, 0, 0.5, 1], format=".1f", grid=False)
+    base = alt.Chart(table, width=230, height=17 * len(names))
+    colour = alt.Color("colour:N", scale=None)
+    x = alt.X("dot:Q", title="0: random, 1: best found", scale=scale, axis=axis)
+    reach = base.mark_rule(strokeWidth=2.5, opacity=0.6).encode(
+        y=y, x=alt.X("from_:Q", scale=scale), x2="to:Q", color=colour
+    )
+    dots = base.mark_point(filled=True, size=62, opacity=1).encode(
+        y=y, x=x, color=colour, shape=alt.Shape("shape:N", scale=None)
+    )
+    return Panel(one.title, _ends(alt) + reach + dots, _says(one))
+
+
+def dot_rows(found: list[Positions], order: list[str]) -> dict[str, Any]:
+    """The numbers of the dots, for those who would rather read them."""
+    tables = [one.table.set_index("explanation") for one in found]
+    lines = [
+        {"name": plain(name), "cells": [_cell(table, name) for table in tables]} for name in order
+    ]
+    return {"columns": [one.title for one in found], "lines": lines}
+
+
+def _cell(table: pd.DataFrame, name: str) -> str:
+    if name not in table.index:
+        return DASH
+    line = table.loc[name]
+    return f"{shown(line['position'])} ({bounds(line['low'], line['high'])})"
+
+
+def _ends(alt: Any) -> Any:
+    data = alt.Data(values=[{"dot": 0}, {"dot": 1}])
+    return alt.Chart(data).mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="dot:Q")
+
+
+def _says(one: Positions) -> str:
+    ranked = one.table.sort_values("position", ascending=False, kind="stable")
+    parts = [
+        f"{plain(str(name))} {shown(value)}"
+        for name, value in zip(ranked["explanation"], ranked["position"], strict=True)
+    ]
+    return f"{one.title}, from a random order, 0, to the best found, 1: {', '.join(parts)}."

@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_numbers import of_texts, percent, shown
-from heedful.report.figures.figure import Panel
-from heedful.report.figures.histogram import Axis, histogram, shares
-from heedful.report.figures.style import CLASSES, KINDS
+from heedful.report.figures.distributions import Axis, histogram, shares
+from heedful.report.figures.figure import CLASSES, KINDS, Panel
+from heedful.report.formats import of_texts, percent, shown
 
 EDITS = {
     "": "untouched",

@@ -1,17 +1,21 @@
-"""What an audit left, as its page needs it: the model on trial, looked up by measure."""
+"""A finished audit as a page reads it, from the store or from the folder of `heedful audit -o`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from heedful.report.audit_numbers import clipped
-from heedful.verdict import Settings
+from heedful.errors import HeedfulError
+from heedful.report.formats import clipped, finite
+from heedful.store import Frames, Run
+from heedful.verdict import Settings, check_schema, check_tables, read_facts, read_verdict
 
 COLUMNS = {
     "rows": (
@@ -27,6 +31,32 @@ COLUMNS = {
     "shown": ("example", "kind", "name", "scores"),
 }
 NOTHING = pd.Series(dtype="float64")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A line of one of the verdict's rankings: an explanation, or attention elsewhere in the
+    model. NaN is not known."""
+
+    name: str
+    tied: bool
+    position: float
+    low: float
+    high: float
+    behind: float
+    chosen_on: float
+    milliseconds: float
+    passes: float
+
+    @classmethod
+    def of(cls, line: Mapping[str, Any]) -> Ranked:
+        name = str(line["explanation"] if "explanation" in line else line["name"])
+        numbers = (finite(line.get(each.name)) for each in fields(cls)[2:])
+        return cls(name, bool(line.get("tied")), *numbers)
+
+    @property
+    def interval(self) -> dict[str, float]:
+        return {"estimate": self.position, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -53,7 +83,14 @@ class AuditEvidence:
     @property
     def best(self) -> str:
         """The recommended explanation; "" where there is none."""
-        return str(self.verdict.get("recommendation", {}).get("best") or "")
+        return self.best_of("recommendation")
+
+    def best_of(self, question: str) -> str:
+        return str(self.verdict.get(question, {}).get("best") or "")
+
+    def ranked(self, question: str) -> list[Ranked]:
+        """By `recommendation` (importance), `direction` or `sites`, the best first."""
+        return [Ranked.of(line) for line in self.verdict.get(question, {}).get("ranked") or ()]
 
     @cached_property
     def main(self) -> pd.DataFrame:
@@ -114,3 +151,65 @@ def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
 def _table(table: pd.DataFrame | None, columns: tuple[str, ...]) -> pd.DataFrame:
     given = table if table is not None else pd.DataFrame()
     return given.reindex(columns=list(columns))
+
+
+PLAIN = ("verdict", "facts")
+LATER = ("shown",)
+"""Tables that audits of earlier versions have not."""
+NEEDED = {
+    "rows": {"example", "explanation", "measure", "value"},
+    "maps": {"example", "explanation", "scores"},
+    "costs": {"explanation"},
+    "documents": {"example", "words"},
+}
+
+
+def names_folder(named: str) -> bool:
+    """A key of a run has no slash; what has one, or is a folder here, is meant as a folder."""
+    path = Path(named)
+    return bool(named) and (path.is_dir() or len(path.parts) > 1)
+
+
+def audit_of_run(run: Run) -> AuditEvidence:
+    """Of very many texts the first block of them: a random sample."""
+    tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
+    plain = {name: run.json(name) for name in PLAIN}
+    check_schema(plain["verdict"], f"the verdict of {run.key}", "audit anew with another --store")
+    if not _whole(plain):
+        raise HeedfulError(f"{run.key} is no whole audit: remove it and run `heedful audit` again.")
+    return evidence_of({**tables, **plain})
+
+
+def audit_of_folder(folder: Path) -> AuditEvidence:
+    """A folder that is not whole is refused by name."""
+    try:
+        plain = {"verdict": read_verdict(folder), "facts": read_facts(folder)}
+        files = {name: folder / f"{name}.parquet" for name in COLUMNS}
+        there = {name: file for name, file in files.items() if name not in LATER or file.is_file()}
+        check_tables(there.values())
+        tables = {name: Frames.at(file).first for name, file in there.items()}
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        raise _broken(folder) from error
+    if not _whole(plain) or not all(NEEDED[name] <= set(tables[name]) for name in NEEDED):
+        raise _broken(folder)
+    return evidence_of({**tables, **plain})
+
+
+def _whole(plain: Mapping[str, Any]) -> bool:
+    """What a page cannot do without."""
+    verdict = plain["verdict"]
+    return (
+        isinstance(verdict, dict)
+        and all(isinstance(verdict.get(name), str) for name in ("headline", "decision"))
+        and all(_said(verdict.get(name)) for name in ("recommendation", "direction", "sites"))
+        and isinstance(plain["facts"], dict)
+        and "model" in plain["facts"]
+    )
+
+
+def _said(part: Any) -> bool:
+    return isinstance(part, dict) and "sentence" in part
+
+
+def _broken(folder: Path) -> HeedfulError:
+    return HeedfulError(f"{folder} is no whole audit: run `heedful audit` again with -o.")

@@ -1,18 +1,199 @@
-"""The layers and heads of the model on trial, as panels, tables and sentences."""
+"""The layers and heads of the model on trial: panels, matrices, tables and sentences."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from heedful.metrics import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_layers import ACCURACY, MOVED, alone, most_frequent, stacks, untouched
-from heedful.report.audit_lines import Axes, line_panel, number_table
-from heedful.report.audit_numbers import clipped, of_texts, percent
-from heedful.report.figures.figure import Panel
-from heedful.report.figures.style import CLASSES, KINDS
+from heedful.report.extra import need
+from heedful.report.figures.figure import CLASSES, HEIGHT, KINDS, WIDTH, Panel
+from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, plain, shown
+from heedful.verdict import cell, closed, first, sample
+
+ACCURACY, MOVED = "correct_stack", "tvd_stack"
+NUMBERS = ["mean", "low", "high", "n"]
+_LAYER = re.compile(r"attention:layer=(\d+)")
+_STACK = re.compile(r"permute (.*):(first|last)=(\d+)", re.DOTALL)
+
+
+def alone(evidence: AuditEvidence) -> pd.DataFrame:
+    """How far the output moves when one layer is changed: a line per layer, edit and mode."""
+    lines = []
+    for name, operator in evidence.named("tvd_layer"):
+        match, (edit, _, mode) = _LAYER.fullmatch(name), operator.partition(" ")
+        values = evidence.values("tvd_layer", name, operator)
+        if match and len(values):
+            lines.append((int(match[1]), edit, mode, *mean_of(evidence, values)))
+    table = pd.DataFrame(lines, columns=["layer", "edit", "mode", *NUMBERS])
+    return table.sort_values(["edit", "mode", "layer"], ignore_index=True)
+
+
+def stacks(evidence: AuditEvidence) -> pd.DataFrame:
+    """A line per measure, group of layers, end and number of layers shuffled, none to all."""
+    lines = []
+    for measure, bounded in ((ACCURACY, share_of), (MOVED, mean_of)):
+        for name, operator in evidence.named(measure):
+            match, values = _STACK.fullmatch(operator), evidence.values(measure, name, operator)
+            if match and len(values):
+                place = (measure, match[1], match[2], int(match[3]))
+                lines.append((*place, *bounded(evidence, values)))
+    columns = ["measure", "group", "end", "count"]
+    table = _with_ends(pd.DataFrame(lines, columns=[*columns, *NUMBERS]), evidence)
+    return table.sort_values(columns, ignore_index=True)
+
+
+def untouched(evidence: AuditEvidence) -> pd.Series:
+    """1 where the model as it is is right, on the texts whose layers were shuffled."""
+    known = _labelled(evidence)
+    return (known["label"] == known["predicted"]).astype("float64")
+
+
+def most_frequent(evidence: AuditEvidence) -> float:
+    """The accuracy of always naming the class that is the label most often."""
+    return float(_labelled(evidence)["label"].value_counts(normalize=True).max())
+
+
+def mean_of(evidence: AuditEvidence, values: pd.Series) -> tuple[float, float, float, int]:
+    """A mean of numbers from 0 to 1, its bounds over clusters, and how many texts."""
+    found = sample([[cell("", "", [("", values)])]], evidence.cluster_of)
+    mean, low, high = closed(found, first, evidence.settings.alpha)
+    low, high = np.clip([low, high], 0.0, 1.0)
+    return mean, float(low), float(high), len(values)
+
+
+def share_of(evidence: AuditEvidence, values: pd.Series) -> tuple[float, float, float, int]:
+    """The same of yes and no. Where nearly all texts agree, a share of 1 − alpha^(1/G) may
+    differ and not have been seen in G clusters: no bound is nearer than that."""
+    mean, low, high, n = mean_of(evidence, values)
+    clusters = len({evidence.cluster_of[str(name)] for name in values.index})
+    unseen = 1 - evidence.settings.alpha ** (1 / max(1, clusters))
+    low, high = np.clip([min(low, mean - unseen), max(high, mean + unseen)], 0.0, 1.0)
+    return mean, float(low), float(high), n
+
+
+def layers_line(evidence: AuditEvidence) -> str:
+    """One line for a terminal; "" where layers were not measured."""
+    table = stacks(evidence)
+    measure = ACCURACY if (table["measure"] == ACCURACY).any() else MOVED
+    own = table[table["measure"] == measure]
+    if own.empty:
+        return ""
+    total = int(own["count"].max())
+    group = str(own[own["count"] == total]["group"].iloc[0])
+    one = own[own["group"] == group]
+    means = dict(zip(zip(one["end"], one["count"], strict=True), one["mean"], strict=True))
+    ways = {"none": ("first", 0), "the first": ("first", 1), "the last": ("last", 1)}
+    ways |= {f"all {total}": ("first", total)}
+    show, what = (percent, "accuracy") if measure == ACCURACY else (shown, "mean TVD")
+    said = [f"{show(means.get(place))} with {name}" for name, place in ways.items()]
+    named = f" of {clipped(group)}" if own["group"].nunique() > 1 else ""
+    return f"Layers{named} shuffled: {what} {', '.join(said)} ({of_texts(int(one['n'].max()))})."
+
+
+def _labelled(evidence: AuditEvidence) -> pd.DataFrame:
+    places = evidence.named(ACCURACY)
+    names = {name for place in places for name in evidence.values(ACCURACY, *place).index}
+    return evidence.examples[evidence.examples.index.isin(list(names))]
+
+
+def _with_ends(table: pd.DataFrame, evidence: AuditEvidence) -> pd.DataFrame:
+    """Both curves of a group begin with nothing shuffled and end with all of its layers, which
+    the table has once, among those from the first on."""
+    parts = [table]
+    for (measure, group), part in table.groupby(["measure", "group"], sort=True):
+        whole = part[part["count"] == part["count"].max()].iloc[:1]
+        none = (0.0, math.nan, math.nan, int(whole["n"].iloc[0]))
+        start = share_of(evidence, untouched(evidence)) if measure == ACCURACY else none
+        lines = [(measure, group, end, 0, *start) for end in ENDS]
+        parts += [whole.assign(end="last"), pd.DataFrame(lines, columns=table.columns)]
+    return pd.concat(parts, ignore_index=True).drop_duplicates(list(table.columns[:4]))
+
+
+Roles = Mapping[str, tuple[str, str, str]]
+"""Each line in words, its colour and its shape: never a colour alone."""
+
+TICKS, APART = 12, 0.14
+"""Labels on an axis at most, and the distance between two lines' dots, in layers."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What is drawn across and up, to which height, and at which value a dashed line lies."""
+
+    x: str
+    y: str
+    top: float
+    mark: float = math.nan
+
+
+def line_panel(title: str, table: pd.DataFrame, roles: Roles, axes: Axes) -> Panel:
+    """`table` has the columns at, line (a role), mean, low and high."""
+    alt = need("altair")
+    lines = [list(roles).index(str(line)) for line in table["line"]]
+    data = table[["at", "mean", "low", "high"]].assign(
+        beside=table["at"] + [APART * (each - (len(roles) - 1) / 2) for each in lines],
+        colour=[roles[str(line)][1] for line in table["line"]],
+        shape=[roles[str(line)][2] for line in table["line"]],
+    )
+    base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
+        x=_across(alt, data["at"], axes), color=alt.Color("colour:N", scale=None)
+    )
+    y = alt.Y("mean:Q", title=axes.y, scale=alt.Scale(domain=[0, axes.top], nice=False))
+    rules = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")
+    line = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(y=y)
+    dots = base.mark_point(filled=True, size=38, opacity=1).encode(
+        y=y, shape=alt.Shape("shape:N", scale=None)
+    )
+    return Panel(title, line + rules + dots + _mark(alt, axes), _says(title, table, roles, axes))
+
+
+def number_table(table: pd.DataFrame) -> dict[str, Any]:
+    """A cell for each pair of `row` and `column`, both in the order in which they come."""
+    rows, columns = (list(dict.fromkeys(table[name])) for name in ("row", "column"))
+    texts = {
+        (line["row"], line["column"]): _with_bounds(line["mean"], line["low"], line["high"])
+        for line in table.to_dict("records")
+    }
+    lines = [
+        {"name": row, "cells": [texts.get((row, column), DASH) for column in columns]}
+        for row in rows
+    ]
+    return {"columns": columns, "lines": lines}
+
+
+def _with_bounds(mean: float, low: float, high: float) -> str:
+    return f"{shown(mean)} ({bounds(low, high)})"
+
+
+def _across(alt: Any, at: pd.Series, axes: Axes) -> Any:
+    first, last = int(at.min()), int(at.max())
+    ticks = list(range(first, last + 1, math.ceil((last - first + 1) / TICKS)))
+    scale = alt.Scale(domain=[first - 0.4, last + 0.4], nice=False)
+    axis = alt.Axis(values=ticks, format="d", grid=False)
+    return alt.X("beside:Q", title=axes.x, scale=scale, axis=axis)
+
+
+def _mark(alt: Any, axes: Axes) -> Any:
+    values = [] if math.isnan(axes.mark) else [{"mean": axes.mark}]
+    rule = alt.Chart(alt.Data(values=values)).mark_rule(strokeDash=[3, 3], color="#8a8f98")
+    return rule.encode(y="mean:Q")
+
+
+def _says(title: str, table: pd.DataFrame, roles: Roles, axes: Axes) -> str:
+    parts = []
+    for name, part in table.groupby("line", sort=False):
+        ends = [f"{shown(each['mean'])} at {each['at']}" for each in part.to_dict("records")]
+        parts.append(f"{roles[str(name)][0]}: {', '.join(ends)}")
+    return f"{title} by {axes.x}; {'; '.join(parts)}."
+
 
 MODES = {
     "recomputed": ("later layers recomputed", CLASSES[0], "circle"),
@@ -56,7 +237,10 @@ def stack_panels(evidence: AuditEvidence) -> list[Panel]:
     }
     return [
         line_panel(
-            KINDS_OF_LINE[str(measure)] + _named(str(group), found), part, ENDS, axes[str(measure)]
+            KINDS_OF_LINE[str(measure)] + _named(str(group), found),
+            part,
+            ENDS,
+            axes[str(measure)],
         )
         for (group, measure), part in lines.groupby(["group", "measure"], sort=True)
     ]
@@ -101,3 +285,145 @@ def _top(table: pd.DataFrame) -> float:
 
 def _mean(values: pd.Series) -> float:
     return float(values.mean()) if len(values) else math.nan
+
+
+SPREAD = "entropy"
+STATISTICS = {
+    SPREAD: "entropy of a query’s weights (nats)",
+    "special": "weight on tokens of no word (start, end, separators)",
+    "first": "weight on the first token",
+    "self": "weight of a token on itself",
+    "previous": "weight on the token before",
+    "next": "weight on the token after",
+    "reader_max": "largest weight of the row the prediction is read from",
+}
+_ERASER = ("eraser_comprehensiveness", "eraser_sufficiency", "eraser_auprc", "eraser_token_f1")
+MOST = 1024
+"""Of more heads than these only the first statistic is shown."""
+_HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
+
+
+def heads(evidence: AuditEvidence) -> list[dict[str, Any]]:
+    """A matrix of layers and heads for each statistic; the first is the one to look at."""
+    found = {words: _means(evidence, name) for name, words in STATISTICS.items()}
+    first = found[STATISTICS[SPREAD]]
+    known = [(words, means) for words, means in found.items() if means]
+    if not first:
+        return []
+    return [_matrix(*each) for each in (known if len(first) <= MOST else known[:1])]
+
+
+def null_space(evidence: AuditEvidence) -> str:
+    """How far heads' weights could move with nothing behind them noticing; "" if not known."""
+    freedom, apart, moved = (_all(evidence, name) for name in ("freedom", "jsd", "tvd"))
+    if not len(freedom):
+        return ""
+    free = freedom > 0
+    if not free.any():
+        return (
+            "At the last layer no head’s weights can move without changing what it puts out: "
+            "the texts have no more tokens than the values have independent directions."
+        )
+    reached = apart.reindex(freedom.index)[free]
+    return (
+        f"At the last layer, in {percent(free.mean())} of all pairs of text and head, weights can "
+        f"move along {shown(freedom[free].mean(), 0)} directions (mean) with what the head puts "
+        f"out unchanged; linear programmes moved them there by a Jensen–Shannon divergence of "
+        f"{shown(reached.mean())} (mean; {shown(math.log(2))} is the furthest possible), with the "
+        f"output’s TVD never above {shown(moved.max())}: a lower bound, since only some "
+        "directions were tried."
+    )
+
+
+def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each map beside that of the model with random weights, and under a moved origin."""
+    measures = ("tau_randomised", "moved_by_shift")
+    names = sorted({name for measure in measures for name, _ in evidence.named(measure)})
+    lines = []
+    for name in names:
+        tau, moved = (evidence.values(measure, name) for measure in measures)
+        numbers = {"tau": shown(tau.mean(), 2), "moved": shown(moved.mean())}
+        lines.append({"name": plain(name), **numbers, "n": str(max(len(tau), len(moved)))})
+    return lines
+
+
+def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each map against random sets of words, by operator, and under noise. A map is not scored
+    by an operator that made it."""
+    operators = sorted({operator for _, operator in evidence.named("infidelity")})
+    names = sorted({name for name, _ in evidence.named("infidelity")})
+    lines = []
+    for name in names:
+        numbers = [
+            f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
+            for operator in operators
+            if operator not in evidence.settings.made_with(name)
+        ]
+        moved = evidence.values("max_sensitivity", name)
+        steady = shown(moved.mean(), 2) if len(moved) else "not asked"
+        count = str(len(evidence.values("infidelity", name, operators[0])))
+        lines.append({"name": plain(name), "gap": ", ".join(numbers), "moved": steady, "n": count})
+    return lines
+
+
+def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each explanation by ERASER's own definitions: by operator and not by one that made it, and
+    against people's rationales where there are some."""
+    names = sorted({name for measure in _ERASER for name, _ in evidence.named(measure)})
+    lines = []
+    for name in names:
+        line, count = {"name": plain(name)}, 0
+        for measure in _ERASER:
+            own = evidence.settings.made_with(name)
+            ways = sorted({o for n, o in evidence.named(measure) if n == name and o not in own})
+            values = {way: evidence.values(measure, name, way) for way in ways}
+            texts = [f"{way} {shown(each.mean(), 2)}".strip() for way, each in values.items()]
+            line[measure] = ", ".join(texts) or DASH
+            count = max([count, *(len(each) for each in values.values())])
+        for measure, parts in F1_OF_MEANS.items():
+            both = pd.concat([evidence.values(part, name) for part in parts], axis=1).to_numpy(
+                float
+            )
+            line[measure] = shown(f1_of_means(both[:, 0], both[:, 1]), 2)
+        lines.append({**line, "n": str(count)})
+    return lines
+
+
+def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:
+    """Mean over texts and their number, by layer and head; nothing where it has no meaning."""
+    found = {}
+    for name, operator in evidence.named(f"head_{statistic}"):
+        match = _HEAD.fullmatch(name)
+        values = evidence.values(f"head_{statistic}", name, operator)
+        if match and len(values):
+            found[int(match[1]), int(match[2])] = float(values.mean()), len(values)
+    return found
+
+
+def _matrix(words: str, means: dict[tuple[int, int], tuple[float, int]]) -> dict[str, Any]:
+    """Shades go from 0 to 1, or to the largest where that is more."""
+    layers, columns = (sorted({place[i] for place in means}) for i in (0, 1))
+    top = max(1.0, *(mean for mean, _ in means.values()))
+    texts = of_texts(max(count for _, count in means.values()))
+    lines = [
+        {"name": f"layer {layer}", "cells": [_cell(means, (layer, h), top) for h in columns]}
+        for layer in layers
+    ]
+    return {"title": words, "texts": texts, "columns": columns, "lines": lines}
+
+
+def _cell(
+    means: dict[tuple[int, int], tuple[float, int]], place: tuple[int, int], top: float
+) -> dict[str, str]:
+    mean = means.get(place, (math.nan, 0))[0]
+    shade = "0" if math.isnan(mean) else f"{100 * mean / top:.0f}"
+    return {"text": shown(mean, 2), "shade": shade}
+
+
+def _all(evidence: AuditEvidence, name: str) -> pd.Series:
+    """The numbers of all heads, one after the other, by head and example."""
+    parts = {
+        head: evidence.values(f"null_space_{name}", head, operator)
+        for head, operator in evidence.named(f"null_space_{name}")
+    }
+    return pd.concat(parts).astype(np.float64) if parts else pd.Series(dtype=np.float64)

@@ -1,14 +1,14 @@
-"""The properties of a verdict, one row each, with what stands behind the number."""
+"""The properties of a verdict, one row each, with a bar between floor and ceiling."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from heedful.report.audit_bars import Scale, bar, scale_of
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audit_numbers import DASH, bounds, clipped, finite, percent, plain, shown
+from heedful.report.formats import DASH, bounds, clipped, finite, percent, plain, shown
 
 QUESTIONS = {
     "use": "Does the output move when the weights do?",
@@ -134,3 +134,133 @@ def _group_name(evidence: AuditEvidence, group: str, kind: str) -> str:
 
 def _number(text: str) -> float:
     return finite(int(text)) if text.isdecimal() else math.nan
+
+
+RELATIVE = ("importance", "agreement", "direction")
+"""Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""
+
+REACH = (-0.5, 1.5)
+"""What is drawn of an interval on such a scale at most; a longer one is cut at the edge."""
+
+ROOM = (-0.15, 1.15)
+"""What is drawn at least, so that groups beyond floor or ceiling can be seen."""
+
+APART = 32
+"""Percent of the width between two labels that stand beside each other at least."""
+
+EDGE = 20
+"""Labels nearer to an edge begin or end where they belong, else they are centred there."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The axis of one property, shared by its groups. NaN: there is none."""
+
+    low: float
+    high: float
+    floor: float
+    ceiling: float
+    threshold: float
+
+    def place(self, value: float) -> str:
+        """Percent of the width, kept a little inside; "" where there is nothing to place."""
+        if math.isnan(value):
+            return ""
+        share = (value - self.low) / (self.high - self.low)
+        return f"{3 + 94 * min(max(share, 0.0), 1.0):.1f}"
+
+
+@dataclass(frozen=True)
+class Label:
+    """Words, and where they stand: in percent, and whether they begin, end or are centred there."""
+
+    place: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Left edges and widths in percent, and the same in words."""
+
+    estimate: str
+    low: str
+    width: str
+    threshold: str
+    floor: str
+    ceiling: str
+    span: str
+    threshold_text: str
+    ends: tuple[Label, ...]
+    says: str
+
+
+def scale_of(statement: Mapping[str, Any]) -> Scale:
+    """Floor and ceiling in the unit of the estimate, which is not always that of the measure:
+    a difference to the floor starts at 0."""
+    threshold, (floor, ceiling) = finite(statement.get("threshold")), _ends(statement)
+    values = [finite(statement.get(name)) for name in ("estimate", "low", "high")]
+    room: tuple[float, ...] = (0.0,)
+    if statement["property"] in RELATIVE:
+        values = [min(max(value, REACH[0]), REACH[1]) for value in values]
+        room = ROOM
+    points = [x for x in (*values, *room, floor, ceiling, threshold) if not math.isnan(x)]
+    low, high = min(points), max(points)
+    return Scale(low, max(high, low + 0.02), floor, ceiling, threshold)
+
+
+def bar(scale: Scale, statement: Mapping[str, Any]) -> Bar | None:
+    """Of a statement or a group of it; None where there is no estimate."""
+    estimate, low, high = (finite(statement.get(name)) for name in ("estimate", "low", "high"))
+    if math.isnan(estimate):
+        return None
+    return Bar(
+        scale.place(estimate),
+        scale.place(low),
+        _between(scale, low, high),
+        scale.place(scale.threshold),
+        scale.place(scale.floor),
+        scale.place(scale.ceiling),
+        _between(scale, scale.floor, scale.ceiling),
+        shown(scale.threshold),
+        _labels(scale),
+        _says(scale, estimate, low, high),
+    )
+
+
+def _ends(statement: Mapping[str, Any]) -> tuple[float, float]:
+    floor, ceiling = finite(statement.get("floor")), finite(statement.get("ceiling"))
+    if statement["property"] in RELATIVE:
+        return 0.0, 1.0
+    if statement["decision"] == "REPORTED":
+        return floor, 1.0 if math.isnan(ceiling) else ceiling
+    return 0.0, ceiling - (0.0 if math.isnan(floor) else floor)
+
+
+def _labels(scale: Scale) -> tuple[Label, ...]:
+    """Of floor and ceiling; one for both where two would run into each other."""
+    named = {"floor": scale.floor, "ceiling": scale.ceiling}
+    known = [(float(scale.place(x)), f"{name} {shown(x)}") for name, x in named.items() if x == x]
+    known.sort(key=lambda each: each[0])
+    if len(known) == 2 and known[1][0] - known[0][0] < APART:
+        known = [((known[0][0] + known[1][0]) / 2, f"{known[0][1]}, {known[1][1]}")]
+    return tuple(_label(place, text) for place, text in known)
+
+
+def _label(place: float, text: str) -> Label:
+    """Near an edge words stay inside of it."""
+    if place < EDGE:
+        return Label(f"{place:.1f}", "start", text)
+    return Label(f"{place:.1f}", "end" if place > 100 - EDGE else "middle", text)
+
+
+def _between(scale: Scale, low: float, high: float) -> str:
+    left, right = scale.place(low), scale.place(high)
+    return f"{float(right) - float(left):.1f}" if left and right else ""
+
+
+def _says(scale: Scale, estimate: float, low: float, high: float) -> str:
+    parts = [f"estimate {shown(estimate)}, bounds {bounds(low, high)}"]
+    named = {"threshold": scale.threshold, "floor": scale.floor, "ceiling": scale.ceiling}
+    parts += [f"{name} {shown(value)}" for name, value in named.items() if not math.isnan(value)]
+    return "; ".join(parts)

@@ -7,20 +7,58 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.audits import audit_of_folder, audit_of_run
-from heedful.report.evidence import Evidence, gather
+import pandas as pd
+
+from heedful.report.audit_chapter import audit_figures
+from heedful.report.audit_evidence import AuditEvidence, audit_of_folder, audit_of_run
+from heedful.report.charts import render
+from heedful.report.evidence import Evidence, expected_probes, gather, measured, papers_of
 from heedful.report.extra import check_packages
-from heedful.report.figures import FIGURES
-from heedful.report.folder import write_folder
+from heedful.report.figures.registry import FIGURES
+from heedful.report.formats import to_json, to_latex
 from heedful.report.page import MOST, Case, page
-from heedful.report.readable import readable
-from heedful.report.studied import expected_probes, papers_of
+from heedful.report.readable import Readable, readable
 from heedful.report.study_chapter import Content
-from heedful.report.summary import lines_by_paper
+from heedful.report.summaries.registry import lines_by_paper
 from heedful.report.tables import published_beside_measured
-from heedful.report.target import PAGE, check_target
-from heedful.store import Run, Store, refusals, write_file
+from heedful.store import (
+    FileKind,
+    Run,
+    Store,
+    begins,
+    check_file,
+    check_folder,
+    output_folder,
+    refusals,
+    to_csv,
+    write_file,
+)
+
+PAGE = "page.html"
+PAGES = (".html", ".htm")
+REPORT = "report"
+"""The kind of folder."""
+_HEAD = '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+PAGE_FILE = FileKind(
+    "a page of Heedful", begins(f'{_HEAD}<meta name="generator" content="Heedful '), joins=True
+)
+"""Every page begins so (`templates/base.html`)."""
+
+
+def kind_of(out: Path) -> FileKind | str:
+    """The page alone, or a folder."""
+    return PAGE_FILE if out.suffix.lower() in PAGES else REPORT
+
+
+def check_target(out: Path) -> bool:
+    """Whether the page alone is wanted. An older page or report is replaced; anything else in
+    the way is not ours to remove."""
+    kind = kind_of(out)
+    if isinstance(kind, FileKind):
+        check_file(out, kind)
+        return True
+    check_folder(out, kind)
+    return False
 
 
 @dataclass(frozen=True)
@@ -98,3 +136,57 @@ def chosen_figures(evidence: Evidence) -> list[str]:
     """Those whose probes were run, and those whose probes the study should have run."""
     known = set(evidence.cells["probe"]) | expected_probes(evidence)
     return [name for name in FIGURES if known.intersection(FIGURES[name].needs)]
+
+
+def write_folder(case: Case, html: str, out: Path) -> None:
+    """Whole or not at all; an older report makes way."""
+    with output_folder(out, REPORT) as building:
+        for part in ("figures", "tables"):
+            (building / part).mkdir()
+        _put(building / PAGE, html)
+        _write_beside(case, building)
+
+
+def _write_beside(case: Case, folder: Path) -> None:
+    if case.study is not None:
+        _write_study(case.study, folder)
+    for number, audit in enumerate(case.audits):
+        suffix = f"_{number + 1}" if len(case.audits) > 1 else ""
+        _put(folder / "tables" / f"audit{suffix}.csv", to_csv(audit.rows))
+        for figure in audit_figures(audit):
+            _put(folder / "figures" / f"audit{suffix}_{figure.name}.svg", render(figure.spec()))
+
+
+def _write_study(content: Content, folder: Path) -> None:
+    evidence = content.evidence
+    for paper, frame in content.frames.items():
+        prefix = f"{paper}_" if len(content.frames) > 1 else ""
+        _tables(frame, content.tables[paper], paper, folder / "tables", prefix)
+    _put(folder / "tables" / "measured.csv", to_csv(measured(evidence)))
+    _put(folder / "tables" / "measured_over_seeds.csv", to_csv(evidence.together))
+    _put(folder / "tables" / "skipped.csv", to_csv(evidence.skipped))
+    for figure in content.figures:
+        if figure.groups:
+            _put(folder / "figures" / f"{figure.name}.svg", render(figure.spec()))
+
+
+def _tables(
+    frame: pd.DataFrame, tables: list[Readable], paper: str, folder: Path, prefix: str
+) -> None:
+    numbers = sorted(set(frame["table"]))
+    for number in numbers:
+        _put(folder / f"{prefix}table{number}.csv", to_csv(frame[frame["table"] == number]))
+    for one in tables:
+        _put(folder / f"{prefix}{one.name}.tex", to_latex(one.table))
+    name = f"{paper}, {_listed(numbers)}" if numbers else paper
+    _put(folder / f"{prefix}published_beside_measured.json", to_json(frame, name))
+
+
+def _listed(numbers: list[str]) -> str:
+    """`Tables 1 and 2`."""
+    most, last = ", ".join(numbers[:-1]), numbers[-1]
+    return f"Tables {most} and {last}" if most else f"Table {last}"
+
+
+def _put(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf8", newline="\n")

@@ -5,17 +5,127 @@ Everything is read from the store; nothing is computed again, and no model is lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 from heedful.errors import HeedfulError
-from heedful.report.cells import cell_of_probe, label_cells
-from heedful.report.measured import over_seeds, tidy
-from heedful.store import Run, Store
+from heedful.specs import ModelSpec, spec_from_plain
+from heedful.store import Run, Store, canonical, run_key
+from heedful.studies import STUDIES, Setting, Study
+
+OVER_EXAMPLES = "over examples"
+OVER_SEEDS = "over seeds"
+COLUMNS = ["corpus", "model", "seed", "probe", "measure", "group"]
+NUMBERS = ["mean", "sd", "median", "low", "high", "n", "undefined"]
+CONFIDENCE = 0.95
+
+
+def measured(evidence: Evidence) -> pd.DataFrame:
+    """One line per corpus, model, seed, probe, measure and group."""
+    return tidy(evidence.summaries)
+
+
+def tidy(summaries: pd.DataFrame) -> pd.DataFrame:
+    """Summaries under the names of their cells."""
+    named = summaries.assign(model=summaries["label"])
+    return named.reindex(columns=[*COLUMNS, *NUMBERS])
+
+
+def over_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """Seeds put together. One seed keeps its bootstrap interval, which is over examples;
+    several give the mean over seeds and Student's t-interval, which is over seeds."""
+    keys = [name for name in COLUMNS if name != "seed"]
+    lines = [
+        {**dict(zip(keys, key, strict=True)), **_together(part)}
+        for key, part in table.groupby(keys, sort=False)
+    ]
+    names = [*keys, *NUMBERS, "seeds", "seed_sd", "interval"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def _together(part: pd.DataFrame) -> dict[str, Any]:
+    counts = {"n": int(part["n"].sum()), "undefined": int(part["undefined"].fillna(0).sum())}
+    defined = part[part["mean"].notna()]
+    if len(defined) <= 1:
+        line = (defined if len(defined) else part).iloc[0]
+        numbers = {name: float(line[name]) for name in ("mean", "sd", "median", "low", "high")}
+        once = {"seeds": len(defined), "seed_sd": math.nan, "interval": OVER_EXAMPLES}
+        return {**numbers, **counts, **once}
+    mean, sd = float(defined["mean"].mean()), float(defined["mean"].std(ddof=1))
+    low, high = t_interval(mean, sd, len(defined))
+    numbers = {
+        "mean": mean,
+        "sd": float(defined["sd"].mean()),  # the spread of texts within a seed, as papers print
+        "median": float(defined["median"].mean()),
+        "low": low,
+        "high": high,
+    }
+    return {**numbers, **counts, "seeds": len(defined), "seed_sd": sd, "interval": OVER_SEEDS}
+
+
+def t_interval(mean: float, sd: float, count: int) -> tuple[float, float]:
+    """Student's interval of a mean of `count` values; it has no width if they are all equal."""
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) * sd / math.sqrt(count)
+    return mean - half, mean + half
+
+
+def cell_of_probe(store: Store, probe: Run) -> dict[str, Any]:
+    """The cell of a probe run that no study lists; what was not carried along stays unnamed."""
+    base, corpus = probe.upstream.get("base", ""), probe.upstream.get("corpus", "")
+    model = store.open(base) if base and store.has(base) else None
+    corpus_facts = store.open(corpus).facts if corpus and store.has(corpus) else {}
+    seeded = next((run for run in (model, probe) if run is not None and "seed" in run.facts), None)
+    return {
+        "corpus": str(corpus_facts.get("piece", corpus or "unknown corpus")),
+        "model": model_name(model.facts.get("model") if model else None) or base or "unknown model",
+        "seed": seeded.seed if seeded else 0,
+        "probe": probe.fact("piece", str),
+        "run": probe.key,
+        "model_run": base,
+        "corpus_run": corpus,
+    }
+
+
+def model_name(spec: Any) -> str:
+    """`bilstm-additive` from the fields of a ModelSpec; empty if they are not there."""
+    if not isinstance(spec, dict) or not {"encoder", "attention"} <= spec.keys():
+        return ""
+    known = {field.name for field in fields(ModelSpec)}
+    try:
+        return spec_from_plain(ModelSpec, {k: v for k, v in spec.items() if k in known}).name
+    except ValueError:
+        return ""
+
+
+def label_cells(store: Store, cells: pd.DataFrame) -> pd.DataFrame:
+    """Add `label`: the model's name, with a mark where one name covers several settings.
+
+    Runs that differ in more than their seed (parameters, preparation, training) must not be
+    averaged as if they were seeds.
+    """
+    settings = pd.Series([_setting(store, cell) for cell in cells.to_dict("records")])
+    names = [cells["corpus"], cells["model"], cells["probe"]]
+    several = settings.groupby(names).transform("nunique") > 1
+    marks = (" [" + settings + "]").where(several, "")
+    return cells.assign(label=cells["model"].astype(str) + marks, setting=settings)
+
+
+def _setting(store: Store, cell: dict[Any, Any]) -> str:
+    facts = store.open(str(cell["run"])).facts
+    setting = {name: facts.get(name) for name in ("version", "params")}
+    setting["corpus"] = str(cell["corpus_run"])
+    key = str(cell["model_run"])
+    if key and store.has(key):
+        model = store.open(key).facts
+        setting["model"] = {name: model[name] for name in sorted(model) if name != "seed"}
+    return run_key("setting", {"of": canonical(setting)}).removeprefix("setting-")[:4]
+
 
 CELL_COLUMNS = ["corpus", "model", "seed", "probe", "run", "model_run", "corpus_run"]
 SKIPPED_COLUMNS = ["corpus", "model", "probe", "reason"]
@@ -176,3 +286,50 @@ def _cells(store: Store, run: Run) -> list[dict[str, Any]]:
     raise HeedfulError(
         f"{run.key} is of kind {run.kind}: a report is made of study, model, probe or audit runs."
     )
+
+
+FIRST = "jain2019"
+
+
+def study_of(paper: str) -> Study | None:
+    """None for a paper whose numbers are known and whose experiments are not."""
+    study: Study | None = STUDIES[paper].make() if paper in STUDIES else None
+    return study
+
+
+def papers_of(evidence: Evidence) -> list[str]:
+    """The studies among the runs; where there is none, as few as have all the probes found."""
+    return evidence.papers or _covering(set(evidence.cells["probe"])) or [FIRST]
+
+
+def expected_probes(evidence: Evidence) -> set[str]:
+    """What the studies among the runs ask of the corpora that were looked at."""
+    corpora = set(evidence.cells["corpus"])
+    return {
+        probe.name
+        for paper in evidence.papers
+        for setting in _settings(paper)
+        if corpora.intersection((*setting.corpora, *setting.also))
+        for probe in setting.probes
+    }
+
+
+def _covering(probes: set[str]) -> list[str]:
+    """Study by study, the one with the most of the probes that are left."""
+    chosen, left = [], probes
+    while left:
+        best = max(STUDIES, key=lambda paper: len(left & _probes(paper)))
+        if not left & _probes(best):
+            break
+        chosen.append(best)
+        left = left - _probes(best)
+    return chosen
+
+
+def _probes(paper: str) -> set[str]:
+    return {probe.name for setting in _settings(paper) for probe in setting.probes}
+
+
+def _settings(paper: str) -> tuple[Setting, ...]:
+    study = study_of(paper)
+    return study.settings if study else ()

@@ -12,14 +12,15 @@ from typing import Any
 
 from heedful.report.audit_chapter import audit_chapter
 from heedful.report.audit_evidence import AuditEvidence, evidence_of
-from heedful.report.audit_numbers import clipped
 from heedful.report.audit_properties import badge
 from heedful.report.charts import Charts
-from heedful.report.examples import audit_cells, put_examples, study_cells
+from heedful.report.examples.audit_cells import audit_cells
+from heedful.report.examples.build import put_examples
+from heedful.report.examples.study_cells import study_cells
 from heedful.report.extra import need
-from heedful.report.sheet import Sheet
+from heedful.report.formats import clipped, of_texts
+from heedful.report.sheet import Sheet, piece
 from heedful.report.study_chapter import Content, scope, study_chapter
-from heedful.report.verdict_grid import verdict_grid
 
 MOST = 500
 """Texts of a page that can be looked through, unless told otherwise."""
@@ -105,3 +106,30 @@ def _marked(chapter: Mapping[str, str]) -> dict[str, Any]:
 def _markup(html: str) -> Any:
     """What templates of ours made is markup; nothing else is."""
     return need("markupsafe").Markup(html)
+
+
+def verdict_grid(audits: Sequence[AuditEvidence]) -> str:
+    """The HTML of a table of buttons; audits that share model and data share a cell."""
+    models, data = (
+        list(dict.fromkeys(_named(each, fact) for each in audits)) for fact in ("model", "data")
+    )
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for number, each in enumerate(audits):
+        place = _named(each, "data"), _named(each, "model")
+        cells.setdefault(place, []).append(
+            {"number": number, "badge": badge(each.verdict["decision"]), "note": _note(each)}
+        )
+    lines = [
+        {"name": name, "cells": [cells.get((name, model), []) for model in models]} for name in data
+    ]
+    return piece("grid.html", count=len(audits), models=models, lines=lines)
+
+
+def _named(each: AuditEvidence, fact: str) -> str:
+    return clipped(each.facts.get(fact, "unnamed"), 60)
+
+
+def _note(each: AuditEvidence) -> str:
+    """What tells audits of the same model and data apart."""
+    seeds = int(each.facts.get("checkpoints", 1))
+    return of_texts(len(each.examples)) + (f", {seeds} seeds" if seeds > 1 else "")

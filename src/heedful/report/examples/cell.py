@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.report.examples.axis import Span
+from heedful.report.formats import plain
 
+Span = tuple[int, int]
 Numbers = NDArray[np.float64]
 ATTENTION, FURTHEST, EXPLANATION, FLOOR = "attention", "furthest", "explanation", "floor"
 """Kinds of maps."""
@@ -117,3 +120,83 @@ def reach_of(logits: Numbers, predicted: int) -> tuple[float, float] | None:
 
 def _sigmoid(value: float) -> float:
     return float(np.exp(-np.logaddexp(0.0, -value)))
+
+
+COLUMNS = ["predicted", "label", "confidence", "length"]
+SORTINGS = (Sorting("confidence", "confidence"), Sorting("length", "length"))
+
+
+class Known(NamedTuple):
+    """A label of −1 is none."""
+
+    predicted: int
+    label: int
+    confidence: float
+    length: float
+
+    @property
+    def measures(self) -> dict[str, float]:
+        return {"confidence": self.confidence, "length": self.length}
+
+
+def known_texts(table: pd.DataFrame) -> dict[str, Known]:
+    """By text; one that nothing was predicted for is left out."""
+    once = table.drop_duplicates("example")
+    once = once[once["predicted"].notna()]
+    columns = (once[name].to_numpy() for name in ["example", *COLUMNS])
+    return {
+        str(name): Known(int(p), -1 if pd.isna(y) else int(y), float(c), float(n))
+        for name, p, y, c, n in zip(*columns, strict=True)
+    }
+
+
+def means_of(known: Mapping[str, Known]) -> dict[str, float]:
+    return {
+        each.key: float(np.mean([one.measures[each.key] for one in known.values()]))
+        for each in SORTINGS
+    }
+
+
+FURTHEST_AWAY = Sorting("furthest", "furthest attention, same prediction (JSD)")
+SHUFFLED = Sorting("shuffled", "output moved by shuffling")
+MARKED = Sorting("plausible", "attention finds what people marked (AUPRC)", descending=False)
+
+
+def disagreement(name: str, title: str) -> Sorting:
+    """Of attention with a map."""
+    return Sorting(f"disagreement_{name}", f"attention against {title} (1 − τ)")
+
+
+def searched(by: str) -> Sorting:
+    """What an audit or a study found."""
+    title = f"furthest found by the {by}, same prediction: a lower bound (JSD)"
+    return Sorting(f"furthest_found_{by}", title)
+
+
+def searched_as_spread(by: str) -> Sorting:
+    """The same among attention that is as spread out as the learned one."""
+    title = f"furthest found by the {by}, as spread out: a lower bound (JSD)"
+    return Sorting(f"furthest_spread_{by}", title)
+
+
+FURTHEST_FOUND = "furthest attention found, same prediction (a lower bound)"
+FURTHEST_OF_ALL = "furthest attention, same prediction (exact)"
+
+
+TITLES = {
+    "gradient": "gradient norm",
+    "gradient_input": "gradient × input",
+    "leave_one_out": "leave-one-out",
+}
+"""Where underscores as blanks would not do."""
+
+
+def title_of(name: str) -> str:
+    """`occlusion:operator=mask` as `occlusion (mask)`."""
+    base = name.partition(":")[0]
+    return plain(name).replace(plain(base), TITLES.get(base, plain(base)), 1)
+
+
+def listed(value: Any) -> list[Any]:
+    """What is missing in a table may be None or NaN: an empty list."""
+    return list(value) if isinstance(value, (list, tuple, np.ndarray)) else []

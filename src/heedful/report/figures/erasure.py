@@ -1,25 +1,37 @@
-"""The heaviest item against a random one: ΔJS by the difference of their weights.
-
-Texts are many, so they are counted in a grid whose lines include zero; what is below it is
-coloured apart.
-"""
+"""Erasing items from attention: one, or more and more until the decision flips (serrano2019)."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from heedful.catalogue import Piece
+from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
 from heedful.report.extra import need
-from heedful.report.figures.figure import Figure
-from heedful.report.figures.panels import Words, small_multiples
-from heedful.report.figures.style import INK, KINDS, WIDTH
+from heedful.report.figures.figure import (
+    INK,
+    KINDS,
+    LABELS,
+    WIDTH,
+    Figure,
+    Group,
+    Panel,
+    Words,
+    by_corpus,
+    small_multiples,
+)
+from heedful.report.formats import number
+from heedful.report.tables import published_beside_measured
+from heedful.studies import FLIPS, dataset_name
 
-WORDS = Words(
+ERASURE_WORDS = Words(
     "erasure",
     "The heaviest item or a random one (serrano2019, vashishth2019)",
     "Change of the output without the item of the largest weight less the change without a "
@@ -29,21 +41,21 @@ WORDS = Words(
     "Change of output, heaviest less random item",
 )
 MORE, LESS = KINDS["exact"], "#d2781a"
-LEGEND = (("the heaviest matters more", MORE), ("the random one does", LESS))
+ERASURE_LEGEND = (("the heaviest matters more", MORE), ("the random one does", LESS))
 ACROSS, UP = 24, 12
 _HEIGHT = 150
 _ROUNDING = 1e-12  # a divergence below it is none
 _ROW = [*KEYS, "example", "site", "head", "query"]
 
 
-def make(evidence: Evidence) -> Figure:
+def erasure(evidence: Evidence) -> Figure:
     rows = evidence.rows("erasure", ["js_difference", "weight_difference"])
     if len(rows):
         weights = rows[rows["measure"] == "weight_difference"].set_index(_ROW)["value"]
         rows = rows[rows["measure"] == "js_difference"]
         rows = rows.join(weights.rename("weight"), on=_ROW)
-    draw = partial(_panel, step=_step(rows))
-    return small_multiples(evidence, rows, WORDS, draw, LEGEND)
+    draw = partial(_erasure_panel, step=_step(rows))
+    return small_multiples(evidence, rows, ERASURE_WORDS, draw, ERASURE_LEGEND)
 
 
 def cells(rows: pd.DataFrame, step: float) -> pd.DataFrame:
@@ -72,7 +84,7 @@ def _step(rows: pd.DataFrame) -> float:
     return max(1e-3, 1.0001 * float(finite.max(initial=0.0)) / UP)
 
 
-def _panel(rows: pd.DataFrame, step: float) -> Any:
+def _erasure_panel(rows: pd.DataFrame, step: float) -> Any:
     alt = need("altair")
     domain = [-UP * step, UP * step]
     y = alt.Y("low:Q", title="ΔJS", scale=alt.Scale(domain=domain, nice=False))
@@ -97,10 +109,255 @@ def _panel(rows: pd.DataFrame, step: float) -> Any:
     return grid + zero.encode(y=alt.Y("low:Q")) + words.encode(text="text:N", **place)
 
 
-PIECE = Piece(
-    name=WORDS.name,
-    description="ΔJS of the heaviest and a random item, by the difference of their weights.",
-    make=make,
-    paper="serrano2019",
-    needs=("erasure",),
+FLIPS_WORDS = Words(
+    "flips",
+    "Decisions that one erasure flips (serrano2019, Table 2)",
+    "Share of texts whose decision flips when the item of the largest weight is erased (rows) and "
+    "when a random other one is (columns); in brackets what the paper prints, where it does. "
+    "If weights told importance, no text would be where only the random one flips.",
+    "Decisions flipped by one erasure",
+    "Flips by single erasures were not measured.",
+)
+FLIPS_LEGEND = (("share of texts, %", KINDS["exact"]),)
+YES, NO = "yes", "no"
+CELLS = dict(zip(FLIPS, ((YES, YES), (YES, NO), (NO, YES), (NO, NO)), strict=True))
+"""Does erasing the heaviest flip, does erasing the random one."""
+
+
+def flips(evidence: Evidence) -> Figure:
+    frame = published_beside_measured(evidence, "serrano2019")
+    frame = frame[frame["metric"].str.startswith("flip_percent:") & frame["measured"].notna()]
+    return by_corpus(FLIPS_WORDS, frame, FLIPS_LEGEND, _panels, "dataset")
+
+
+def _panels(part: pd.DataFrame) -> list[Panel]:
+    return [
+        Panel(str(model), _flips_panel(table(cells)), _flips_says(str(model), cells))
+        for model, cells in part.groupby("model", sort=False)
+    ]
+
+
+def table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Four cells: top, random, the per cent and its text. A substitute's are not compared."""
+    names = cells["metric"].str.removeprefix("flip_percent:")
+    same = ~cells["note"].str.contains("substitute")
+    printed = cells["published_paper"].where(same).map(lambda value: number(value, 1))
+    return pd.DataFrame(
+        {
+            "top": [CELLS[name][0] for name in names],
+            "random": [CELLS[name][1] for name in names],
+            "percent": cells["measured"].to_numpy(),
+            "text": [
+                f"{number(value, 1)}%" + (f" ({paper})" if paper else "")
+                for value, paper in zip(cells["measured"], printed, strict=True)
+            ],
+        }
+    )
+
+
+def _flips_panel(data: pd.DataFrame) -> Any:
+    alt = need("altair")
+    order = [YES, NO]
+    base = alt.Chart(data, width=180, height=80).encode(
+        x=alt.X(
+            "random:N",
+            title="the random one flips",
+            sort=order,
+            axis=alt.Axis(labelAngle=0, orient="top"),
+        ),
+        y=alt.Y("top:N", title="the heaviest flips", sort=order),
+    )
+    shade = alt.Opacity(
+        "percent:Q", scale=alt.Scale(domain=[0, 100], range=[0.06, 0.6]), legend=None
+    )
+    fill = base.mark_rect(color=KINDS["exact"]).encode(opacity=shade)
+    return fill + base.mark_text(fontSize=11, color=INK).encode(text="text:N")
+
+
+def _flips_says(model: str, cells: pd.DataFrame) -> str:
+    parts = "; ".join(
+        f"{metric.removeprefix('flip_percent:').replace('_', ' ')} {value:.1f}%"
+        for metric, value in zip(cells["metric"], cells["measured"], strict=True)
+    )
+    return f"{FLIPS_WORDS.about}, {model}: {parts}."
+
+
+RANKINGS = {
+    "attention": "attention",
+    "gradient": "gradient",
+    "gradient_attention": "gradient × attention",
+    "centred": "centred gradient × attention",
+    "random": "random order",
+    "ascending": "attention, lightest first",
+}
+"""The orders of removal, as a report names them."""
+
+_PLACE = ["example", "site", "seed"]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """One ranking's removals on one model and corpus: the share at the flip, or at which the
+    row was given up."""
+
+    shares: NDArray[np.float64]
+    never: NDArray[np.bool_]
+
+    def quantile(self, at: float) -> float:
+        """When so many have flipped; NaN where fewer ever do."""
+        times, flipped = self._curve
+        reached = times[flipped >= at - 1e-12]
+        return float(reached[0]) if len(reached) else float("nan")
+
+    @cached_property
+    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Kaplan and Meier's, the other way up: the share that has flipped by each time."""
+        curve = survival(self.shares, self.never)
+        return curve.times, 1.0 - curve.alive
+
+
+def removals(
+    evidence: Evidence, kind: str, by: tuple[str, ...] = ("corpus", "label")
+) -> Iterator[tuple[tuple[str, ...], dict[str, Removed]]]:
+    """For each corpus and model (and seed, if asked for), each ranking's removals; `kind` is
+    `fraction` (of items) or `mass` (of attention)."""
+    measures = [f"{part}_{name}" for part in (kind, "never") for name in RANKINGS]
+    rows = evidence.rows("importance_sets", [*measures, *_tried()])
+    if rows.empty:
+        return
+    rows = rows.drop_duplicates([*KEYS, *_PLACE[:2], "measure"])  # an example's heads flip together
+    for place, part in rows.groupby(list(by), sort=False):
+        wide = part.pivot(index=_PLACE, columns="measure", values="value")
+        found = {name: _removed(wide, kind, name) for name in RANKINGS if f"never_{name}" in wide}
+        yield tuple(map(str, place)), found
+
+
+def compared(first: Removed, second: Removed) -> SignTest:
+    """Which of two rankings flips the same rows sooner."""
+    return sign_test(first.shares, second.shares, first.never, second.never)
+
+
+def _removed(wide: pd.DataFrame, kind: str, name: str) -> Removed:
+    never = wide[f"never_{name}"].to_numpy(dtype=float) > 0
+    # the attention removed by the last step tried is not known: at most all of it
+    told = [each for each in _tried(name) if each in wide] if kind == "fraction" else []
+    tried = wide[told].min(axis=1).to_numpy(dtype=float) if told else 1.0
+    return Removed(np.where(never, tried, wide[f"{kind}_{name}"].to_numpy(dtype=float)), never)
+
+
+def _tried(*names: str) -> list[str]:
+    """Up to which share of the items: of all rankings, and of one whose weights were gone
+    sooner."""
+    return ["tried", *(f"tried_{name}" for name in names or RANKINGS)]
+
+
+SETS_WORDS = Words(
+    "importance_sets",
+    "Items removed until the decision flips (serrano2019)",
+    "Share of items that lose their attention, in the order of a ranking, before the decision "
+    "flips. Further to the left: the ranking finds what the decision rests on sooner. Attention "
+    "that tells importance would lie left of the random order, and not right of the gradient’s. "
+    "Decisions that never flip are counted as not yet flipped; their share stands at the right.",
+    "Share of items removed at the flip",
+)
+
+
+MASS_WORDS = Words(
+    "importance_mass",
+    "Attention removed until the decision flips",
+    "The same removals by the attention the removed items had. Far to the left: the decision "
+    "flips although nearly all attention is still there. Decisions that never flip are counted "
+    "at the right end.",
+    "Attention removed at the flip",
+)
+
+
+QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
+COLOUR = KINDS["exact"]
+BOXES_LEGEND = (("half of the texts; the tick is the median, the line 5% to 95%", COLOUR),)
+
+
+def boxes(kind: str, words: Words, title: str, evidence: Evidence) -> Figure:
+    """A group per corpus, a panel per model."""
+    groups: dict[str, list[Panel]] = {}
+    for (corpus, label), found in removals(evidence, kind):
+        chart = _boxes_panel(quantiles(found), title)
+        says = f"{words.about}, {label}: {_boxes_says(found)}."
+        groups.setdefault(dataset_name(corpus), []).append(Panel(label, chart, says))
+    missing = "" if groups else words.missing
+    parts = tuple(Group(name, BOXES_LEGEND, tuple(panels)) for name, panels in groups.items())
+    return Figure(words.name, words.title, words.caption, parts, missing)
+
+
+def quantiles(found: dict[str, Removed]) -> pd.DataFrame:
+    """A line per ranking; `reached` is the median, undefined where fewer than half flip."""
+    lines = [
+        {
+            "ranking": RANKINGS[name],
+            **{q: removed.quantile(at) for q, at in QUANTILES.items()},
+            "never": f"never {100 * removed.never.mean():.0f}%",
+        }
+        for name, removed in found.items()
+    ]
+    table = pd.DataFrame(lines, columns=["ranking", *QUANTILES, "never"])
+    table.insert(3, "reached", table["q50"])
+    return table.fillna(dict.fromkeys(QUANTILES, 1.0))
+
+
+def _boxes_panel(table: pd.DataFrame, title: str) -> Any:
+    alt = need("altair")
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    y = alt.Y("ranking:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
+    base = alt.Chart(table, width=WIDTH, height={"step": 20}).encode(y=y)
+
+    def at(name: str) -> Any:
+        return alt.X(f"{name}:Q", title=title, scale=scale)
+
+    line = base.mark_rule(strokeWidth=1.5, color=COLOUR).encode(x=at("q05"), x2="q95:Q")
+    box = base.mark_bar(size=11, opacity=0.55, color=COLOUR).encode(x=at("q25"), x2="q75:Q")
+    tick = base.transform_filter("isValid(datum.reached)").mark_tick(
+        thickness=2.5, size=14, color=INK
+    )
+    words = base.mark_text(align="left", fontSize=9).encode(x=alt.value(WIDTH + 4), text="never:N")
+    return alt.layer(line, box, tick.encode(x=at("reached")), words)
+
+
+def _boxes_says(found: dict[str, Removed]) -> str:
+    parts = []
+    for name, removed in found.items():
+        median = removed.quantile(0.5)
+        reached = f"median {median:.2f}" if median == median else "median not reached"
+        parts.append(f"{RANKINGS[name]} {reached}, never {100 * removed.never.mean():.0f}%")
+    return "; ".join(parts)
+
+
+PIECES = (
+    Piece(
+        name=ERASURE_WORDS.name,
+        description="ΔJS of the heaviest and a random item, by the difference of their weights.",
+        make=erasure,
+        paper="serrano2019",
+        needs=("erasure",),
+    ),
+    Piece(
+        name="flips",
+        description="Does erasing the heaviest item flip the decision, does erasing a random one.",
+        make=flips,
+        paper="serrano2019, Table 2",
+        needs=("flips",),
+    ),
+    Piece(
+        name=SETS_WORDS.name,
+        description="Share of items removed until the decision flips, by ranking, none dropped.",
+        make=partial(boxes, "fraction", SETS_WORDS, "share of items removed"),
+        paper="serrano2019",
+        needs=("importance_sets",),
+    ),
+    Piece(
+        name=MASS_WORDS.name,
+        description="Attention removed until the decision flips, by ranking, none dropped.",
+        make=partial(boxes, "mass", MASS_WORDS, "share of attention removed"),
+        paper="serrano2019",
+        needs=("importance_sets",),
+    ),
 )

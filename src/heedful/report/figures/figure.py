@@ -1,4 +1,4 @@
-"""What a figure is: panels of one size, grouped by corpus, with a caption.
+"""What a figure is: panels of one size and one look, grouped by corpus, with a caption.
 
 The page lays the panels out itself, so they flow from a phone to a wide screen; a file on
 its own gets all of them in one chart. Panels are put together as plain Vega-Lite, since
@@ -8,12 +8,64 @@ Altair copies all data whenever charts are nested.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from heedful.report.evidence import Evidence
 from heedful.report.extra import need
-from heedful.report.figures.style import WIDTH, chart_theme, panel_title
+from heedful.studies import dataset_name
+
+CLASSES = ("#3f88c5", "#d2781a", "#2a9d7a", "#b266a8", "#8a8f98", "#c4504a")
+"""Predicted classes 0, 1, …: blue and orange first. All have at least 3:1 on white and black."""
+
+KINDS = {"exact": "#8d6cc4", "search": "#1f9e89", "matched": "#d2781a"}
+"""The three adversaries, apart from the classes' colours where both could be meant."""
+
+INK = "#3b3f46"
+FAINT = "#d9dce1"
+FONT = "Helvetica, Arial, sans-serif"
+WIDTH, HEIGHT = 240, 130
+LABELS = 320
+"""Pixels for the name of a line: of a model with its terms, of a way to replace attention."""
+
+
+def class_colour(label: int) -> str:
+    return CLASSES[int(label) % len(CLASSES)]
+
+
+def panel_title() -> dict[str, Any]:
+    """How a panel's title looks."""
+    return {"fontSize": 11, "fontWeight": "normal", "anchor": "start", "color": INK}
+
+
+def chart_theme(background: str) -> dict[str, Any]:
+    """Vega-Lite's config: thin grid, no frame, no descriptions on single marks."""
+    return {
+        "background": background,
+        "font": FONT,
+        "aria": False,
+        "view": {"stroke": None},
+        "title": {"color": INK, "fontSize": 15, "anchor": "start", "offset": 8},
+        "axis": {
+            "labelColor": INK,
+            "titleColor": INK,
+            "labelFontSize": 10,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "gridColor": FAINT,
+            "domainColor": "#8a8f98",
+            "tickColor": "#8a8f98",
+            "tickSize": 4,
+            "labelFlush": False,
+        },
+        "text": {"color": INK, "font": FONT},
+    }
+
 
 COLUMNS = 3
 LETTER, SQUARE, ROW = 6.2, 36.0, 18.0
@@ -122,3 +174,106 @@ def _key(legend: tuple[tuple[str, str], ...]) -> Spec:
             {"mark": words, "encoding": {**place, "text": {"field": "name", "type": "nominal"}}},
         ],
     }
+
+
+Draw = Callable[[pd.DataFrame], Any]
+Legend = tuple[tuple[str, str], ...]
+
+
+ANY = -2
+"""Stands for the predicted class where there are more than colours; even, as class 0 is."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A figure's name, title, caption and the noun its panels are about."""
+
+    name: str
+    title: str
+    caption: str
+    about: str
+    nothing: str = ""
+
+    @property
+    def missing(self) -> str:
+        """Why there is nothing to see."""
+        return self.nothing or f"{self.about} was not measured."
+
+
+def small_multiples(
+    evidence: Evidence, rows: pd.DataFrame, words: Words, draw: Draw, legend: Legend | None = None
+) -> Figure:
+    """Panels over the defined rows; undefined ones are counted, and what is empty says so."""
+    if rows.empty:
+        return Figure(words.name, words.title, words.caption, (), words.missing)
+    rows = folded(evidence, rows)
+    defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
+    lost = len(rows) - len(defined)
+    missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
+    groups = []
+    for corpus, part in defined.groupby("corpus", sort=False):
+        panels = tuple(
+            Panel(str(model), draw(cell), _says(words.about, cell, str(model)))
+            for model, cell in part.groupby("label", sort=False)
+        )
+        names = legend or class_legend(evidence, str(corpus), part)
+        groups.append(Group(dataset_name(str(corpus)), names, panels))
+    if not groups:
+        missing = f"{words.about} is undefined for all {len(rows)} texts."
+    return Figure(words.name, words.title, words.caption, tuple(groups), missing)
+
+
+def by_corpus(
+    words: Words,
+    table: pd.DataFrame,
+    legend: Legend,
+    panels: Callable[[pd.DataFrame], Iterable[Panel]],
+    corpus: str = "corpus",
+    wide: bool = False,
+) -> Figure:
+    """A group for each name in the column `corpus`, with the panels of its lines."""
+    groups = tuple(
+        Group(dataset_name(str(name)), legend, tuple(panels(part)))
+        for name, part in table.groupby(corpus, sort=False)
+    )
+    missing = "" if groups else words.missing
+    return Figure(words.name, words.title, words.caption, groups, missing, wide)
+
+
+def painted(names: pd.Series, roles: Mapping[str, tuple[str, str]]) -> pd.Series:
+    """The colour of each name; `roles` has words and a colour for it."""
+    return names.map({name: colour for name, (_, colour) in roles.items()})
+
+
+def folded(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
+    """Classes are not told apart where they are the words of a text that is written, or more
+    than there are colours."""
+    if rows.empty:
+        return rows
+    few = rows.groupby("corpus")["predicted"].transform("nunique") <= len(CLASSES)
+    written = [name for name in rows["corpus"].unique() if evidence.writes(str(name))]
+    told = few & ~rows["corpus"].isin(written)
+    return rows.assign(predicted=rows["predicted"].where(told, ANY))
+
+
+def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:
+    """Colours of the predicted classes, with their names where the corpus gives them."""
+    names = evidence.label_names(corpus)
+    found = sorted(int(label) for label in rows["predicted"].unique())
+    words = {ANY: "any prediction"} | {
+        one: f"predicted {names.get(one, f'class {one}')}" for one in found if one != ANY
+    }
+    return tuple((words[one], class_colour(one)) for one in found)
+
+
+def _says(about: str, cell: pd.DataFrame, model: str) -> str:
+    values = cell["value"]
+    means = "; ".join(
+        f"{measure} mean {part['value'].mean():.2f}" for measure, part in cell.groupby("measure")
+    )
+    texts, seeds = cell["example"].nunique(), cell["seed"].nunique()
+    of_seeds = f" and {seeds} seeds" if seeds > 1 else ""
+    return (
+        f"{about}, {model}: {texts} texts{of_seeds}; {means}; "
+        f"from {values.min():.2f} to {values.max():.2f}."
+    )

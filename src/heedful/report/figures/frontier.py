@@ -11,9 +11,8 @@ import pandas as pd
 from heedful.catalogue import Piece
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
-from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.figures.style import KINDS, WIDTH
-from heedful.report.four_tests import points, weight
+from heedful.report.figures.figure import KINDS, WIDTH, Figure, Group, Panel
+from heedful.report.model_tables import points, weight
 from heedful.studies import dataset_name
 
 TITLE = "Attending elsewhere, saying the same (wiegreffe2019, test 4)"
@@ -135,10 +134,13 @@ def _says(model: str, table: pd.DataFrame) -> str:
     return f"Trained adversaries, {model}: {parts}."
 
 
-PIECE = Piece(
-    name="frontier",
-    description="Trained adversaries by λ, TVD against JSD, beside seeds and exact adversaries.",
-    make=make,
-    paper="wiegreffe2019, test 4",
-    needs=("frontier",),
+PIECES = (
+    Piece(
+        name="frontier",
+        description="Trained adversaries by λ, TVD against JSD, beside seeds and exact "
+        "adversaries.",
+        make=make,
+        paper="wiegreffe2019, test 4",
+        needs=("frontier",),
+    ),
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report.display import number
+from heedful.report.formats import number
 from heedful.studies import dataset_name
 
 ENOUGH = 30
@@ -53,6 +53,25 @@ def findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
     ]
 
 
+def firm_findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
+    """Those that can carry a sentence."""
+    return firm_of(findings(together, probe, measure))
+
+
+def firm_of(found: Iterable[Finding]) -> list[Finding]:
+    return [one for one in found if one.firm]
+
+
+def sentence(
+    together: pd.DataFrame, of: tuple[str, str], subject: str, write: Callable[[list[Finding]], str]
+) -> str:
+    """What `write` makes of the firm findings `of` a probe's measure, and how many there are
+    beside them; or why there are none."""
+    found = findings(together, *of)
+    firm, why = firm_or_why(subject, found)
+    return why or write(firm) + left_out(found)
+
+
 def texts_of(table: pd.DataFrame) -> pd.Series:
     """How many texts each line rests on: seeds repeat them."""
     return table["n"] // table["seeds"].clip(lower=1)
@@ -94,7 +113,7 @@ def firm_or_why(subject: str, found: list[Finding]) -> tuple[list[Finding], str]
     """The findings that can carry a sentence, or else the sentence that says why none can."""
     if not found:
         return [], f"{subject}: not measured."
-    firm = [one for one in found if one.firm]
+    firm = firm_of(found)
     if firm:
         return firm, ""
     texts = max(one.texts for one in found)

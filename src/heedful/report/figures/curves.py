@@ -1,0 +1,245 @@
+"""Curves over layers, quarters of length and penalties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from heedful.catalogue import Piece
+from heedful.report.evidence import Evidence
+from heedful.report.extra import need
+from heedful.report.figures.figure import (
+    HEIGHT,
+    KINDS,
+    WIDTH,
+    Figure,
+    Panel,
+    Words,
+    by_corpus,
+    painted,
+)
+
+COLUMNS = ["corpus", "model", "group", "end", "count", "mean", "low", "high", "n", "seeds"]
+_NAME = re.compile(r"score:(.*):(first|last)=(\d+)", re.DOTALL)
+
+
+def curves(together: pd.DataFrame) -> pd.DataFrame:
+    """One line per corpus, model, group, end and number of layers, from none to all."""
+    table = together[(together["probe"] == "layers") & (together["group"] == "all")]
+    lines = [
+        line
+        for _, part in table.groupby(["corpus", "model"], sort=False)
+        for line in _with_ends(_named(part), part[part["measure"] == "score"])
+    ]
+    by = ["corpus", "model", "group", "end", "count"]
+    return pd.DataFrame(lines, columns=COLUMNS).sort_values(by, key=_order, ignore_index=True)
+
+
+def _order(column: pd.Series) -> pd.Series:
+    """Layers by number; names as they come."""
+    return column if column.name == "count" else pd.Series(pd.factorize(column)[0])
+
+
+def _named(part: pd.DataFrame) -> list[dict[str, Any]]:
+    found = []
+    for line in part.to_dict("records"):
+        match = _NAME.fullmatch(str(line["measure"]))
+        if match:
+            place = {"group": match[1], "end": match[2], "count": int(match[3])}
+            found.append({str(key): value for key, value in line.items()} | place)
+    return found
+
+
+def _with_ends(lines: list[dict[str, Any]], untouched: pd.DataFrame) -> list[dict[str, Any]]:
+    """Both curves of a group begin at the untouched score and end with all its layers."""
+    start = [{str(k): v for k, v in line.items()} for line in untouched.to_dict("records")]
+    groups = dict.fromkeys(line["group"] for line in lines)
+    for group in groups:
+        own = [line for line in lines if line["group"] == group]
+        whole = max(own, key=lambda line: line["count"])
+        lines = [*lines, {**whole, "end": "last"}]
+        lines += [
+            {**line, "group": group, "end": end, "count": 0}
+            for line in start[:1]
+            for end in ("first", "last")
+        ]
+    return lines
+
+
+ENDS = {
+    "first": ("from the first layer on", KINDS["exact"]),
+    "last": ("from the last layer on", KINDS["search"]),
+}
+LAYERS = Words(
+    "layers",
+    "Attention permuted layer after layer (vashishth2019)",
+    "The task’s score with its 95% interval when attention is permuted in so many layers of one "
+    "group. A curve that falls at once: the group’s attention is needed in that layer already. "
+    "Attention of later layers is computed anew from what the permuted ones give.",
+    "The score under permuted layers",
+)
+
+
+def layers(evidence: Evidence) -> Figure:
+    table = curves(evidence.together)
+    return by_corpus(LAYERS, table[table["mean"].notna()], tuple(ENDS.values()), _layers_panels)
+
+
+def _layers_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    top = 1.05 * float(part[["mean", "high"]].max().max())
+    for (model, group), cell in part.groupby(["model", "group"], sort=False):
+        data = cell[["count", "mean", "low", "high"]].assign(colour=painted(cell["end"], ENDS))
+        scale = {"domain": [0, max(top, 1e-6)], "nice": False}
+        chart = _curves(data, ("count:O", "layers permuted"), ("score", scale), opacity=0.6)
+        first = cell[cell["end"] == "first"]["mean"]
+        says = (
+            f"Score of {model}, layers of {group} permuted from the first on: "
+            f"{first.iloc[0]:.2f} with none, {first.iloc[-1]:.2f} with all {len(first) - 1}."
+        )
+        yield Panel(f"{model} · {group}", chart, says)
+
+
+def _curves(
+    data: pd.DataFrame, across: tuple[str, str], up: tuple[str, dict[str, Any]], **rule: Any
+) -> Any:
+    """A line for each colour, with intervals; `across` is a column and its title, `up` the title
+    of the means and their scale."""
+    alt = need("altair")
+    scale = alt.Scale(**up[1])
+    base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
+        x=alt.X(across[0], title=across[1], axis=alt.Axis(labelAngle=0)),
+        color=alt.Color("colour:N", scale=None),
+    )
+    rules = base.mark_rule(strokeWidth=2, **rule)
+    line = base.mark_line(point={"size": 40}, strokeWidth=1.5)
+    y = alt.Y("mean:Q", title=up[0], scale=scale)
+    return rules.encode(y=alt.Y("low:Q", scale=scale), y2="high:Q") + line.encode(y=y)
+
+
+MEASURES = {
+    "tau_gradient": ("attention × gradients", KINDS["exact"]),
+    "tau_loo": ("attention × leaving out", KINDS["search"]),
+    "tau_gradient_loo": ("gradients × leaving out", "#8a8f98"),
+}
+LENGTH = Words(
+    "tau_length",
+    "Agreement by length of text",
+    "Average τ with its 95% interval in the four quarters of text length, shortest first. "
+    "Grey: how far gradients and leaving out agree with each other.",
+    "τ by length",
+)
+
+
+def tau_length(evidence: Evidence) -> Figure:
+    table = evidence.together
+    kept = table[
+        table["measure"].isin(list(MEASURES))
+        & table["group"].str.startswith("length=")
+        & table["mean"].notna()
+    ]
+    return by_corpus(LENGTH, kept, tuple(MEASURES.values()), _length_panels)
+
+
+def _length_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for model, cell in part.groupby("model", sort=False):
+        quarter, colour = (
+            cell["group"].str.removeprefix("length="),
+            painted(cell["measure"], MEASURES),
+        )
+        data = pd.DataFrame({"quarter": quarter, "colour": colour}).join(
+            cell[["mean", "low", "high"]]
+        )
+        scale = {"domain": [min(0.0, float(data["low"].min())), 1.0]}
+        chart = _curves(data, ("quarter:N", "quarter of length"), ("average τ", scale))
+        yield Panel(str(model), chart, f"Average τ by length for {model}.")
+
+
+LINES = {
+    "accuracy": ("accuracy", KINDS["search"]),
+    "accuracy:control": ("accuracy, never shown the tokens", KINDS["matched"]),
+    "mass": ("attention on the tokens", KINDS["exact"]),
+}
+DECEPTION = Words(
+    "deception",
+    "Attention kept off the tokens a model needs (pruthi2020)",
+    "Share of right decisions and share of attention on impermissible tokens, each with its 95% "
+    "interval, by λ, the weight of the penalty in training; λ = 0 is the honest model. Attention "
+    "that falls to nothing while accuracy stays shows that attention can be made to hide what a "
+    "model relies on, where a model that was never shown these tokens is worse. For generation, "
+    "the next word after a quarter of the target.",
+    "Attention on impermissible tokens",
+)
+TERM = re.compile(r"\+impermissible([0-9.e+-]*[0-9])")
+
+
+def deception(evidence: Evidence) -> Figure:
+    table = by_weight(evidence.together)
+    return by_corpus(DECEPTION, table, tuple(LINES.values()), _deception_panels)
+
+
+def by_weight(together: pd.DataFrame) -> pd.DataFrame:
+    """A line per corpus, model without its penalty (`stem`), `weight` and measure."""
+    cells = together[
+        (together["probe"] == "deception")
+        & (together["group"] == "all")
+        & together["measure"].isin(list(LINES))
+        & together["mean"].notna()
+    ]
+    names = cells["model"].astype(str)
+    return cells.assign(stem=names.map(stem), weight=names.map(weight))
+
+
+def stem(model: str) -> str:
+    """A model's name without the penalty."""
+    return TERM.sub("", model)
+
+
+def weight(model: str) -> float:
+    """λ, by the model's name."""
+    found = TERM.search(model)
+    return float(found.group(1)) if found else 0.0
+
+
+def _deception_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for model, cell in part.groupby("stem", sort=False):
+        colour = painted(cell["measure"], LINES)
+        data = cell[["weight", "mean", "low", "high"]].assign(colour=colour)
+        scale = {"domain": [0, 1], "nice": False}
+        chart = _curves(data, ("weight:O", "λ"), ("share", scale), opacity=0.6)
+        yield Panel(str(model), chart, _deception_says(str(model), cell))
+
+
+def _deception_says(model: str, cell: pd.DataFrame) -> str:
+    parts = []
+    for value, lines in cell.sort_values("weight").groupby("weight"):
+        means = dict(zip(lines["measure"], lines["mean"], strict=True))
+        shown = [f"{LINES[name][0]} {means[name]:.2f}" for name in LINES if name in means]
+        parts.append(f"λ = {value:g}: {', '.join(shown)}")
+    return f"{model}, {'; '.join(parts)}."
+
+
+PIECES = (
+    Piece(
+        name="layers",
+        description="The score after permuting the first or last so many layers, by group.",
+        make=layers,
+        paper="vashishth2019",
+        needs=("layers",),
+    ),
+    Piece(
+        name="tau_length",
+        description="Average τ in the four quarters of text length, with intervals.",
+        make=tau_length,
+        needs=("correlation",),
+    ),
+    Piece(
+        name="deception",
+        description="Accuracy and attention on impermissible tokens by the penalty's weight.",
+        make=deception,
+        paper="pruthi2020",
+        needs=("deception",),
+    ),
+)

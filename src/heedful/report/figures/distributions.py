@@ -1,0 +1,356 @@
+"""One number per text, as histograms and as densities by the largest attention weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heedful.catalogue import Piece
+from heedful.report.evidence import Evidence
+from heedful.report.extra import need
+from heedful.report.figures.figure import (
+    HEIGHT,
+    INK,
+    KINDS,
+    WIDTH,
+    Figure,
+    Legend,
+    Words,
+    class_colour,
+    folded,
+    painted,
+    small_multiples,
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The common x axis of all panels, and a value to mark on it."""
+
+    title: str
+    low: float
+    high: float
+    bins: int
+    mark: float
+    mark_text: str = ""
+    room: float = 0.0
+    """Empty space after the highest value, so that a mark there can be seen."""
+
+
+def shares(rows: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """Per `colour`, the share of its values in each bin; values outside go to the end bins."""
+    edges = np.linspace(axis.low, axis.high, axis.bins + 1)
+    parts = []
+    for colour, part in rows.groupby("colour", sort=True):
+        values = np.clip(part["value"].to_numpy(dtype=float), axis.low, axis.high)
+        counts, _ = np.histogram(values, edges)
+        share = counts / max(1, counts.sum())
+        frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "share": share})
+        parts.append(frame.assign(colour=colour))
+    return pd.concat(parts, ignore_index=True)
+
+
+def highest(rows: pd.DataFrame, axis: Axis) -> float:
+    """The tallest bar of all panels, so that they can share one scale."""
+    finite = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
+    panels = finite.groupby(["corpus", "label"], sort=False)
+    return max((float(shares(part, axis)["share"].max()) for _, part in panels), default=1.0)
+
+
+def histogram(rows: pd.DataFrame, axis: Axis, top: float) -> Any:
+    """A panel; `rows` has a value and a colour per line, `top` is the highest share drawn."""
+    alt = need("altair")
+    table = shares(rows, axis)
+    domain = [axis.low, axis.high + axis.room]
+    x = alt.X("left:Q", title=axis.title, scale=alt.Scale(domain=domain, nice=False))
+    y = alt.Y(
+        "share:Q",
+        title="share of texts",
+        axis=alt.Axis(format=".0%", tickCount=4),
+        scale=alt.Scale(domain=[0, 1.12 * top], nice=False),
+    )
+    colour = alt.Color("colour:N", scale=None)
+    base = alt.Chart(table, width=WIDTH, height=HEIGHT)
+    bars = base.mark_rect(opacity=0.42).encode(
+        x=x, x2="right:Q", y=y, y2=alt.value(HEIGHT), color=colour
+    )
+    tops = base.mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=colour)
+    return bars + tops.transform_filter("datum.share > 0") + _mark(alt, axis)
+
+
+def _mark(alt: Any, axis: Axis) -> Any:
+    data = alt.Data(values=[{"left": axis.mark, "text": axis.mark_text}])
+    base = alt.Chart(data)
+    rule = base.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="left:Q")
+    words = base.mark_text(align="right", dx=-4, y=6, fontSize=10, color=INK)
+    return rule + words.encode(x="left:Q", text="text:N")
+
+
+BINS = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
+FEWEST = 5
+_POINTS = 61
+_OUTLINE = ("what", "x", "height", "base", "edge", "bin", "colour", "series")
+_TALL = 0.44
+_FLAT = 0.004  # below this share of the peak nothing can be seen
+
+
+def densities(rows: pd.DataFrame, high: float) -> pd.DataFrame:
+    """Outlines: x, the bin's line (`base`) and the curve (`edge`), per bin and class."""
+    parts = []
+    for place, label, part in _parts(rows):
+        if len(part) < FEWEST:
+            continue
+        x, curve = _density(part["value"].to_numpy(dtype=float), high)
+        x, curve = x[curve > _FLAT], curve[curve > _FLAT]
+        side = _side(label)
+        outline = pd.DataFrame({"what": "density", "x": x, "height": curve, "base": float(place)})
+        outline = outline.assign(edge=place + side * _TALL * curve, bin=BINS[place])
+        parts.append(outline.assign(colour=class_colour(label), series=f"{place}/{label}"))
+    empty = pd.DataFrame(columns=list(_OUTLINE))
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def violins(rows: pd.DataFrame, title: str, high: float, mark: bool = False) -> Any:
+    """A panel; `rows` has value, predicted and max_weight per line; `high` bounds the values
+    and is marked if asked for."""
+    alt = need("altair")
+    x = alt.X("x:Q", title=title, scale=alt.Scale(domain=[0, high * 1.03], nice=False))
+    y = alt.Y(
+        "base:Q",
+        title="largest weight",
+        scale=alt.Scale(domain=[-0.55, 3.55], nice=False),
+        axis=alt.Axis(values=[0, 1, 2, 3], labelExpr=_labels(), grid=False, titlePadding=8),
+    )
+    colour = alt.Color("colour:N", scale=None)
+    layers = [
+        alt.Chart(densities(rows, high), width=WIDTH, height=180)
+        .mark_area(opacity=0.6, line={"strokeWidth": 1.2})
+        .encode(x=x, y=y, y2="edge:Q", color=colour, detail="series:N"),
+        alt.Chart(_few(rows)).mark_tick(thickness=2, size=12).encode(x=x, y=y, color=colour),
+        alt.Chart(_medians(rows))
+        .mark_point(filled=True, size=36, stroke="white", strokeWidth=1, opacity=1)
+        .encode(x=x, y=alt.Y("edge:Q"), color=colour),
+        alt.Chart(_counts(rows))
+        .mark_text(align="left", fontSize=9)
+        .encode(x=alt.value(WIDTH + 4), y=y, text="text:N"),
+    ]
+    if mark:
+        rule = alt.Chart(alt.Data(values=[{"x": high}]))
+        layers.append(rule.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="x:Q"))
+    return alt.layer(*layers)
+
+
+def _labels() -> str:
+    names = ", ".join(f"'{name}'" for name in BINS)
+    return f"[{names}][datum.value]"
+
+
+def _cut(rows: pd.DataFrame) -> pd.DataFrame:
+    weight = rows["max_weight"].to_numpy(dtype=float)
+    place = np.clip(np.floor(np.nan_to_num(weight) * len(BINS)), 0, len(BINS) - 1).astype(int)
+    return rows.assign(bin=place)
+
+
+def _parts(rows: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:
+    """The rows of each bin and predicted class."""
+    groups: Any = _cut(rows).groupby(["bin", "predicted"])
+    return [(int(place), int(label), part) for (place, label), part in groups]
+
+
+def _side(label: int) -> int:
+    return 1 if label % 2 == 0 else -1
+
+
+def _density(values: np.ndarray, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """A Gaussian kernel reflected at both ends, scaled to a peak of 1."""
+    width = max(0.02 * high, 1.06 * float(values.std()) * len(values) ** -0.2)
+    x = np.linspace(0, high, _POINTS)
+    counts, edges = np.histogram(np.clip(values, 0, high), np.linspace(0, high, 401))
+    centres = (edges[:-1] + edges[1:]) / 2
+    mirrored = np.concatenate([-centres, centres, 2 * high - centres])
+    weights = np.tile(counts, 3)
+    curve = np.exp(-0.5 * ((x[:, None] - mirrored[None, :]) / width) ** 2) @ weights
+    return x, curve / max(curve.max(), 1e-12)
+
+
+def _few(rows: pd.DataFrame) -> pd.DataFrame:
+    lines = [
+        ("one text", value, place + 0.16 * _side(label), BINS[place], class_colour(label))
+        for place, label, part in _parts(rows)
+        if len(part) < FEWEST
+        for value in part["value"]
+    ]
+    return pd.DataFrame(lines, columns=["what", "x", "base", "bin", "colour"])
+
+
+def _medians(rows: pd.DataFrame) -> pd.DataFrame:
+    lines = [
+        (
+            f"median of {len(part):,} values",
+            float(part["value"].median()),
+            place + 0.1 * _side(label),
+            BINS[place],
+            class_colour(label),
+        )
+        for place, label, part in _parts(rows)
+        if len(part) >= FEWEST
+    ]
+    return pd.DataFrame(lines, columns=["what", "x", "edge", "bin", "colour"])
+
+
+def _counts(rows: pd.DataFrame) -> pd.DataFrame:
+    sizes = _cut(rows).groupby("bin").size()
+    return pd.DataFrame({"base": sizes.index, "text": [f"n {size:,}" for size in sizes]})
+
+
+GRADIENT_WORDS = Words(
+    "tau_gradient",
+    "Attention against gradients (jain2019, Figure 2)",
+    "Kendall’s τ between attention and gradient importance, one value per text, by predicted "
+    "class; each colour adds up to 100%. At 1 both order the words alike, at 0 (dashed) they "
+    "are unrelated.",
+    "Kendall τ of attention and gradients",
+)
+GRADIENT_AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
+
+
+def tau_gradient(evidence: Evidence) -> Figure:
+    rows = folded(evidence, evidence.rows("correlation", ["tau_gradient"]))
+    rows = rows.assign(colour=rows["predicted"].map(class_colour))
+    return _histograms(evidence, rows, GRADIENT_WORDS, GRADIENT_AXIS)
+
+
+def _histograms(
+    evidence: Evidence, rows: pd.DataFrame, words: Words, axis: Axis, legend: Legend | None = None
+) -> Figure:
+    draw = partial(histogram, axis=axis, top=highest(rows, axis))
+    return small_multiples(evidence, rows, words, draw, legend)
+
+
+PERMUTATION_WORDS = Words(
+    "permutation",
+    "Shuffled attention (jain2019, Figure 3)",
+    "Median change of the predicted probability when a text’s attention weights are shuffled, "
+    "by the largest weight before shuffling. First class above its line, second below; all "
+    "shapes are drawn equally tall; the dot is the median, n the number of values. Mass at the "
+    "left of the upper lines: even peaked attention could be shuffled without consequence.",
+    "Median change of output under shuffling",
+)
+
+
+def permutation(evidence: Evidence) -> Figure:
+    rows = evidence.rows("permutation", ["tvd_median"])
+    draw = partial(violins, title="median change of output", high=1.0)
+    return small_multiples(evidence, rows, PERMUTATION_WORDS, draw)
+
+
+MEASURES = {
+    "jsd_search": ("found by search", KINDS["search"]),
+    "jsd_exact": ("largest that exists (exact)", KINDS["exact"]),
+    "jsd_entropy_matched": ("found, as spread out as the original", KINDS["matched"]),
+}
+JSD_WORDS = Words(
+    "jsd",
+    "Different attention, same prediction (jain2019, Figure 4)",
+    "Largest Jensen–Shannon distance between a text’s attention and other weights that keep the "
+    "prediction within ε. No two distributions are further apart than ln 2 ≈ 0.69 (dashed). The "
+    "exact value nears its unconstrained maximum with length alone, so read it beside the "
+    "equally spread-out one, and beside the distance between seeds where that was measured.",
+    "Adversarial Jensen–Shannon distance",
+)
+LN2 = math.log(2)
+DISTANCE = "Jensen–Shannon distance"
+JSD_AXIS = Axis(DISTANCE, 0.0, LN2, 20, mark=LN2, mark_text="ln 2", room=0.03)
+_by_weight = partial(violins, title=DISTANCE, high=LN2, mark=True)
+
+
+def jsd(evidence: Evidence) -> Figure:
+    rows = evidence.rows("adversarial", list(MEASURES))
+    legend = tuple(MEASURES[one] for one in _found(rows, MEASURES))
+    rows = rows.assign(colour=painted(rows["measure"], MEASURES))
+    return _histograms(evidence, rows, JSD_WORDS, JSD_AXIS, legend)
+
+
+def _found(rows: pd.DataFrame, measures: Iterable[str]) -> list[str]:
+    return [one for one in measures if len(rows) and (rows["measure"] == one).any()]
+
+
+HOW = {"jsd_search": "found by search", "jsd_exact": "exact"}
+
+
+def jsd_by_max(evidence: Evidence) -> Figure:
+    """The searched distance, as in the paper; the exact one where no search was run."""
+    rows = evidence.rows("adversarial", list(HOW))
+    kind = next(iter(_found(rows, HOW)), "jsd_search")
+    words = Words(
+        "jsd_by_max",
+        "Adversarial distance and peaked attention (jain2019, Figure 5)",
+        f"Largest Jensen–Shannon distance at nearly the same prediction ({HOW[kind]}), by the "
+        "largest weight of the original attention; drawn like the shuffling above. Mass near "
+        "ln 2 (dashed) on the upper lines: peaked attention, too, could have been elsewhere.",
+        f"Adversarial distance ({HOW[kind]})",
+    )
+    kept = rows[rows["measure"] == kind] if len(rows) else rows
+    return small_multiples(evidence, kept, words, _by_weight)
+
+
+SEED_VARIANCE_WORDS = Words(
+    "seed_variance",
+    "Attention of other seeds (wiegreffe2019, test 2)",
+    "Jensen–Shannon distance between a text’s attention and that of models which differ in their "
+    "seed alone (median over seeds), by the largest weight of the first. Drawn like the "
+    "adversarial distance, which is to be read against it: mass far to the right says that chance "
+    "alone moves attention as far. Dashed: ln 2, the largest distance there is.",
+    "Distance between seeds",
+)
+
+
+def seed_variance(evidence: Evidence) -> Figure:
+    rows = evidence.rows("seeds", ["jsd_seeds"])
+    return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
+
+
+PIECES = (
+    Piece(
+        name=GRADIENT_WORDS.name,
+        description="Histograms of Kendall τ between attention and gradients, by predicted class.",
+        make=tau_gradient,
+        paper="jain2019, Figure 2",
+        needs=("correlation",),
+    ),
+    Piece(
+        name=PERMUTATION_WORDS.name,
+        description="Median change of output under shuffled attention, by the largest weight.",
+        make=permutation,
+        paper="jain2019, Figure 3",
+        needs=("permutation",),
+    ),
+    Piece(
+        name=JSD_WORDS.name,
+        description="Histograms of the largest adversarial distance: searched, exact, "
+        "spread-matched.",
+        make=jsd,
+        paper="jain2019, Figure 4",
+        needs=("adversarial",),
+    ),
+    Piece(
+        name="jsd_by_max",
+        description="The adversarial distance in four bins of the largest attention weight.",
+        make=jsd_by_max,
+        paper="jain2019, Figure 5",
+        needs=("adversarial",),
+    ),
+    Piece(
+        name=SEED_VARIANCE_WORDS.name,
+        description="The distance between seeds in four bins of the largest attention weight.",
+        make=seed_variance,
+        paper="wiegreffe2019, test 2",
+        needs=("seeds",),
+    ),
+)
