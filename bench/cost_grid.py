@@ -9,8 +9,8 @@ from functools import cache
 from bench.cost_corpora import SIZES, Corpus, dimension, kind
 from bench.gpu_texts import Made, Shape, made
 from heedful.corpora import at_a_quarter
+from heedful.experiments import Evidence
 from heedful.models import build
-from heedful.probes import Evidence
 from heedful.runner import Cell, Recipe, compared, grid, unfit
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import canonical

@@ -24,9 +24,9 @@ from bench.cost_fit import (
     fit,
 )
 from bench.cost_grid import Asked, Needs, evidence, probed_alike, standing_in, trained_alike
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.metrics import summarise
 from heedful.models import build
-from heedful.probes import PROBES, Evidence, Findings
 from heedful.runner import Recipe, compared
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import canonical

@@ -12,8 +12,8 @@ from bench.gpu_bound import rates
 from bench.gpu_flops import counted
 from bench.gpu_texts import Shape, made
 from bench.gpu_time import kernels, timed
+from heedful.experiments import Evidence, adversarial, correlation, permutation
 from heedful.models import OneSequence, build
-from heedful.probes import Evidence, adversarial, correlation, permutation
 from heedful.saliency import leave_one_out
 from heedful.specs import ModelSpec
 

@@ -14,7 +14,7 @@ from bench.ours import evidence_of
 from bench.papers import describe
 from bench.row import Cost, Row
 from bench.setting import Setting
-from heedful.probes import Evidence, Findings, adversarial, erasure, permutation
+from heedful.experiments import Evidence, Findings, adversarial, erasure, permutation
 
 SHORT = Size("sst", 16, 8, 30, 1)
 FULL = Plan((SHORT, Size("imdb", 32, 1900, 2000, 1)), 100, 8, 1, 1, 500, ())

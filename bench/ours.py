@@ -9,8 +9,8 @@ from torch import Tensor
 
 from bench.reference_forward import by_example
 from heedful.corpora import Split
+from heedful.experiments import Evidence, Findings, Pass, adversarial, correlation, permutation
 from heedful.models import OneSequence
-from heedful.probes import Evidence, Findings, Pass, adversarial, correlation, permutation
 from heedful.saliency import gradient_input, leave_one_out
 
 PARTS = (

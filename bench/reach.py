@@ -19,8 +19,8 @@ from bench.papers import describe
 from bench.row import Cost, Row, joined
 from bench.setting import Setting
 from heedful.corpora import Split
+from heedful.experiments import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.models import SITE, OneSequence
-from heedful.probes import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.randomness import keyed_normal
 
 EPSILON = 0.01

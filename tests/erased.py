@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.measures import Curves, curves_of
-from heedful.measures.erasure import erasure
+from heedful.experiments import Curves, curves_of
+from heedful.experiments.faithfulness import erasure
 from heedful.models import class_logits, probability
 from heedful.types import Batch, Model, Target
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     ExclusivityParams,
     Intervention,
     effect,
@@ -21,7 +21,7 @@ from heedful.measures import (
     null_space,
     tvd_permuted,
 )
-from heedful.measures.sensitivity import erasure
+from heedful.experiments.sensitivity import erasure
 from heedful.models import attach
 from heedful.saliency import (
     effective_attention,

@@ -22,8 +22,8 @@ from bench.gpu_texts import Shape, made
 from bench.gpu_time import Kernels, kernels, summed, timed
 from bench.gpu_train import Run, _row
 
+from heedful.experiments import Evidence
 from heedful.models import Readout, Recurrent, build
-from heedful.probes import Evidence
 from heedful.specs import ModelSpec
 
 CARD = {"fp32_flops": 100.0, "bf16_flops": 400.0, "copy_bytes": 1000.0}

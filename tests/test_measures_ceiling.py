@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from erased import erasure_of, log_odds
-from heedful.measures import Ceilings, Grid, Hunt, Search, beam_search, ceilings, curves_of
-from heedful.measures.erasure import ERASURE_MEASURES, erasure
+from heedful.experiments import Ceilings, Grid, Hunt, Search, beam_search, ceilings, curves_of
+from heedful.experiments.faithfulness import ERASURE_MEASURES, erasure
 from heedful.models import probabilities
 from heedful.removal import Memory
 from heedful.types import Batch, Model

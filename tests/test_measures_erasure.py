@@ -14,7 +14,7 @@ from torch import Tensor
 
 from erased import curves, erasure_of, log_odds
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     Noise,
     Shifted,
     agreement,
@@ -25,7 +25,7 @@ from heedful.measures import (
     random_sets,
     ranking,
 )
-from heedful.measures.erasure import ERASURE_MEASURES, erasure
+from heedful.experiments.faithfulness import ERASURE_MEASURES, erasure
 from heedful.models import probabilities, probability
 from heedful.removal import removed
 from heedful.saliency import gradient_input

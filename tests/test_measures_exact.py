@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.measures import (
+from heedful.experiments import (
     ERASURE_MEASURES,
     Draws,
     Grid,
@@ -24,7 +24,7 @@ from heedful.measures import (
     importance,
     search_gaps,
 )
-from heedful.measures.erasure import erasure
+from heedful.experiments.faithfulness import erasure
 from heedful.models import probabilities, probability
 from heedful.removal import Memory, Subsets
 from heedful.types import Batch, Model

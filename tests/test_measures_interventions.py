@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     MODES,
     STATISTICS,
     Intervention,
@@ -26,7 +26,7 @@ from heedful.measures import (
     without_word,
     words_of,
 )
-from heedful.measures.sensitivity import erasure
+from heedful.experiments.sensitivity import erasure
 from heedful.models import probabilities
 from heedful.saliency import attention, text_site
 from heedful.types import Batch, Keep
@@ -214,8 +214,8 @@ def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
 
 
 def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
-    from heedful.probes import Pass
-    from heedful.probes.permutation import _sampled
+    from heedful.experiments import Pass
+    from heedful.experiments.permutation import _sampled
 
     model = tiny_model(double=True)
     trace = base_trace(model, ragged)

@@ -12,10 +12,9 @@ from scipy import stats
 
 from attention_rows import SITE, hand_made
 from heedful.edits import erase
-from heedful.measures import other_item
-from heedful.measures.sensitivity import erasure as by_words
+from heedful.experiments import erased, other_item
+from heedful.experiments.sensitivity import erasure as by_words
 from heedful.models import probabilities
-from heedful.probes import erased
 from heedful.randomness import example_keys
 from layered import Layered
 from probing import LENGTHS, Bent, evidence, find, table

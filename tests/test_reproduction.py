@@ -19,7 +19,7 @@ from typer.main import get_command
 from heedful.cli import app, main, plan, seeds
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.reproduction import (
     KEYS,
     TRIALS,

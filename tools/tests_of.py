@@ -56,7 +56,7 @@ class Suite:
 
 
 def module_name(path: Path, source: Path) -> str:
-    """`heedful.metrics.tvd`; a package by its own name."""
+    """`heedful.metrics.distances`; a package by its own name."""
     parts = path.relative_to(source).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

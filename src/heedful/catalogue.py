@@ -129,7 +129,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Names of one kind of piece, each with the module that holds it."""
+    """Names of one kind of piece, each with its module: `PIECE` there, or what a colon names."""
 
     kind: str
     modules: Mapping[str, str]
@@ -143,5 +143,6 @@ class Catalogue:
     def __getitem__(self, name: str) -> Piece:
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
-        piece: Piece = import_module(self.modules[name]).PIECE
+        module, _, constant = self.modules[name].partition(":")
+        piece: Piece = getattr(import_module(module), constant or "PIECE")
         return piece

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
+from heedful.auditing.explanations import all_named, fitted, names_in
 from heedful.auditing.measure import check_finite
-from heedful.auditing.named import all_named, fitted, names_in
 from heedful.errors import HeedfulError, meant, unknown_name
-from heedful.measures import interactions
+from heedful.experiments import interactions
 from heedful.models import TARGETS, probabilities
 from heedful.saliency import explain as scores_of
 from heedful.saliency import fit_prior

@@ -1,27 +1,109 @@
-"""What has been measured so far: on disk, but for sums. So memory does not grow with texts.
-
-Texts come in random order, and every `BLOCK` of them make one block of each table. Within a
-block rows are in an order of their own, so that nothing depends on batches.
-"""
+"""What one batch of an audit left."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from heedful.auditing.explained import Cost
-from heedful.auditing.part import Part
-from heedful.auditing.parts import read_kind
-from heedful.auditing.shown import together
+from heedful.auditing.explanations import Cost
+from heedful.auditing.shown import COLUMNS as SHOWN
+from heedful.auditing.shown import nothing, together
 from heedful.auditing.table import ordered
-from heedful.store import Frames
+from heedful.store import Frames, PartGone, refusals, whole_file
+from heedful.store import read_part as read_table
+from heedful.store import write_part as write_table
+from heedful.verdict import Settings, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Part:
+    """Its rows of the table, the maps, what they cost, what was skipped, and what a page shows."""
+
+    rows: pd.DataFrame
+    maps: pd.DataFrame
+    costs: Mapping[str, Cost]
+    skipped: Mapping[str, str]
+    shown: pd.DataFrame = field(default_factory=nothing)
+    documents: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+# Finished batches of an unfinished audit, kept on disk so that a second start goes on.
+
+
+KINDS = ("rows", "maps", "shown", "documents", "costs")
+
+
+def write_part(folder: Path, name: str, part: Part) -> None:
+    """Each table appears whole by a rename; costs last, so a part is there when they are."""
+    given = (part.rows, part.maps, part.shown, part.documents, _cost_table(part))
+    tables = dict(zip(KINDS, given, strict=True))
+    with refusals(f"write to {folder}", "make room or choose another store with --store"):
+        folder.mkdir(parents=True, exist_ok=True)  # gone if another process finished the audit
+        for kind, table in tables.items():
+            with whole_file(_file(folder, name, kind)) as stream:
+                write_table(stream, table)
+
+
+def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
+    """None where there is none, or where it is damaged or of other texts: measured again."""
+    if not _file(folder, name, "costs").is_file():
+        return None
+    try:
+        found = (read_kind(folder, name, kind) for kind in KINDS)
+        rows, maps, shown, documents, costs = found
+        shown = shown[list(SHOWN)]
+        whole = set(rows["example"]) == set(ids) == set(maps["example"])
+        part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
+        return part if whole and list(documents["example"]) == list(ids) else None
+    except (PartGone, KeyError, ValueError):
+        return None
+
+
+def read_kind(folder: Path, name: str, kind: str) -> pd.DataFrame:
+    """One table of a part that was there."""
+    return read_table(_file(folder, name, kind))
+
+
+def _file(folder: Path, name: str, kind: str) -> Path:
+    return folder / f"{name}.{kind}.parquet"
+
+
+def _cost_table(part: Part) -> pd.DataFrame:
+    return pd.DataFrame(
+        [(n, c.seconds, c.passes, c.texts, "") for n, c in part.costs.items()]
+        + [(n, 0.0, 0, 0, why) for n, why in part.skipped.items()],
+        columns=["explanation", "seconds", "passes", "texts", "skipped"],
+    )
+
+
+def _costs(table: pd.DataFrame) -> Mapping[str, Cost]:
+    done = table[table["skipped"] == ""]
+    columns = (done[name] for name in ("explanation", "seconds", "passes", "texts"))
+    return {
+        str(name): Cost(float(seconds), int(passes), int(texts))
+        for name, seconds, passes, texts in zip(*columns, strict=True)
+    }
+
+
+def _skipped(table: pd.DataFrame) -> Mapping[str, str]:
+    gone = table[table["skipped"] != ""]
+    return dict(zip(gone["explanation"], gone["skipped"], strict=True))
+
+
+# What has been measured so far: on disk, but for sums. So memory does not grow with texts.
+#
+# Texts come in random order, and every `BLOCK` of them make one block of each table. Within a
+# block rows are in an order of their own, so that nothing depends on batches.
+
 
 BLOCK = 1024
 
@@ -108,3 +190,31 @@ def _sorted(parts: list[pd.DataFrame], by: list[str]) -> pd.DataFrame:
 def _in_place(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """As the data has them."""
     return _sorted(parts, ["place"]).drop(columns="place")
+
+
+# How much of what was measured is decided on and shown, and what the notes say of it.
+
+
+MANY_CLASSES = 1000
+MOST_JUDGED = 10 * BLOCK
+"""Where more texts would hardly narrow an interval, and would be paid for in memory."""
+
+
+def judge_rows(
+    rows: Frames, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
+) -> Verdict:
+    """Of very many texts the first ones, which are a random sample. A vocabulary as classes
+    would make up most of a verdict; the audit's facts have it."""
+    many = len(facts["classes"]) > MANY_CLASSES
+    shown = {name: facts[name] for name in facts if not (many and name == "classes")}
+    return judge(islice(rows, MOST_JUDGED // BLOCK), costs, shown, settings)
+
+
+def counted(measured: int, total: int) -> Iterator[str]:
+    """What was not measured, decided on or shown."""
+    if measured < total:
+        yield f"stopped early: {measured} of {total} texts were measured."
+    if measured > MOST_JUDGED:
+        yield f"decided on {MOST_JUDGED:,} of the {measured:,} texts measured, a random sample."
+    if measured > BLOCK:
+        yield f"single texts and charts are of {BLOCK:,} of the texts, a random sample."

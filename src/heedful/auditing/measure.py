@@ -8,20 +8,30 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.auditing import extra
-from heedful.auditing.agreed import agreements, plausible, plausible_by_eraser
-from heedful.auditing.decisions import Decisions
-from heedful.auditing.exclusive import exclusive
-from heedful.auditing.explained import explained, floors
-from heedful.auditing.intervened import interventions
-from heedful.auditing.named import Named, all_named, fitted, named
-from heedful.auditing.part import Part
+from heedful.auditing import experiments as extra
+from heedful.auditing.experiments import (
+    agreements,
+    exclusive,
+    interventions,
+    plausible,
+    plausible_by_eraser,
+)
+from heedful.auditing.explanations import (
+    Decisions,
+    Named,
+    all_named,
+    explained,
+    fitted,
+    floors,
+    named,
+)
+from heedful.auditing.gathered import Part
+from heedful.auditing.removal import Erasing, site_maps
 from heedful.auditing.shown import Shown, last
 from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
-from heedful.auditing.taken_away import Erasing, site_maps
 from heedful.errors import HeedfulError
-from heedful.measures import base_trace, randomised
+from heedful.experiments import base_trace, randomised
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
 from heedful.saliency import Prior, mass_outside, text_site

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
-from heedful.measures import (
+from heedful.experiments import (
     CANDIDATE_MEASURES,
     ERASER_MEASURES,
     ERASURE_MEASURES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.measures import Draws
+from heedful.experiments import Draws
 
 ATTENTION = "attention"
 IMPORTANCE = ("occlusion", "integrated_gradients")

@@ -160,7 +160,7 @@ def _attentions() -> Iterable[str]:
 
 
 def _probes() -> Iterable[str]:
-    from heedful.probes import PROBES
+    from heedful.experiments import PROBES
 
     return PROBES
 

@@ -159,9 +159,9 @@ def catalogues() -> dict[str, Catalogue]:
     """Every kind of piece, in the order of a table of contents."""
     from heedful.corpora import CORPORA
     from heedful.edits import EDITS
+    from heedful.experiments import PROBES
     from heedful.metrics import METRICS
     from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
-    from heedful.probes import PROBES
     from heedful.removal import REMOVALS
     from heedful.report import FIGURES
     from heedful.saliency import SALIENCIES

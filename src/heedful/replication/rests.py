@@ -7,7 +7,7 @@ from typing import Any
 
 from heedful.auditing import AuditSpec, identity
 from heedful.corpora import CORPORA, MissingData
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.progress import Progress, silent
 from heedful.report import CONFIDENCE
 from heedful.runner import Cell, Grid, Reading, model_facts, model_key

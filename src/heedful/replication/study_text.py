@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from heedful.experiments import PROBES
 from heedful.metrics import bootstrap_means
-from heedful.probes import PROBES
 from heedful.replication.bibliography import OURSELVES
 from heedful.replication.latex import Table
 from heedful.replication.mentions import known

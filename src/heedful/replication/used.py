@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from heedful.catalogue import Catalogue
 from heedful.corpora import CORPORA
 from heedful.edits import EDITS
+from heedful.experiments import PROBES
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
-from heedful.probes import PROBES
 from heedful.replication.audited import Audited, audited_uses
 from heedful.replication.bibliography import OURSELVES, bibliography
 from heedful.replication.use import Use, named, piece_use

@@ -12,7 +12,7 @@ from typing import Any
 
 from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.reproduction.trials import TRIALS
 from heedful.runner import SIZES, Choice, model_versions
 from heedful.specs import ModelSpec

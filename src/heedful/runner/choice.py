@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heedful.errors import unknown_name
+from heedful.experiments import PROBES
 from heedful.parameters import check_parameters, parameters_of
-from heedful.probes import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies import Small
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heedful.corpora import Prepared
-from heedful.probes import Evidence
+from heedful.experiments import Evidence
 from heedful.runner.grid import Cell, Grid
 from heedful.runner.machine import Machine
 from heedful.runner.pace import SAMPLE, probe_seconds, train_seconds

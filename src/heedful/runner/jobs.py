@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from heedful.corpora import MissingData
-from heedful.probes import Evidence
+from heedful.experiments import Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine

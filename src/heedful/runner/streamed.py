@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.catalogue import Piece
-from heedful.probes import Evidence, Findings
+from heedful.experiments import Evidence, Findings
 from heedful.store import Frames, PartGone, read_part, refusals, whole_file, write_part
 
 AT_ONCE = 1 << 14

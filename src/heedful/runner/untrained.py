@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from heedful.corpora import Prepared, Split, at_a_quarter, shown_to
+from heedful.experiments import Evidence
 from heedful.models import build
-from heedful.probes import Evidence
 from heedful.runner.machine import Machine
 from heedful.specs import ModelSpec
 from heedful.store import Run

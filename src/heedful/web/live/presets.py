@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
+from heedful.experiments import band, furthest
 from heedful.models import class_logits
-from heedful.probes import band, furthest
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.web.live.seen import Seen, Sight
 
