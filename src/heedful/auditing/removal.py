@@ -25,13 +25,13 @@ from heedful.experiments import (
     ceilings,
     curves_of,
     eraser_erasure,
+    faithfulness,
     importance,
     measured,
     oracle,
     search_gaps,
     unsigned_measures,
 )
-from heedful.experiments.faithfulness import erasure
 from heedful.models import TARGETS
 from heedful.removal import Memory
 from heedful.saliency import on_text, one_map, read, reader, text_sites
@@ -102,7 +102,7 @@ class Erasing:
         curves = curves_of(*one, starts if budget else maps, operator, target, GRID, memory)
         found = {name: each for name, each in curves.items() if name != GUIDE}
         for name, each in found.items():
-            self.table.add(erasure(each), name, operator, self.role)
+            self.table.add(faithfulness(each), name, operator, self.role)
         if self.shown is not None and _recorded(operator, self.spec):
             self.shown.curves(found, operator)
         if budget:

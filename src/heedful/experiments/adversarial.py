@@ -16,8 +16,8 @@ from torch import Tensor
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
-from heedful.experiments.furthest import band, diverse, furthest
-from heedful.experiments.outputs import outputs, reduced, repeatedly, rerun
+from heedful.experiments.furthest import diverse, furthest_same_output, share_of
+from heedful.experiments.outputs import one_logit, outputs, reduced, repeatedly, rerun
 from heedful.experiments.permutation import permuted_weights, row_keys
 from heedful.experiments.search import SearchParams, search
 from heedful.metrics import entropy, jsd, tvd
@@ -85,16 +85,12 @@ class _Trial:
         return self.site.linear and self.each.trace.logits.shape[-1] <= 2
 
     def exact(self, k: int) -> None:
-        z, bias = self._one_logit()
-        p = torch.sigmoid((self.attention * z).sum(-1) + bias)
-        low, high = band(p, bias, self.epsilon)
-        mask = self.view.mask
-        best = furthest(z, mask, low, high, self.attention[:, None])
-        free = torch.full_like(low, torch.inf)
-        most = furthest(z, mask, -free, free, self.attention[:, None]).value
+        values, bias = one_logit(self.each, self.site)
+        z, mask = values[self.view.example], self.view.mask
+        best, most, (low, high) = furthest_same_output(z, bias, self.attention, mask, self.epsilon)
         self.measures["jsd_exact"] = best.value
         self.measures["jsd_unconstrained"] = most
-        self.measures["jsd_exact_ratio"] = torch.where(most > 0, best.value / most, torch.nan)
+        self.measures["jsd_exact_ratio"] = share_of(best.value, most)
         self._report("adversary", best.weights)
         if k > 1:
             several = diverse(z, mask, low, high, self.attention, k)
@@ -157,14 +153,6 @@ class _Trial:
     def _rerun(self, weights: Tensor) -> Tensor:
         with torch.no_grad():
             return rerun(self.each, self.site, self.view, weights)
-
-    def _one_logit(self) -> tuple[Tensor, Tensor]:
-        """Token logits of the one logit, or of the difference of two."""
-        token_logits = self.each.trace.token_logits[self.site.name]
-        values, bias = token_logits.values.double()[self.view.example], token_logits.bias.double()
-        if values.shape[-1] == 1:
-            return values[..., 0], bias[0]
-        return values[..., 1] - values[..., 0], bias[1] - bias[0]
 
 
 def _check(epsilon: float, k: int, steps: int) -> None:

@@ -24,7 +24,7 @@ from heedful.experiments.faithfulness import (
     Grid,
     counts_of,
     curves_of,
-    erasure,
+    faithfulness,
     ranking,
 )
 from heedful.models import probability
@@ -88,7 +88,7 @@ def ceilings(
     starts = {name: scores.to(mask.device) for name, scores in starts.items()}
     if starts and known is None:
         known = curves_of(model, batch, label, starts, operator, target, grid, memory)
-    rivals = {name: erasure((known or {})[name]) for name in starts}
+    rivals = {name: faithfulness((known or {})[name]) for name in starts}
     words = mask.sum(-1)
     subsets = all_subsets(model, batch, (target, label), operator, search.exact, memory)
     exact = subsets.short & (words <= search.exact)
@@ -102,7 +102,7 @@ def ceilings(
         for measure, scores in exact_orders(subsets, grid).items():
             found[f"exact {measure}"] = torch.where(exact[:, None], scores, after)
     hunted = curves_of(model, batch, label, found, operator, target, grid, memory)
-    rivals |= {name: erasure(each) for name, each in hunted.items()}
+    rivals |= {name: faithfulness(each) for name, each in hunted.items()}
     limited = ~exact & (sizes < words)
     return _winners({**starts, **found}, rivals, limited, exact)
 

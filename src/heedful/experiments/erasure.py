@@ -1,11 +1,13 @@
 """Does the heaviest item matter more than another one? (serrano2019, §4.1)
 
 An item is erased by a weight of 0 and renormalising; the states stay, and what follows is
-run again. All rows of an example (its heads) lose their item together.
+run again. Items are tokens, of which all rows of an example (its heads) lose their own together,
+or words with all their tokens.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,12 +16,23 @@ from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
-from heedful.experiments.outputs import others, outputs, renormalised
+from heedful.experiments.outputs import (
+    less,
+    original,
+    others,
+    outputs,
+    outputs_by_example,
+    passed,
+    read_map,
+    words_of,
+)
 from heedful.experiments.permutation import row_keys
-from heedful.experiments.sensitivity import other_item
-from heedful.metrics import TOLERANCE, jsd, tied_ranks
+from heedful.metrics import TOLERANCE, jsd, tied_ranks, tvd
 from heedful.models import probabilities
-from heedful.types import AttentionRows, SiteSpec
+from heedful.randomness import example_keys, keyed_uniform
+from heedful.saliency import text_site
+from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.words import to_words
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds the memory
 _ROUNDING = 1e-12  # a divergence below it is none
@@ -56,21 +69,79 @@ class Erased:
 
 
 def erased(each: Pass, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
-    """The heaviest is the first of those that tie but for rounding."""
-    tolerance = TOLERANCE[view.weights.dtype]
-    top = tied_ranks(view.weights, view.mask, tolerance, own_scale=True).argmax(-1)
+    """Of the tokens of each row."""
+    top = heaviest(view.weights, view.mask, view.weights.dtype)
     other = other_item(view.mask, top, row_keys(each, site, view, seed, "erasure"))
     weights = view.weights.double()
-    tries = [weights, *(less(weights, item.clamp_min(0)) for item in (top, other))]
+    place = torch.arange(weights.shape[1], device=weights.device)
+    chosen = (item.clamp_min(0)[:, None] for item in (top, other))
+    tries = [weights, *(less(weights, place == item) for item in chosen)]
     known = (other >= 0) & (tries[1].sum(-1) > 0)
     with torch.no_grad():
         whole, less_top, less_other = outputs(each, site, view, torch.stack(tries, 1)).unbind(1)
     return Erased(top, other, whole, less_top, less_other, known)
 
 
-def less(weights: Float[Tensor, "n k"], item: Int[Tensor, " n"]) -> Float[Tensor, "n k"]:
-    """Each row less one item."""
-    return renormalised(weights.scatter(1, item[:, None], 0.0))
+@dataclass(frozen=True)
+class Erasure:
+    """How far the output moves when one word is erased from attention and the rest
+    renormalised: JSD (serrano2019), or TVD.
+
+    `top` has most attention, `random` is any other (NaN in a text of one word), `best` moves
+    the output most; `each` has them all, zero where there is no word."""
+
+    top: Float[Tensor, " b"]
+    random: Float[Tensor, " b"]
+    best: Float[Tensor, " b"]
+    each: Float[Tensor, "b w"]
+
+
+def erasures(
+    model: Model, batch: Batch, seed: int = 0, trace: Trace | None = None
+) -> tuple[Erasure, Erasure]:
+    """Of the words of each text, with all their tokens, by JSD and by TVD. Each word in turn: a
+    product for linear sites, else one resumed pass per word."""
+    each, site = passed(model, batch, trace), text_site(model)
+    view, (there, tokens) = each.rows(site), words_of(batch)
+    weights = view.weights.double()
+    tries = (less(weights, gone[view.example]) for gone in tokens.unbind(1))
+    after = outputs_by_example(each, site, view, tries)
+    before = original(each, site, view)[:, None]
+    top = top_word(each.trace, site, batch)
+    other = other_item(there, top, example_keys(seed, batch.ids, "erasure").to(top.device))
+
+    def by(distance: Callable[[Tensor, Tensor], Tensor]) -> Erasure:
+        moved = distance(after, before).masked_fill(~there, 0.0)
+        return Erasure(_pick(moved, top), _pick(moved, other), moved.amax(-1), moved)
+
+    return by(jsd), by(tvd)
+
+
+def top_word(trace: Trace, site: SiteSpec, batch: Batch) -> Int[Tensor, " b"]:
+    """The word with most attention."""
+    words = to_words(read_map(trace, site), batch.texts["a"])
+    return heaviest(words, words_of(batch)[0], trace.weights[site.name].dtype)
+
+
+def heaviest(
+    scores: Float[Tensor, "n k"], there: Bool[Tensor, "n k"], computed_in: torch.dtype
+) -> Int[Tensor, " n"]:
+    """The item with most attention; the first of those that tie but for rounding."""
+    return tied_ranks(scores, there, TOLERANCE[computed_in], own_scale=True).argmax(-1)
+
+
+def other_item(
+    there: Bool[Tensor, "n k"], top: Int[Tensor, " n"], keys: Int[Tensor, " n"]
+) -> Int[Tensor, " n"]:
+    """Any item but the top one, each as likely as the others; −1 where there is none."""
+    draws = keyed_uniform(keys, (there.shape[1],)).masked_fill(~there, -1.0)
+    draws = draws.scatter(1, top[:, None], -1.0)
+    return torch.where(draws.amax(-1) > 0, draws.argmax(-1), -1)
+
+
+def _pick(moved: Tensor, item: Tensor) -> Tensor:
+    found = moved.gather(1, item.clamp_min(0)[:, None]).squeeze(1)
+    return torch.where(item >= 0, found, torch.nan)
 
 
 def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:

@@ -15,7 +15,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.experiments.outputs import base_trace, read_map, read_mask, reading, resumed
+from heedful.experiments.evidence import Pass
+from heedful.experiments.furthest import furthest_same_output, share_of
+from heedful.experiments.outputs import one_logit, passed, read_map, read_mask, reading, resumed
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
@@ -71,14 +73,41 @@ def exclusivity(
     are outside ε then, they are pulled towards the original."""
     if params.steps < 1 or params.epsilon < 0:
         raise HeedfulError("a search needs at least 1 step and an epsilon of 0 or more.")
-    trial = _Trial(model, batch, trace or base_trace(model, batch), text_site(model), params)
+    trial = _Trial(passed(model, batch, trace), text_site(model), params)
     with torch.no_grad():
         final = _confirmed(trial, _search(trial))
         seen, moved = trial.tried(final)
     apart = jsd(seen, trial.map)
     furthest = largest_jsd(trial.map, read_mask(trial.trace, trial.site))
-    ratio = torch.where(furthest > 0, apart / furthest, torch.nan)
+    ratio = share_of(apart, furthest)
     return Exclusivity(apart, ratio, moved, final, seen)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The furthest attention with the same output, on tokens, and where it is `within` ε."""
+
+    jsd: Float[Tensor, " b"]
+    ratio: Float[Tensor, " b"]
+    weights: Float[Tensor, "b k"]
+    within: Bool[Tensor, " b"]
+    exact: bool
+
+
+def furthest_attention(
+    model: Model, batch: Batch, params: ExclusivityParams, trace: Trace | None = None
+) -> Apart:
+    """Exact for one logit after a linear site, or the difference of two; else searched."""
+    each, site = passed(model, batch, trace), text_site(model)
+    if not site.linear or each.trace.logits.shape[-1] > 2:
+        found = exclusivity(model, batch, params, each.trace)
+        return Apart(found.jsd, found.ratio, found.map, found.tvd <= params.epsilon, exact=False)
+    attention = each.trace.weights[site.name][:, 0, 0].double()
+    mask = each.trace.masks[site.name][:, 0, 0]
+    logit = one_logit(each, site)
+    best, most, _ = furthest_same_output(*logit, attention, mask, params.epsilon)
+    within = best.value.isfinite()
+    return Apart(best.value, share_of(best.value, most), best.weights, within, exact=True)
 
 
 def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Float[Tensor, " b"]:
@@ -92,11 +121,13 @@ def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Flo
 class _Trial:
     """A model and its base trace, on which other weights are tried."""
 
-    model: Model
-    batch: Batch
-    trace: Trace
+    each: Pass
     site: SiteSpec
     params: ExclusivityParams
+
+    @property
+    def trace(self) -> Trace:
+        return self.each.trace
 
     @cached_property
     def weights(self) -> Float[Tensor, "b h q k"]:
@@ -128,8 +159,8 @@ class _Trial:
     def tried(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """The map that a reader sees with these weights in place, and how far the output moved."""
         put = weights.to(self.trace.weights[self.site.name].dtype)
-        after = resumed(self.model, self.batch, self.trace, self.site, put)
-        output = tvd(probabilities(after.logits), probabilities(self.trace.logits))
+        after = resumed(self.each, self.site, put)
+        output = tvd(probabilities(after.logits), self.each.probabilities)
         return one_map(read(put, reader(after, self.site))), output
 
 
@@ -158,7 +189,7 @@ def _search(trial: _Trial) -> Tensor:
 def _start(trial: _Trial) -> Tensor:
     """Not at the attention itself: there the divergence has no slope. A search that must keep
     the entropy begins at an order of the weights that keeps the output, or moves it least."""
-    keys = example_keys(trial.params.seed, trial.batch.ids, "exclusivity", trial.site.name)
+    keys = example_keys(trial.params.seed, trial.each.batch.ids, "exclusivity", trial.site.name)
     keys = keys.to(trial.weights.device)
     _, heads, _, width = trial.weights.shape
     shape = (1 if trial.params.same_in_all_heads else heads, width)

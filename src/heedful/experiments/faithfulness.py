@@ -229,7 +229,7 @@ ERASURE_MEASURES = {
 }
 
 
-def erasure(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
+def faithfulness(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
     """Every measure of one explanation."""
     return {
         "comprehensiveness": comprehensiveness(curves),

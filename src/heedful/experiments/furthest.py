@@ -125,6 +125,26 @@ def _gain(a: Tensor, references: Tensor, emphasis: Tensor) -> Tensor:
 _ROUNDS = 20
 
 
+def furthest_same_output(
+    z: Float[Tensor, "n k"],
+    bias: Float[Tensor, ""],
+    attention: Float[Tensor, "n k"],
+    mask: Bool[Tensor, "n k"],
+    epsilon: float,
+) -> tuple[Furthest, Float[Tensor, " n"], tuple[Tensor, Tensor]]:
+    """The furthest attention that moves the output by at most ε; the divergence of the furthest
+    one whatever the output; and the band of α·z."""
+    low, high = band(torch.sigmoid((attention * z).sum(-1) + bias), bias, epsilon)
+    free = torch.full_like(low, torch.inf)
+    best = furthest(z, mask, low, high, attention[:, None])
+    return best, furthest(z, mask, -free, free, attention[:, None]).value, (low, high)
+
+
+def share_of(value: Tensor, most: Tensor) -> Tensor:
+    """Undefined where nothing can be away."""
+    return torch.where(most > 0, value / most, torch.nan)
+
+
 def diverse(
     z: Float[Tensor, "n k"],
     mask: Bool[Tensor, "n k"],

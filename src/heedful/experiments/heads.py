@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from torch import Tensor
 
-from heedful.experiments.outputs import base_trace, rerun_site
+from heedful.experiments.outputs import base_trace, passed, resumed
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_normal
@@ -141,7 +141,8 @@ def null_space(
     means that weights cannot move, and `jsd` is 0), `jsd` reached at the reading rows, and
     `tvd`: how far the model's output moved with all heads at their new weights."""
     site = text_site(model, params.layer)
-    trace = base_trace(model, batch, values=True)
+    each = passed(model, batch, base_trace(model, batch, values=True))
+    trace = each.trace
     readers = reader(trace, site)
     weights = trace.weights[site.name].double().clone()
     facts = []
@@ -150,8 +151,8 @@ def null_space(
         weights[row.example, row.head, row.query, row.seen] = torch.from_numpy(new).to(weights)
         facts.append((row.example, row.head, len(row.alpha), row.rank))
     with torch.no_grad():
-        after = rerun_site(model, batch, trace, site, weights)
-    moved = tvd(after, probabilities(trace.logits))
+        after = probabilities(resumed(each, site, weights).logits)
+    moved = tvd(after, each.probabilities)
     apart = jsd(weights, trace.weights[site.name].double())
     apart = torch.einsum("bq,bhq->bh", readers, apart)
     return _frame(batch, site, facts, apart, moved)

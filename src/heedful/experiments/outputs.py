@@ -1,7 +1,9 @@
-"""Outputs under other attention weights: the one way probes try weights on a model.
+"""Outputs under other attention weights: the one way experiments try weights on a model.
 
 After a linear site the logits are weights · token logits + bias, so many weights cost one
-product. After any other site the model is resumed once per draw.
+product. After any other site the model is resumed once per draw. Weights are given row by row (a
+row of attention for each example, head and query the prediction is read from), and outputs
+come back by row or, where several rows make one output, by example.
 """
 
 from __future__ import annotations
@@ -17,25 +19,63 @@ from torch import Tensor
 from heedful.edits import custom
 from heedful.experiments.evidence import Pass
 from heedful.models import probabilities
-from heedful.saliency import one_map, read, reader, text_site
+from heedful.saliency import one_map, read, reader
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 
 
+def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
+    """What experiments by words go on from."""
+    linear = any(site.linear for site in model.sites)
+    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
+    with torch.no_grad():
+        return model(batch, keep=keep)
+
+
+def passed(model: Model, batch: Batch, trace: Trace | None = None) -> Pass:
+    """The batch through the model, unless its trace is known."""
+    return Pass(model, batch, trace or base_trace(model, batch))
+
+
 def outputs(
-    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
+    each: Pass,
+    site: SiteSpec,
+    view: AttentionRows,
+    weights: Float[Tensor, "n m k"] | Iterable[Float[Tensor, "n k"]],
 ) -> Float[Tensor, "n m c"]:
     """Class probabilities when each row of attention is replaced by each of its m draws."""
+    draws = weights.unbind(1) if isinstance(weights, Tensor) else weights
     if site.linear:
-        return probabilities(linear_logits(each, site, view, weights))
-    draws = [rerun(each, site, view, draw) for draw in weights.unbind(1)]
-    return torch.stack(draws, 1)
+        whole = weights if isinstance(weights, Tensor) else torch.stack(list(draws), 1)
+        return probabilities(linear_logits(each, site, view, whole))
+    return torch.stack([rerun(each, site, view, draw) for draw in draws], 1)
+
+
+def outputs_by_example(
+    each: Pass, site: SiteSpec, view: AttentionRows, draws: Iterable[Float[Tensor, "n k"]]
+) -> Float[Tensor, "b m c"]:
+    """The same by example. A text with nothing to attend keeps its output."""
+    with torch.no_grad():
+        if not site.linear:
+            tries = (resumed(each, site, placed(each, site, view, draw)) for draw in draws)
+            return torch.stack([probabilities(after.logits) for after in tries], 1)
+        found = outputs(each, site, view, draws)
+        whole = each.probabilities[:, None].repeat(1, found.shape[1], 1)
+        return whole.index_copy(0, view.example, found)
+
+
+def original(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "b c"]:
+    """The output untouched, by the same arithmetic as the others: what is not moved must be
+    at distance 0."""
+    if site.linear:
+        return outputs_by_example(each, site, view, [view.weights.double()])[:, 0]
+    return each.probabilities
 
 
 def repeatedly(
     each: Pass, site: SiteSpec, view: AttentionRows
 ) -> Callable[[Float[Tensor, "n m k"]], Float[Tensor, "n m c"]]:
-    """The same, to be asked hundreds of times: token logits are looked up once."""
+    """`outputs`, to be asked hundreds of times: token logits are looked up once."""
     if not site.linear:
         return partial(outputs, each, site, view)
     values, bias = _linear(each, site, view, torch.float64)
@@ -57,6 +97,11 @@ def reduced(
     return torch.cat([reduce(p) for p in draws], 1)
 
 
+def less(weights: Float[Tensor, "n k"], gone: Bool[Tensor, "n k"]) -> Float[Tensor, "n k"]:
+    """Each row without some of its keys, renormalised; a row that loses everything stays zero."""
+    return renormalised(weights.masked_fill(gone, 0.0))
+
+
 def renormalised(weights: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     """To a sum of 1; a row of nothing stays so, and leaves a zero context."""
     total = weights.sum(-1, keepdim=True)
@@ -75,11 +120,26 @@ def rerun(
 ) -> Float[Tensor, "n c"]:
     """Class probabilities from the model itself, resumed with these weights in place. All
     rows of an example (its heads) change together; what is not in the view stays."""
-    full = each.trace.weights[site.name]
-    full = full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
-    edits = {site.name: custom(lambda call: call.queries(full))}
-    logits = each.model.resume(each.batch, each.trace, edits).logits
+    logits = resumed(each, site, placed(each, site, view, weights)).logits
     return probabilities(logits)[view.example]
+
+
+def placed(
+    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
+) -> Float[Tensor, "b h q k"]:
+    """The site's weights with these rows in them."""
+    full = each.trace.weights[site.name]
+    return full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
+
+
+def resumed(each: Pass, site: SiteSpec, weights: Float[Tensor, "b h q k"]) -> Trace:
+    """What the model leaves with these weights at the site; gradients flow to the weights. Where
+    a query counts for the prediction by attention further on, it counts as that attention is
+    now."""
+    put = weights.to(each.trace.weights[site.name].dtype)
+    edits = {site.name: custom(lambda call: call.queries(put))}
+    after = each.model.resume(each.batch, each.trace, edits)
+    return replace(after, readers={**each.trace.readers, **after.readers})
 
 
 def _linear(
@@ -90,37 +150,13 @@ def _linear(
     return token_logits.values[view.example].to(dtype), token_logits.bias.to(dtype)
 
 
-# Sums over what is left when something is taken away, by addition alone.
-#
-# Total minus what has gone loses everything near the end: what is left there is a small
-# difference of large numbers.
-
-
-def remaining(x: Float[Tensor, "n k *c"]) -> Float[Tensor, "n k *c"]:
-    """Σ_{j ≥ i} x_j: what is left after the first i have gone."""
-    return x.flip(1).cumsum(1).flip(1)
-
-
-def others(x: Float[Tensor, "n k *c"]) -> Float[Tensor, "n k *c"]:
-    """Σ_{j ≠ i} x_j: what is left when only the i-th has gone."""
-    nothing = torch.zeros_like(x[:, :1])
-    before = torch.cat([nothing, x.cumsum(1)[:, :-1]], 1)
-    after = torch.cat([remaining(x)[:, 1:], nothing], 1)
-    return before + after
-
-
-# Outputs under other attention: rows put in place of those the prediction is read from.
-#
-# After a linear site many rows cost one product with the tokens' logits; after any other the
-# model is resumed once for each.
-
-
-def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
-    """What every measure here goes on from."""
-    linear = any(site.linear for site in model.sites)
-    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
-    with torch.no_grad():
-        return model(batch, keep=keep)
+def one_logit(each: Pass, site: SiteSpec) -> tuple[Float[Tensor, "b k"], Float[Tensor, ""]]:
+    """Token logits of the one logit after a linear site, or of the difference of two."""
+    known = each.trace.token_logits[site.name]
+    values, bias = known.values.double(), known.bias.double()
+    if values.shape[-1] == 1:
+        return values[..., 0], bias[0]
+    return values[..., 1] - values[..., 0], bias[1] - bias[0]
 
 
 def read_map(trace: Trace, site: SiteSpec) -> Float[Tensor, "b k"]:
@@ -138,63 +174,23 @@ def reading(trace: Trace, site: SiteSpec) -> Bool[Tensor, "b 1 q 1"]:
     return (reader(trace, site) > 0)[:, None, :, None]
 
 
-def rerun_site(
-    model: Model, batch: Batch, trace: Trace, site: SiteSpec, weights: Float[Tensor, "b h q k"]
-) -> Float[Tensor, "b c"]:
-    """Class probabilities with these weights at the site; gradients flow to the weights."""
-    return probabilities(resumed(model, batch, trace, site, weights).logits)
-
-
-def resumed(
-    model: Model, batch: Batch, trace: Trace, site: SiteSpec, weights: Float[Tensor, "b h q k"]
-) -> Trace:
-    """What the model leaves with these weights at the site. Where a query counts for the
-    prediction by attention further on, it counts as that attention is now."""
-    put = weights.to(trace.weights[site.name].dtype)
-    after = model.resume(batch, trace, {site.name: custom(lambda _: put)})
-    return replace(after, readers={**trace.readers, **after.readers})
-
-
-def outputs_of(
-    model: Model, batch: Batch, trace: Trace, tries: Iterable[Float[Tensor, "b h q k"]]
-) -> Float[Tensor, "b m c"]:
-    """Class probabilities under each of several weights of the main site."""
-    site = text_site(model)
-    with torch.no_grad():
-        if not site.linear:
-            return torch.stack([rerun_site(model, batch, trace, site, each) for each in tries], 1)
-        return torch.stack([product(trace, site, each[:, 0, 0]) for each in tries], 1)
-
-
-def product(trace: Trace, site: SiteSpec, weights: Float[Tensor, "b *m k"]) -> Tensor:
-    """Class probabilities after a linear site, float64: weights times the tokens' logits."""
-    known = trace.token_logits[site.name]
-    logits = torch.einsum("b...k,bkc->b...c", weights.double(), known.values.double())
-    return probabilities(logits + known.bias.double())
-
-
-def original(trace: Trace, site: SiteSpec) -> Float[Tensor, "b c"]:
-    """The output untouched, by the same arithmetic as the others: what is not moved must be
-    at distance 0."""
-    if site.linear:
-        return product(trace, site, trace.weights[site.name][:, 0, 0])
-    return probabilities(trace.logits)
-
-
-def without_word(
-    weights: Float[Tensor, "b h q k"],
-    rows: Bool[Tensor, "b 1 q 1"],
-    gone: Bool[Tensor, "b k"],
-) -> Float[Tensor, "b h q k"]:
-    """The reading rows less some keys, renormalised; a row that loses everything stays zero."""
-    kept = weights.masked_fill(gone[:, None, None], 0.0)
-    total = kept.sum(-1, keepdim=True)
-    return torch.where(rows, kept / torch.where(total > 0, total, 1.0), weights)
-
-
 def words_of(batch: Batch) -> tuple[Bool[Tensor, "b w"], Bool[Tensor, "b w t"]]:
     """Which words there are, and the tokens of each."""
     text = batch.texts["a"]
     there = word_mask(text)
     numbers = torch.arange(there.shape[1], device=there.device)
     return there, word_numbers(text)[:, None] == numbers[:, None]
+
+
+def remaining(x: Float[Tensor, "n k *c"]) -> Float[Tensor, "n k *c"]:
+    """Σ_{j ≥ i} x_j: what is left after the first i have gone, by addition alone. Total minus what
+    has gone would be a small difference of large numbers near the end."""
+    return x.flip(1).cumsum(1).flip(1)
+
+
+def others(x: Float[Tensor, "n k *c"]) -> Float[Tensor, "n k *c"]:
+    """Σ_{j ≠ i} x_j: what is left when only the i-th has gone, by addition alone."""
+    nothing = torch.zeros_like(x[:, :1])
+    before = torch.cat([nothing, x.cumsum(1)[:, :-1]], 1)
+    after = torch.cat([remaining(x)[:, 1:], nothing], 1)
+    return before + after

@@ -9,12 +9,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.edits import permute
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
-from heedful.experiments.outputs import outputs, reduced
+from heedful.experiments.outputs import original, outputs, outputs_by_example, passed, reduced
 from heedful.metrics import tvd
-from heedful.randomness import example_keys, keyed_bits
-from heedful.types import AttentionRows, SiteSpec
+from heedful.models import probabilities
+from heedful.randomness import example_keys, keyed_bits, stable_hash
+from heedful.saliency import text_site
+from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory
 
@@ -71,6 +74,33 @@ def _sampled(
             parts.append(torch.stack([median, changed.mean(-1), flips.mean(-1)]))
     median, mean, flips = torch.cat(parts, 1)
     return {"tvd_median": median, "tvd_mean": mean, "flips": flips}
+
+
+def tvd_permuted(
+    model: Model,
+    batch: Batch,
+    permutations: int | None = None,
+    seed: int = 0,
+    trace: Trace | None = None,
+) -> Float[Tensor, " b"]:
+    """By example, the median TVD over random permutations of the main site's weights: by default
+    100 for a linear site, where they cost one product and are the probe's own, and 20 elsewhere,
+    where all queries are permuted, not only those the prediction is read from."""
+    each, site = passed(model, batch, trace), text_site(model)
+    draws = permutations if permutations is not None else (100 if site.linear else 20)
+    if draws < 1:
+        raise HeedfulError("the measure 'tvd_permuted' needs at least 1 permutation.")
+    view = each.rows(site)
+    if site.linear:
+        keys = row_keys(each, site, view, seed, "permutation")
+        weights = permuted_weights(view, keys, draws).double()
+        after = outputs_by_example(each, site, view, weights.unbind(1))
+    else:
+        edits = (permute(stable_hash(seed, "tvd_permuted", draw)) for draw in range(draws))
+        with torch.no_grad():
+            tries = (model.resume(batch, each.trace, {site.name: edit}) for edit in edits)
+            after = torch.stack([probabilities(one.logits) for one in tries], 1)
+    return tvd(after, original(each, site, view)[:, None]).quantile(0.5, dim=-1)
 
 
 def _changes(p: Tensor, original: Tensor) -> Tensor:

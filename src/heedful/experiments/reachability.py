@@ -12,14 +12,7 @@ from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
-from heedful.experiments.outputs import (
-    base_trace,
-    original,
-    outputs_of,
-    reading,
-    without_word,
-    words_of,
-)
+from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
 from heedful.models import class_logits, probabilities
 from heedful.saliency import text_site
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
@@ -49,6 +42,22 @@ def fixed(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"
     decision = class_logits(alone(each, site, view)).argmax(-1)
     same = decision == each.predicted[view.example][:, None]
     return (same | ~view.mask).all(-1).double()
+
+
+def reachable(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, " b"]:
+    """By example, 1 where some attention of the main site changes the decision, else 0. Exact for
+    linear sites. For other sites all the attention is put on one word after another, which may
+    miss a way: a lower bound."""
+    each, site = passed(model, batch, trace), text_site(model)
+    view = each.rows(site)
+    if site.linear:
+        nothing = torch.zeros(len(batch), dtype=torch.float64, device=view.weights.device)
+        return nothing.index_put((view.example,), 1 - fixed(each, site, view))
+    there, tokens = words_of(batch)
+    weights = view.weights.double()
+    tries = (less(weights, ~kept[view.example]) for kept in tokens.unbind(1))
+    decision = outputs_by_example(each, site, view, tries).argmax(-1)
+    return ((decision != each.predicted[:, None]) & there).any(-1).double()
 
 
 def alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
@@ -230,34 +239,3 @@ TOKEN_PROBABILITY = Piece(
         "however little attention they have."
     ),
 )
-
-
-# Can attention change the decision at all?
-#
-# Exact for linear sites: every attention gives logits in the convex hull of the tokens' own, so
-# a decision each token makes alone is one that no attention changes. For other sites all the
-# attention is put on one word after another, which may miss a way: a lower bound.
-
-
-def reachable(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, " b"]:
-    """1 where some attention of the main site changes the decision, else 0."""
-    trace = trace or base_trace(model, batch)
-    site = text_site(model)
-    flips = _alone(trace, site) if site.linear else _by_word(model, batch, trace, site)
-    return flips.any(-1).double()
-
-
-def _alone(trace: Trace, site: SiteSpec) -> Tensor:
-    known = trace.token_logits[site.name]
-    decision = class_logits(known.values.double() + known.bias.double()).argmax(-1)
-    mask = trace.masks[site.name][:, 0, 0]
-    return (decision != original(trace, site).argmax(-1)[:, None]) & mask
-
-
-def _by_word(model: Model, batch: Batch, trace: Trace, site: SiteSpec) -> Tensor:
-    there, tokens = words_of(batch)
-    weights, rows = trace.weights[site.name].double(), reading(trace, site)
-    with torch.no_grad():
-        tries = (without_word(weights, rows, ~kept) for kept in tokens.unbind(1))
-        after = outputs_of(model, batch, trace, tries).argmax(-1)
-    return (after != original(trace, site).argmax(-1)[:, None]) & there
