@@ -201,7 +201,7 @@ def explained(
             continue
         cost = Cost(texts=len(made.batch))
         try:
-            with _counted(made.model, cost):
+            with _timed(made.model, cost):
                 found.maps[each.name] = explanation(made, each, target)
         except HeedfulError as error:
             if each.name in must:
@@ -229,18 +229,27 @@ def floors(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _counted(model: Model, cost: Cost) -> Iterator[None]:
+def _timed(model: Model, cost: Cost) -> Iterator[None]:
     """Time, and texts through the module, while the block runs."""
+    start = time.perf_counter()
+    try:
+        with counted(model, cost):
+            yield
+    finally:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        cost.seconds = time.perf_counter() - start
+
+
+@contextmanager
+def counted(model: Model, cost: Cost) -> Iterator[None]:
+    """Texts through the module while the block runs."""
 
     def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
         cost.passes += len(output.logits)
 
     hook = torch_module(model).register_forward_hook(count)
-    start = time.perf_counter()
     try:
         yield
     finally:
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        cost.seconds = time.perf_counter() - start
         hook.remove()

@@ -18,9 +18,8 @@ from heedful.auditing.explanations import Cost
 from heedful.auditing.shown import COLUMNS as SHOWN
 from heedful.auditing.shown import nothing, together
 from heedful.auditing.table import ordered
-from heedful.store import Frames, PartGone, refusals, whole_file
-from heedful.store import read_part as read_table
-from heedful.store import write_part as write_table
+from heedful.experiments import Parts
+from heedful.store import Frames, PartGone
 from heedful.verdict import Settings, Verdict, judge
 
 
@@ -43,23 +42,17 @@ KINDS = ("rows", "maps", "shown", "documents", "costs")
 
 
 def write_part(folder: Path, name: str, part: Part) -> None:
-    """Each table appears whole by a rename; costs last, so a part is there when they are."""
     given = (part.rows, part.maps, part.shown, part.documents, _cost_table(part))
-    tables = dict(zip(KINDS, given, strict=True))
-    with refusals(f"write to {folder}", "make room or choose another store with --store"):
-        folder.mkdir(parents=True, exist_ok=True)  # gone if another process finished the audit
-        for kind, table in tables.items():
-            with whole_file(_file(folder, name, kind)) as stream:
-                write_table(stream, table)
+    _parts(folder).write(name, dict(zip(KINDS, given, strict=True)))
 
 
 def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
     """None where there is none, or where it is damaged or of other texts: measured again."""
-    if not _file(folder, name, "costs").is_file():
+    parts = _parts(folder)
+    if not parts.has(name):
         return None
     try:
-        found = (read_kind(folder, name, kind) for kind in KINDS)
-        rows, maps, shown, documents, costs = found
+        rows, maps, shown, documents, costs = (parts.read(name, kind) for kind in KINDS)
         shown = shown[list(SHOWN)]
         whole = set(rows["example"]) == set(ids) == set(maps["example"])
         part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
@@ -68,13 +61,8 @@ def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
         return None
 
 
-def read_kind(folder: Path, name: str, kind: str) -> pd.DataFrame:
-    """One table of a part that was there."""
-    return read_table(_file(folder, name, kind))
-
-
-def _file(folder: Path, name: str, kind: str) -> Path:
-    return folder / f"{name}.{kind}.parquet"
+def _parts(folder: Path) -> Parts:
+    return Parts(folder, last="costs")
 
 
 def _cost_table(part: Part) -> pd.DataFrame:
@@ -171,7 +159,7 @@ class Gathered:
 
         def made() -> Iterator[pd.DataFrame]:
             for names in chosen:
-                yield join([read_kind(self.folder, name, kind) for name in names])
+                yield join([_parts(self.folder).read(name, kind) for name in names])
 
         return Frames(made)
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from heedful.auditing.explanations import Cost, counted
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.spec import AuditSpec
-from heedful.experiments import torch_module
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.saliency import fit_prior
@@ -189,29 +189,15 @@ def first_guess(subject: Subject) -> float:
     return (time.perf_counter() - start) / len(batch) * PASSES * len(subject)
 
 
-@dataclass(frozen=True)
-class _Timing:
-    texts: int
-    seconds: float
-    passes: int
-
-
-def _timed(subject: Subject, spec: AuditSpec, texts: int) -> _Timing:
+def _timed(subject: Subject, spec: AuditSpec, texts: int) -> Cost:
     batch = subject.encode(_spread(subject, texts))
     checked = health_texts(batch.ids, spec.seed)
     measure = Measurer(subject.model, spec, fit_prior([batch]), checked)
-    counted = [0]
-
-    def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
-        counted[0] += len(output.logits)
-
-    hook = torch_module(subject.model).register_forward_hook(count)
-    start = time.perf_counter()
-    try:
+    cost, start = Cost(texts=texts), time.perf_counter()
+    with counted(subject.model, cost):
         measure(batch, batch.ids)
-    finally:
-        hook.remove()
-    return _Timing(texts, time.perf_counter() - start, counted[0])
+    cost.seconds = time.perf_counter() - start
+    return cost
 
 
 def _spread(subject: Subject, count: int) -> NDArray[np.int64]:

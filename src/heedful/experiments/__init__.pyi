@@ -19,7 +19,10 @@ from heedful.experiments.erasure import top_word as top_word
 from heedful.experiments.evidence import Collector as Collector
 from heedful.experiments.evidence import Evidence as Evidence
 from heedful.experiments.evidence import Findings as Findings
+from heedful.experiments.evidence import Gathering as Gathering
 from heedful.experiments.evidence import Pass as Pass
+from heedful.experiments.evidence import base_trace as base_trace
+from heedful.experiments.evidence import repeated as repeated
 from heedful.experiments.exact import MOST_WORDS as MOST_WORDS
 from heedful.experiments.exact import all_subsets as all_subsets
 from heedful.experiments.exact import exact_orders as exact_orders
@@ -83,13 +86,13 @@ from heedful.experiments.layers import effect as effect
 from heedful.experiments.layers import group_of as group_of
 from heedful.experiments.layers import groups as groups
 from heedful.experiments.layers import stacks as stacks
-from heedful.experiments.outputs import base_trace as base_trace
 from heedful.experiments.outputs import less as less
 from heedful.experiments.outputs import others as others
 from heedful.experiments.outputs import outputs as outputs
 from heedful.experiments.outputs import read_map as read_map
 from heedful.experiments.outputs import remaining as remaining
 from heedful.experiments.outputs import words_of as words_of
+from heedful.experiments.parts import Parts as Parts
 from heedful.experiments.parts_of_speech import TAGS as TAGS
 from heedful.experiments.parts_of_speech import tagger as tagger
 from heedful.experiments.permutation import permutation as permutation

@@ -77,8 +77,11 @@ def _integrated(each: Pass) -> tuple[Tensor, Tensor]:
 
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
     mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
-    weights = tied_ranks(view.weights, mask, tolerance, own_scale=True)
-    ranks = {SHORT[name]: tied_ranks(s, mask, tolerance) for name, s in importance.items()}
+    weights = _ranks(view.weights, mask, False, tolerance, own_scale=True)
+    ranks = {
+        SHORT[name]: _ranks(scores, mask, False, tolerance, own_scale=False)
+        for name, scores in importance.items()
+    }
     measures: dict[str, Tensor] = {}
     for short, scores in ranks.items():
         tau = kendall_tau_b(weights, scores, mask)

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import SHARE, SIGNED, Measure, Piece
+from heedful.experiments.correlation import agreement
 from heedful.experiments.deception import inside, marks_of
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import outputs
 from heedful.experiments.score import score_table
-from heedful.metrics import TOLERANCE, kendall_tau_b, mass_inside, summarise, tied_ranks
+from heedful.metrics import mass_inside, summarise
 from heedful.saliency import gradient_input, integrated_gradients, leave_one_out
 from heedful.types import AttentionRows, SiteSpec
 
@@ -72,14 +73,15 @@ def _known(
 
 def _unknown(each: Pass, site: SiteSpec, view: AttentionRows, loo: Tensor) -> dict[str, Tensor]:
     """What can be seen without knowing which tokens are impermissible."""
-    mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
-    ranks = tied_ranks(view.weights, mask, tolerance, own_scale=True)
+    mask = view.mask
+    both = {"attention": view.weights, "loo": loo}
+    ((_, agreed),) = agreement(both, mask, precision=view.weights.dtype).items()
     even = mask.double() / mask.sum(-1, keepdim=True)
     uniform = outputs(each, site, view, even[:, None])[:, 0].argmax(-1)
     label = each.batch.labels[view.example]
     right = (each.predicted[view.example] == label).double()
     return {
-        "tau_loo": kendall_tau_b(ranks, tied_ranks(loo, mask, tolerance), mask).tau,
+        "tau_loo": agreed.tau,
         "overlooked": overlooked(view.weights, loo, mask),
         "delta:uniform": (uniform == label).double() - right,
     }

@@ -54,10 +54,16 @@ class Pass:
         """The same with the states kept, so that the model can be resumed many times."""
         if self.trace.states:
             return self
-        with torch.no_grad():
-            keep = Keep(states=True, token_logits=True, readers=True)
-            trace = self.model(self.batch, keep=keep)
+        trace = base_trace(self.model, self.batch)
         return replace(self, trace=replace(trace, step_logits=None))
+
+
+def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
+    """What the model left, with all that is needed to go on from it under other attention."""
+    linear = any(site.linear for site in model.sites)
+    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
+    with torch.no_grad():
+        return model(batch, keep=keep)
 
 
 @dataclass
@@ -100,9 +106,7 @@ class Evidence:
         """The same batch through the base model in double precision. What chooses one of many
         candidates, or begins a long search, asks for it: in single precision the last bit depends
         on what else is in the batch, and would decide between two that are nearly as good."""
-        keep = Keep(token_logits=True, states=True, readers=True)
-        with torch.no_grad():
-            trace = self._double(each.batch, keep=keep)
+        trace = base_trace(self._double, each.batch)
         return Pass(self._double, each.batch, replace(trace, step_logits=None))
 
     @cached_property
@@ -158,21 +162,48 @@ PLACE = ["example", "site", "head", "query"]
 
 
 @dataclass
+class Gathering:
+    """Numbers as they are measured, some columns of facts beside them; one table at the end."""
+
+    _parts: list[Columns] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def add(self, facts: Columns, measures: Mapping[str, Tensor]) -> None:
+        """One number per row of facts for each measure."""
+        for name, values in measures.items():
+            numbers = values.detach().double().cpu().numpy()
+            self.put({**facts, "measure": repeated(name, len(numbers)), "value": numbers})
+
+    def put(self, columns: Columns) -> None:
+        self._parts.append(columns)
+
+    def extend(self, other: Gathering) -> None:
+        self._parts += other._parts
+
+    def columns(self) -> Columns:
+        return {key: np.concatenate([each[key] for each in self._parts]) for key in self._parts[0]}
+
+
+def repeated(name: str, count: int) -> np.ndarray:
+    """A column of one word."""
+    return np.full(count, name, dtype=object)
+
+
+@dataclass
 class Collector:
     """Gathers measures and maps pass by pass; the tables are sorted by measure and example."""
 
     ids: tuple[str, ...]
-    _rows: list[Columns] = field(default_factory=list)
-    _maps: list[Columns] = field(default_factory=list)
+    _rows: Gathering = field(default_factory=Gathering)
+    _maps: Gathering = field(default_factory=Gathering)
 
     def add(
         self, each: Pass, site: SiteSpec, view: AttentionRows, measures: Mapping[str, Tensor]
     ) -> None:
         """One number per attention row for each measure."""
-        facts = _facts(each, site, view)
-        for name, values in measures.items():
-            numbers = values.detach().double().cpu().numpy()
-            self._rows.append({**facts, "measure": _same(name, facts), "value": numbers})
+        self._rows.add(_facts(each, site, view), measures)
 
     def add_maps(
         self,
@@ -191,7 +222,7 @@ class Collector:
             scores = kept.cpu().numpy()
             lists = np.empty(len(scores), dtype=object)
             lists[:] = [row[keep] for row, keep in zip(scores, mask, strict=True)]
-            self._maps.append({**facts, "map": _same(name, facts), "scores": lists})
+            self._maps.put({**facts, "map": repeated(name, len(lists)), "scores": lists})
 
     def rows(self) -> pd.DataFrame:
         return self._table(self._rows, "measure")
@@ -199,8 +230,8 @@ class Collector:
     def maps(self) -> pd.DataFrame:
         return self._table(self._maps, "map")
 
-    def _table(self, parts: list[Columns], name: str) -> pd.DataFrame:
-        whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    def _table(self, parts: Gathering, name: str) -> pd.DataFrame:
+        whole = parts.columns()
         place = {example: number for number, example in enumerate(self.ids)}
         keys: list[Any] = [
             whole["query"],
@@ -225,11 +256,11 @@ def _facts(each: Pass, site: SiteSpec, view: AttentionRows) -> Columns:
         "max_weight": view.weights.amax(-1).double().cpu().numpy(),
         "confidence": each.probabilities.amax(-1).cpu().numpy()[example],
     }
-    return {"example": facts.pop("example"), "site": _same(site.name, facts), **facts}
-
-
-def _same(name: str, facts: Columns) -> np.ndarray:
-    return np.full(len(facts["head"]), name, dtype=object)
+    return {
+        "example": facts.pop("example"),
+        "site": repeated(site.name, len(facts["head"])),
+        **facts,
+    }
 
 
 def _codes(names: np.ndarray) -> np.ndarray:

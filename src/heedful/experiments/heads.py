@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from torch import Tensor
 
-from heedful.experiments.outputs import base_trace, passed, resumed
+from heedful.experiments.evidence import base_trace
+from heedful.experiments.outputs import passed, resumed
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_normal

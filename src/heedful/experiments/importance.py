@@ -100,7 +100,8 @@ def importance(
     memory, explained = Memory() if memory is None else memory, (target, label)
     known = all_subsets(model, batch, explained, operator, draws.exact, memory)
     place = _places(mask, batch.ids, draws)
-    values = answers(model, batch, explained, _all_prefixes(place, mask), operator, memory).value
+    sets = _prefixes(place, mask[:, None]).flatten(1, 2)
+    values = answers(model, batch, explained, sets, operator, memory).value
     change = _changes(values.reshape(*place.shape[:2], -1), place, mask)
     size, fall = change.abs().reshape(len(mask), -1, 2, mask.shape[1]).mean(2), change.mean(1)
     exact = _exact(known)
@@ -215,10 +216,10 @@ def _places(mask: Bool[Tensor, "b w"], ids: tuple[str, ...], draws: Draws) -> In
     return torch.stack([forth, back], 2).flatten(1, 2)
 
 
-def _all_prefixes(place: Tensor, mask: Tensor) -> Bool[Tensor, "b m w"]:
-    """For every order, the sets of its first 0, 1, … words."""
-    steps = torch.arange(mask.shape[1] + 1, device=mask.device)[:, None]
-    return ((place[:, :, None] < steps) & mask[:, None, None]).flatten(1, 2)
+def _prefixes(place: Int[Tensor, "*#b w"], mask: Bool[Tensor, "*#b w"]) -> Bool[Tensor, "*#b k w"]:
+    """The sets of the first 0, 1, … words of an order."""
+    steps = torch.arange(mask.shape[-1] + 1, device=mask.device)
+    return (place[..., None, :] < steps[:, None]) & mask[..., None, :]
 
 
 def _changes(values: Float[Tensor, "b o s"], place: Tensor, mask: Tensor) -> Float[Tensor, "b o w"]:
@@ -370,12 +371,6 @@ def unsigned_measures(
             each: torch.where(known, values[each], torch.nan) for each in CANDIDATE_MEASURES
         }
     return measures
-
-
-def _prefixes(place: Int[Tensor, "b w"], mask: Bool[Tensor, "b w"]) -> Bool[Tensor, "b k w"]:
-    """The sets of the first 0, 1, … words of an order."""
-    steps = torch.arange(mask.shape[1] + 1, device=mask.device)
-    return (place[:, None] < steps[:, None]) & mask[:, None]
 
 
 def _along(path: Float[Tensor, "b k"], words: Int[Tensor, " b"]) -> dict[str, Values]:

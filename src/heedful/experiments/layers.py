@@ -17,16 +17,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
-from heedful.edits import held, permute, uniform
+from heedful.edits import SEEDED, build_edit, held
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
-from heedful.experiments.outputs import base_trace
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, base_trace
 from heedful.experiments.score import outcomes, score_table
 from heedful.metrics import summarise, tvd
 from heedful.models import Search, probabilities
 from heedful.randomness import stable_hash
 from heedful.saliency import text_site
-from heedful.types import Batch, Edit, Edits, Model, SiteSpec, Trace
+from heedful.types import Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
 
 
 def layers(
@@ -211,11 +210,15 @@ def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> lis
 
 
 def _edit(intervention: Intervention) -> Edit:
-    if intervention.edit == "uniform":
-        return uniform()
-    if intervention.edit == "permute":
-        return permute(stable_hash(intervention.seed, "intervention", intervention.draw))
-    raise unknown_name("edit", intervention.edit, list(EDITS))
+    if intervention.edit not in EDITS:
+        raise unknown_name("edit", intervention.edit, list(EDITS))
+    draw = stable_hash(intervention.seed, "intervention", intervention.draw)
+    return edit_named(intervention.edit, draw)
+
+
+def edit_named(name: str, seed: int) -> Edit:
+    """The edit, by the seed if it draws anything."""
+    return build_edit(EditSpec(name, (("seed", seed),) if name in SEEDED else ()))
 
 
 PIECE = Piece(

@@ -17,19 +17,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.edits import custom
-from heedful.experiments.evidence import Pass
+from heedful.experiments.evidence import Pass, base_trace
 from heedful.models import probabilities
 from heedful.saliency import one_map, read, reader
-from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace
+from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
-
-
-def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
-    """What experiments by words go on from."""
-    linear = any(site.linear for site in model.sites)
-    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
-    with torch.no_grad():
-        return model(batch, keep=keep)
 
 
 def passed(model: Model, batch: Batch, trace: Trace | None = None) -> Pass:

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
+from heedful.experiments.correlation import agreement
 from heedful.randomness import example_keys, keyed_normal, stable_hash
 from heedful.saliency import lrp_logits
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
@@ -57,9 +57,9 @@ def moved_by_shift(
 
 
 def _tau(one: Tensor, two: Tensor, batch: Batch) -> Tensor:
-    there = word_mask(batch.texts["a"])
-    x, y = (tied_ranks(each, there, TOLERANCE[torch.float32]) for each in (one, two))
-    return kendall_tau_b(x, y, there).tau
+    both = {"one": one, "two": two}
+    ((_, found),) = agreement(both, word_mask(batch.texts["a"]), tuple(both), weights=()).items()
+    return found.tau
 
 
 def _moved(one: Tensor, two: Tensor) -> Tensor:

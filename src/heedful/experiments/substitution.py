@@ -13,13 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
-from heedful.edits import SEEDED, build_edit
 from heedful.experiments.evidence import Evidence, Findings
+from heedful.experiments.layers import edit_named
 from heedful.experiments.score import Outcomes, example_rows, outcomes, score_table
 from heedful.metrics import summarise
 from heedful.models import Search
 from heedful.randomness import stable_hash
-from heedful.types import Edits, EditSpec
+from heedful.types import Edits
 
 EDITS = ("uniform", "random", "permute")
 
@@ -79,9 +79,7 @@ def _replaced(
 
 def replacing(evidence: Evidence, edit: str) -> Edits:
     """The edit at every site of the base model."""
-    seed = stable_hash(evidence.seed, "substitution")
-    params = (("seed", seed),) if edit in SEEDED else ()
-    made = build_edit(EditSpec(edit, params))
+    made = edit_named(edit, stable_hash(evidence.seed, "substitution"))
     return {site.name: made for site in evidence.models["base"].sites}
 
 
