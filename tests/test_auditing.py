@@ -36,12 +36,12 @@ from heedful.auditing import (
     Plan,
     compare,
     estimate,
+    experiments,
     explain,
     gathered,
     health_texts,
     named,
     names_in,
-    removal,
 )
 from heedful.auditing import measure as measuring
 from heedful.catalogue import ANY, Piece
@@ -1038,7 +1038,7 @@ def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audi
 
 
 def test_only_so_many_heads_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "MOST_SITES", 2)
+    monkeypatch.setattr(experiments, "MOST_SITES", 2)
     spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
     found = audit(bert(), texts(2), spec)
     rows = found.rows.query("measure == 'importance_captured'")

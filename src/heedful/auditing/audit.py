@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful.auditing.explanations import distinct_operators, operator_notes, signed, uses_of
+from heedful.auditing.experiments import search_facts
+from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
 from heedful.auditing.gathered import (
     Gathered,
     Home,
@@ -21,7 +22,6 @@ from heedful.auditing.gathered import (
     write_part,
 )
 from heedful.auditing.measure import Measurer, health_texts
-from heedful.auditing.removal import search_facts
 from heedful.auditing.result import (
     KIND,
     Audit,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.auditing.explanations import Cost
+from heedful.auditing.explanation import Cost
 from heedful.auditing.shown import COLUMNS as SHOWN
 from heedful.auditing.shown import nothing, together
 from heedful.auditing.table import ordered

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from heedful.auditing.explanations import distinct_operators, named
+from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.shown import nothing
 from heedful.auditing.spec import AuditSpec
 from heedful.errors import HeedfulError

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.auditing.explanations import Cost, counted
+from heedful.auditing.explanation import Cost, counted
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.progress import Progress, silent
