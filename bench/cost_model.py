@@ -12,8 +12,8 @@ from scipy.optimize import nnls
 
 from bench.made_up import Made, Shape, made
 from heedful.corpora import CORPORA, at_a_quarter, default_prepare
+from heedful.experiments import Evidence
 from heedful.models import build
-from heedful.probes import Evidence
 from heedful.runner import Cell, Recipe, compared, grid, unfit
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import canonical

@@ -29,9 +29,9 @@ from bench.cost_model import (
     trained_alike,
 )
 from heedful.corpora import default_spec
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.metrics import summarise
 from heedful.models import build
-from heedful.probes import PROBES, Evidence, Findings
 from heedful.runner import Choice, Machine, Recipe, compared, grid, run_study
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, canonical

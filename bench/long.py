@@ -11,7 +11,7 @@ from functools import partial
 from bench.data import Plan, Size, generate, trained
 from bench.measure import Cost, Row, Setting, measure
 from bench.papers import describe, evidence_of
-from heedful.probes import Evidence, Findings, adversarial, erasure, permutation
+from heedful.experiments import Evidence, Findings, adversarial, erasure, permutation
 
 SHORT = Size("sst", 16, 8, 30, 1)
 FULL = Plan((SHORT, Size("imdb", 32, 1900, 2000, 1)), 100, 8, 1, 1, 500, ())

@@ -27,8 +27,8 @@ from bench.reference import (
     spread,
 )
 from heedful.corpora import Split
+from heedful.experiments import Evidence, Findings, Pass, adversarial, correlation, permutation
 from heedful.models import OneSequence
-from heedful.probes import Evidence, Findings, Pass, adversarial, correlation, permutation
 from heedful.saliency import gradient_input, leave_one_out
 
 PARTS = (

@@ -16,8 +16,8 @@ from bench.data import FULL, QUICK, generate, trained
 from bench.measure import Cost, Row, Setting, joined, measure
 from bench.papers import describe, evidence_of
 from heedful.corpora import Split
+from heedful.experiments import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.models import SITE, OneSequence
-from heedful.probes import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.randomness import keyed_normal
 
 EPSILON = 0.01

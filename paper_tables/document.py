@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from heedful.report import metric_name
-from heedful.report.display import number
+from heedful.report import metric_name, number
 from heedful.studies import BASE, MASKING, STUDIES, TYING
 from paper_tables import judge
 from paper_tables.judge import Judged, judged, share, tolerance

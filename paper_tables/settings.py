@@ -17,7 +17,7 @@ import pandas as pd
 
 from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.runner import SIZES, Choice, model_versions
 from heedful.specs import ModelSpec
 from heedful.store import canonical

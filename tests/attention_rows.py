@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from heedful.probes import Pass
+from heedful.experiments import Pass
 from heedful.types import Batch, SiteSpec, Text, TokenLogits, Trace
 from tiny import tiny_model
 

@@ -15,13 +15,12 @@ from jaxtyping import install_import_hook
 # Before anything imports these: every call in them is held to its annotated shapes and types.
 install_import_hook(
     [
-        "heedful.measures",
         "heedful.metrics",
         "heedful.models",
         "heedful.edits",
         "heedful.removal",
         "heedful.saliency",
-        "heedful.probes",
+        "heedful.experiments",
         "heedful.randomness",
         "heedful.types",
         "heedful.words",

@@ -27,5 +27,7 @@ def _grams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
 
 def count_by_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the place of sacreBLEU, which is an extra."""
-    monkeypatch.setattr(import_module("heedful.probes.outcomes"), "bleu_statistics", counts)
-    monkeypatch.setattr("heedful.probes.translation.bleu_signature", lambda: "nrefs:1|tok:none")
+    monkeypatch.setattr(import_module("heedful.experiments.score"), "bleu_statistics", counts)
+    monkeypatch.setattr(
+        "heedful.experiments.translation.bleu_signature", lambda: "nrefs:1|tok:none"
+    )

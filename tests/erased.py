@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.measures import Curves, curves_of
-from heedful.measures.erasure import erasure
+from heedful.experiments import Curves, curves_of, faithfulness
 from heedful.models import class_logits, probability
 from heedful.types import Batch, Model, Target
 
@@ -33,7 +32,7 @@ def erasure_of(
     target: Target = probability,
 ) -> dict[str, dict[str, Float[Tensor, " b"]]]:
     found = curves_of(model, batch, label, explanations, operator, target)
-    return {name: erasure(each) for name, each in found.items()}
+    return {name: faithfulness(each) for name, each in found.items()}
 
 
 def log_odds(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:

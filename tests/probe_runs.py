@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
+from heedful.experiments import PROBES
 from heedful.metrics import COLUMNS
-from heedful.probes import PROBES
 from heedful.runner import model_versions
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key

@@ -11,8 +11,8 @@ import pandas as pd
 import torch
 
 from heedful.corpora import Split
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.models import OneSequence
-from heedful.probes import PROBES, Evidence, Findings
 from heedful.randomness import stable_hash
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.auditing import gathered, judged, shown
+from heedful.auditing import gathered, shown
 from heedful.auditing import table as audit_table
 from heedful.catalogue import Catalogue
 from heedful.cli import KINDS, app
-from heedful.metrics import summary
-from heedful.probes import Collector, Pass
+from heedful.experiments import Collector, Pass
+from heedful.metrics import COLUMNS as SUMMARY_COLUMNS
 from heedful.runner import streamed
 from heedful.types import Keep, rows
 from tiny import tiny_batch, tiny_model
 
-waves = import_module("heedful.auditing.waves")
+waves = import_module("heedful.auditing.schedule")
 
 
 ROOT = Path(__file__).parent.parent
@@ -136,7 +136,7 @@ def test_columns_are_those_of_the_tables() -> None:
     found = {name: columns.strip("`").split(", ") for name, columns in table("The store")}
     assert found == {
         "rows of a probe": probe_columns(),
-        "summary of a probe": summary.COLUMNS,
+        "summary of a probe": SUMMARY_COLUMNS,
         "rows of an audit": list(audit_table.COLUMNS),
     }
 
@@ -154,7 +154,7 @@ def probe_columns() -> list[str]:
 def test_numbers_are_those_of_the_code() -> None:
     told = section("What holds everywhere")
     assert f"{gathered.BLOCK:,} texts are a block" in told
-    assert f"on the first {judged.MOST_JUDGED:,} texts" in told
+    assert f"on the first {gathered.MOST_JUDGED:,} texts" in told
     assert f"is given {streamed.AT_ONCE:,} of them" in told
     assert f"waves of {waves.WAVE}, of more than {waves.MANY:,} texts of {waves.LARGE}" in told
     assert f"of the first {shown.MOST_TEXTS}" in told
@@ -173,8 +173,7 @@ def test_pieces_are_where_the_table_says(what: str) -> None:
     assert len(pieces) > 1
     for name, module in pieces.items():
         path = f"{module.partition(':')[0].removeprefix('heedful.').replace('.', '/')}.py"
-        named = NO_NAMES_OF_FILES.get(name, name)
-        assert not patterns or path in [each.replace("NAME", named) for each in patterns]
+        assert not patterns or path in [each.replace("NAME", name) for each in patterns]
     if isinstance(value(file, constant), Catalogue):
         assert set(pieces) == {value(file, constant)[name].name for name in pieces}
     if what.startswith("a ") and isinstance(value(file, constant), Catalogue):

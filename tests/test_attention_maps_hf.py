@@ -12,16 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     ExclusivityParams,
     Intervention,
     effect,
+    erasures,
     exclusivity,
     head_statistics,
     null_space,
     tvd_permuted,
 )
-from heedful.measures.sensitivity import erasure
 from heedful.models import attach
 from heedful.saliency import (
     effective_attention,
@@ -184,7 +184,7 @@ def test_erasures_and_interventions_equal_runs_of_the_model(name: str) -> None:
     with attach(tiny_hf(name, double=True), FILLERS) as model, torch.no_grad():
         site, trace = model.sites[-1].name, model(batch)
         before = interventions.output(model, batch, {})
-        found = erasure(model, batch)
+        found = erasures(model, batch)[0]
         uniform = effect(model, batch, Intervention("uniform", "all"))
         medians = tvd_permuted(model, batch, 5)
         numbers = batch.texts["a"].words

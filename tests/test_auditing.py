@@ -36,19 +36,19 @@ from heedful.auditing import (
     Plan,
     compare,
     estimate,
+    experiments,
     explain,
+    gathered,
     health_texts,
-    judged,
     named,
     names_in,
-    taken_away,
 )
 from heedful.auditing import measure as measuring
 from heedful.catalogue import ANY, Piece
 from heedful.cli import MeasureOptions, main, measured_by
 from heedful.corpora import default_spec, prepare
 from heedful.errors import HeedfulError
-from heedful.measures import ERASER_MEASURES
+from heedful.experiments import ERASER_MEASURES
 from heedful.metrics import f1_of_means
 from heedful.parameters import parameters_of
 from heedful.runner import Machine, Recipe, trained
@@ -64,7 +64,7 @@ from tiny_hf import tiny_hf
 from tiny_tokenizers import byte_pairs, saved, word_pieces
 
 auditing = import_module("heedful.auditing.audit")
-wave_settings = import_module("heedful.auditing.waves")
+wave_settings = import_module("heedful.auditing.schedule")
 
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=12, dimension=8)
@@ -506,7 +506,7 @@ def test_language_models_are_asked_for_a_word_or_the_next_token() -> None:
 
 
 def test_a_vocabulary_is_no_part_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judged, "MANY_CLASSES", 2)
+    monkeypatch.setattr(gathered, "MANY_CLASSES", 2)
     found = audit(bert(classes=3), texts(6, 3), MOVED)
     assert "classes" not in found.verdict.facts and len(found.facts["classes"]) == 3
 
@@ -833,13 +833,13 @@ def test_a_damaged_run_is_said_to_be_so(tmp_path: Path) -> None:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(look, looks) of every judgement."""
     seen: list[tuple[int, int]] = []
-    judge = judged.judge
+    judge = gathered.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
         seen.append((chosen.look, chosen.looks))
         return judge(rows, costs, facts, chosen)
 
-    monkeypatch.setattr(judged, "judge", listen)
+    monkeypatch.setattr(gathered, "judge", listen)
     return seen
 
 
@@ -1038,7 +1038,7 @@ def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audi
 
 
 def test_only_so_many_heads_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taken_away, "MOST_SITES", 2)
+    monkeypatch.setattr(experiments, "MOST_SITES", 2)
     spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
     found = audit(bert(), texts(2), spec)
     rows = found.rows.query("measure == 'importance_captured'")

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import heedful
-from heedful.auditing import AuditSpec, Plan, audit, cost
+from heedful.auditing import AuditSpec, Plan, audit, schedule
 from heedful.progress import duration
 from heedful.store import Store
 from heedful.verdict import Settings
@@ -91,7 +91,7 @@ def test_an_estimate_is_about_right(
     """Whether each run costs most, or each text: within a factor of two."""
     model, module, options = subject(kind)
     clock, rows = Clock(call, text), texts(40)
-    monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
     with running(module, clock):
         asked = clock.now
         found = heedful.estimate(model, rows, SPEC, **options)
@@ -105,7 +105,7 @@ def test_an_estimate_is_about_right(
 def test_few_texts_are_estimated_too(monkeypatch: pytest.MonkeyPatch) -> None:
     model, module, options = subject("adapter")
     clock = Clock(0.1, 1.0)
-    monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
     with running(module, clock):
         for count in (1, 3):
             found = heedful.estimate(model, texts(count), SPEC, **options)
@@ -119,7 +119,7 @@ def test_a_long_audit_says_so_before_it_starts(
     """To whoever listens; a short one, a second start and one with a budget say nothing."""
     model, module, options = subject("adapter")
     rows, clock = texts(8), Clock(0.0, 0.0)
-    monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
     said: list[str] = []
     seen: list[tuple[str, int]] = []
 

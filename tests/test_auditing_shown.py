@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds, trial
+from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds
 from heedful.auditing import shown as showing
 from heedful.corpora import default_spec, prepare
-from heedful.measures import ExclusivityParams, base_trace, exclusivity
+from heedful.experiments import ExclusivityParams, base_trace, exclusivity
 from heedful.metrics import jsd
 from heedful.models import probabilities
 from heedful.report import audit_cells, beside, evidence_of, gather, put_examples, study_cells
@@ -164,7 +164,7 @@ def test_words_stand_where_they_are_said_to(of_bert: Audit, of_run: Audit) -> No
 def test_of_very_many_texts_only_the_first_measured_are_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trial, "MOST_TEXTS", 3)
+    monkeypatch.setattr(import_module("heedful.auditing.audit"), "MOST_TEXTS", 3)
     least = replace(SPEC, only=("exclusivity",), explanations=("attention",))
     found = audit(run, None, least)
     assert found.rows["example"].nunique() == 16
@@ -188,7 +188,7 @@ def test_it_is_stored_saved_and_found_again(run: Run, tmp_path: Path) -> None:
 def test_batches_change_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     least = replace(SPEC, only=("erasure",), explanations=("attention",), ceiling=0)
     whole = audit(run, None, least, dtype="float64").shown
-    monkeypatch.setattr(import_module("heedful.auditing.waves"), "TOKENS_AT_ONCE", 40)
+    monkeypatch.setattr(import_module("heedful.auditing.schedule"), "TOKENS_AT_ONCE", 40)
     small = audit(run, None, least, dtype="float64").shown
     assert small[["example", "kind", "name"]].equals(whole[["example", "kind", "name"]])
     for one, two in zip(small["scores"], whole["scores"], strict=True):

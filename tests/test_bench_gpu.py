@@ -32,8 +32,8 @@ from bench.gpu_training import Run, _row, deletion_bytes
 from bench.made_up import Shape, made
 from bench.report import Report, markdown
 
+from heedful.experiments import Evidence
 from heedful.models import Readout, Recurrent, build
-from heedful.probes import Evidence
 from heedful.specs import ModelSpec
 
 CARD = {"fp32_flops": 100.0, "bf16_flops": 400.0, "copy_bytes": 1000.0}

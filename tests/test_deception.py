@@ -20,8 +20,8 @@ from torch import Tensor
 from heedful.corpora import Blinded, Prepared, Split, blinded, default_spec, prepare
 from heedful.edits import erase, weights_by_id
 from heedful.errors import HeedfulError
+from heedful.experiments import METHODS, PROBES, Evidence, Findings, decide, overlooked
 from heedful.models import build, probabilities
-from heedful.probes import METHODS, PROBES, Evidence, Findings, decide, overlooked
 from heedful.runner import (
     Choice,
     Machine,

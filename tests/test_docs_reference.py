@@ -14,11 +14,10 @@ from counted import count_by_blanks
 from heedful.catalogue import Catalogue, Measure, Piece
 from heedful.cli import in_words, main
 from heedful.corpora import Prepared
-from heedful.measures import ERASURE_MEASURES
+from heedful.experiments import ERASURE_MEASURES, PROBES, Findings
 from heedful.metrics import METRICS
 from heedful.models import OneSequence, probabilities
 from heedful.preregistration import in_order
-from heedful.probes import PROBES, Findings
 from heedful.saliency import SALIENCIES, explain
 from probing import FITTING, find
 from test_deception import marked

@@ -16,7 +16,7 @@ import pytest
 import docs_commands
 from docs_pages import NEEDS, PAGES, Block, blocks, commands, named
 from heedful.corpora import CORPORA
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.saliency import SALIENCIES
 
 TRIED = ("console", "python")

@@ -17,7 +17,7 @@ from heedful.catalogue import Piece
 from heedful.cli import main
 from heedful.corpora import CORPORA, Example, Prepared, RawCorpus, default_spec, prepare
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.runner import Reading, probe_facts, unfit
 from heedful.saliency import SALIENCIES, explain
 from heedful.specs import PrepareSpec, ProbeSpec

@@ -160,8 +160,8 @@ def test_a_toy_language_is_learned(
     spec: ModelSpec, size: int, rate: float, least: float, tmp_path: Path
 ) -> None:
     from heedful.corpora import Prepared, at_a_quarter, default_spec, prepare
+    from heedful.experiments import PROBES, Evidence
     from heedful.models import build
-    from heedful.probes import PROBES, Evidence
     from heedful.specs import TrainSpec
     from heedful.store import Store
     from heedful.training import train

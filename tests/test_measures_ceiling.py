@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from erased import erasure_of, log_odds
-from heedful.measures import Ceilings, Grid, Hunt, Search, beam_search, ceilings, curves_of
-from heedful.measures.erasure import ERASURE_MEASURES, erasure
+from heedful.experiments import (
+    ERASURE_MEASURES,
+    Ceilings,
+    Grid,
+    Hunt,
+    Search,
+    beam_search,
+    ceilings,
+    curves_of,
+    faithfulness,
+)
 from heedful.models import probabilities
 from heedful.removal import Memory
 from heedful.types import Batch, Model
@@ -241,6 +250,6 @@ def test_undefined_starts_lose_to_any_number() -> None:
     broken = torch.full((1, 3), torch.nan).double()
     found = ceilings(model, batch, torch.tensor([1]), {"broken": broken}, "delete")
     assert not any(value.isnan().any() for value in found.values.values())
-    assert erasure(curves_of(model, batch, torch.tensor([1]), {"a": broken}, "delete")["a"])[
+    assert faithfulness(curves_of(model, batch, torch.tensor([1]), {"a": broken}, "delete")["a"])[
         "sufficiency"
     ].isnan()

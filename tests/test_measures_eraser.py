@@ -15,7 +15,7 @@ from sklearn.metrics import auc, precision_recall_curve
 from torch import Tensor
 
 from counting import Counting
-from heedful.measures import (
+from heedful.experiments import (
     BINS,
     Grid,
     comprehensiveness,
@@ -23,7 +23,7 @@ from heedful.measures import (
     eraser_erasure,
     eraser_plausibility,
 )
-from heedful.measures.eraser import ERASER_MEASURES
+from heedful.experiments.rationale import ERASER_MEASURES
 from heedful.metrics import auprc_by_trapezoids, f1_of_means
 from heedful.models import probability
 from heedful.removal import Memory

@@ -14,18 +14,19 @@ from torch import Tensor
 
 from erased import curves, erasure_of, log_odds
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
+    ERASURE_MEASURES,
     Noise,
     Shifted,
     agreement,
     counts_of,
     curves_of,
+    faithfulness,
     infidelity,
     max_sensitivity,
     random_sets,
     ranking,
 )
-from heedful.measures.erasure import ERASURE_MEASURES, erasure
 from heedful.models import probabilities, probability
 from heedful.removal import removed
 from heedful.saliency import gradient_input
@@ -66,7 +67,7 @@ def test_every_measure_on_paper(operator: str) -> None:
     model, batch = bag(), texts([A, X, Y, B])
     found = curves(model, batch, torch.tensor([1]), weights_as_scores(model, batch), operator)
     p = {x: sigmoid(x) for x in (2.5, 1.5, 0.5, -0.5)}
-    values = {name: value.item() for name, value in erasure(found).items()}
+    values = {name: value.item() for name, value in faithfulness(found).items()}
     # four words: the shares 5, 10 and 20% come to one word (A goes), 50% to two (both go)
     fall = p[2.5] - (3 * p[0.5] + p[-0.5]) / 4
     assert values["comprehensiveness"] == pytest.approx(fall)
@@ -94,11 +95,11 @@ def test_a_decision_that_never_flips_is_censored_and_removing_everything_does_no
     model, label = BagOfWords({A: 2.0}, bias=-1.0), torch.ones(2).long()
     # any A is enough: only removing everything flips these
     never = texts([A], [A, A, A])
-    found = erasure(curves(model, never, label, scores_for(never), "delete"))
+    found = faithfulness(curves(model, never, label, scores_for(never), "delete"))
     assert found["flip_share"].isnan().all() and found["flip_censored"].tolist() == [1.0, 1.0]
     once = texts([X, A], [X, A])
     good_and_bad = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double()
-    found = erasure(curves(model, once, label, good_and_bad, "unk"))
+    found = faithfulness(curves(model, once, label, good_and_bad, "unk"))
     assert found["flip_share"][0].item() == 0.5 and found["flip_share"][1].isnan()
     assert found["flip_censored"].tolist() == [0.0, 1.0]
 
@@ -107,7 +108,7 @@ def test_undefined_explanations_are_nan_everywhere() -> None:
     batch = texts([A, X], [A, Y, B])
     scores = scores_for(batch)
     scores[0, 1] = torch.nan
-    found = erasure(curves(bag(), batch, torch.ones(2).long(), scores, "delete"))
+    found = faithfulness(curves(bag(), batch, torch.ones(2).long(), scores, "delete"))
     for value in found.values():
         assert value[0].isnan()
     assert found["comprehensiveness"][1].isfinite()
@@ -150,7 +151,7 @@ def test_measures_equal_the_slow_ones(operator: str, classes: int) -> None:
     """Texts below and above the length up to which words go one at a time."""
     model, batch = tiny_model(classes=classes, double=True), tiny_batch((1, 2, 7, 19, 34))
     label, scores = predicted(model, batch), scores_for(batch)
-    found = erasure(curves(model, batch, label, scores, operator))
+    found = faithfulness(curves(model, batch, label, scores, operator))
     for row, words in enumerate(word_mask(batch.texts["a"]).sum(-1).tolist()):
         answer = partial(ask, model, pick(batch, [row]), operator, int(label[row]), words)
         order = scores[row, :words].argsort(descending=True).tolist()

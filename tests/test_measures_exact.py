@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.measures import (
+from heedful.experiments import (
     ERASURE_MEASURES,
     Draws,
     Grid,
@@ -21,10 +21,10 @@ from heedful.measures import (
     curves_of,
     exact,
     exact_orders,
+    faithfulness,
     importance,
     search_gaps,
 )
-from heedful.measures.erasure import erasure
 from heedful.models import probabilities, probability
 from heedful.removal import Memory, Subsets
 from heedful.types import Batch, Model
@@ -83,7 +83,7 @@ def test_exact_ceilings_are_the_best_of_all_orders(operator: str, grid: Grid) ->
     for measure, sign in BETTER.items():
         if measure == "flip_censored":
             continue
-        table = torch.stack([sign * erasure(each)[measure] for each in every.values()])
+        table = torch.stack([sign * faithfulness(each)[measure] for each in every.values()])
         best = sign * table.nan_to_num(-torch.inf).amax(0)
         best = torch.where(best.isinf(), torch.nan, best)
         assert torch.allclose(found.values[measure], best, atol=1e-9, equal_nan=True), measure

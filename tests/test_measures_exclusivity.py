@@ -10,18 +10,19 @@ import pytest
 import torch
 
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     ENTROPY_WITHIN,
     ExclusivityParams,
     NullSpaceParams,
+    band,
     base_trace,
     exclusivity,
+    furthest,
     largest_jsd,
     null_space,
 )
 from heedful.metrics import entropy, jsd
 from heedful.models import probabilities
-from heedful.probes import band, furthest
 from heedful.saliency import text_site
 from heedful.types import Keep
 from layered import Layered, layered_batch
@@ -174,7 +175,7 @@ def test_the_null_space_never_beats_all_vertices_and_comes_near_them(decoder: bo
 
 def test_null_space_of_equal_values_by_hand() -> None:
     """Two keys of equal value may trade all their weight: (.6, .1, .3) ↔ (0, .7, .3)."""
-    from heedful.measures.null_space import _Row
+    from heedful.experiments.heads import _Row
 
     v = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 5.0]])
     row = _Row(0, 0, 0, torch.arange(3), np.array([0.6, 0.1, 0.3]), np.c_[v, np.ones(3)], 2)

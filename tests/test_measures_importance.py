@@ -10,7 +10,7 @@ from torch import Tensor
 
 from erased import erasure_of, log_odds
 from heedful.errors import HeedfulError
-from heedful.measures import Draws, Importance, captured, importance, measured, oracle
+from heedful.experiments import Draws, Importance, captured, importance, measured, oracle
 from heedful.models import probability
 from heedful.removal import Memory, answers
 from heedful.saliency import integrated_gradients

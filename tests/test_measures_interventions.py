@@ -12,21 +12,23 @@ import torch
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     MODES,
     STATISTICS,
     Intervention,
+    Pass,
     base_trace,
     edits_of,
     effect,
+    erasures,
     head_statistics,
+    less,
     reachable,
     top_word,
     tvd_permuted,
-    without_word,
     words_of,
 )
-from heedful.measures.sensitivity import erasure
+from heedful.experiments.outputs import placed
 from heedful.models import probabilities
 from heedful.saliency import attention, text_site
 from heedful.types import Batch, Keep
@@ -143,7 +145,7 @@ def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
     batch = layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readers=True))
     name = text_site(model).name
-    found = erasure(model, batch)
+    found = erasures(model, batch)[0]
     before = reference.output(model, batch, {})
     numbers = word_numbers(batch.texts["a"]).tolist()
     for row in range(len(batch)):
@@ -168,14 +170,14 @@ def test_the_random_item_is_never_the_top_one_and_hits_all_others() -> None:
     top = int(top_word(base_trace(model, batch), text_site(model), batch))
     seen = set()
     for seed in range(60):
-        found = erasure(model, batch, seed)
+        found = erasures(model, batch, seed)[0]
         seen.add(found.each[0].tolist().index(found.random[0].item()))
     assert seen == {0, 1, 2, 3} - {top}
 
 
 def test_erasing_everything_leaves_a_zero_context() -> None:
     model, batch = tiny_model(double=True), tiny_batch((1, 3))
-    found = erasure(model, batch)
+    found = erasures(model, batch)[0]
     trace = model(batch)
     bias = probabilities(model.decoder.bias[None])[0].tolist()
     expected = reference.jsd(probabilities(trace.logits)[0].tolist(), bias)
@@ -189,19 +191,24 @@ def test_words_are_erased_with_all_their_tokens() -> None:
     assert tokens[1].long().tolist() == [[0, 1, 0, 0, 0, 0], [0] * 6]
 
 
-def test_only_rows_that_are_read_lose_a_word() -> None:
-    weights = torch.tensor(
-        [[[[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]], [[1.0, 0.0, 0.0]] * 2]], dtype=torch.float64
-    )
-    rows = torch.tensor([True, False])[None, None, :, None]
-    found = without_word(weights, rows, torch.tensor([[True, False, False]]))
-    assert found[0, 0].tolist() == [pytest.approx([0.0, 0.6, 0.4]), [0.5, 0.3, 0.2]]
-    assert found[0, 1].tolist() == [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+def test_what_is_left_is_renormalised_and_a_row_that_loses_everything_stays_zero() -> None:
+    weights = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]], dtype=torch.float64)
+    found = less(weights, torch.tensor([[True, False, False]] * 2))
+    assert found.tolist() == [pytest.approx([0.0, 0.6, 0.4]), [0.0, 0.0, 0.0]]
+
+
+def test_only_rows_that_are_read_change() -> None:
+    model, batch = Layered(read="first"), layered_batch((4, 1))
+    each, site = Pass(model, batch, base_trace(model, batch)), text_site(model)
+    view = each.rows(site)
+    full, before = placed(each, site, view, 0 * view.weights), each.trace.weights[site.name]
+    assert before[:, :, 0].any() and not full[:, :, 0].any()
+    assert torch.equal(full[:, :, 1:], before[:, :, 1:])
 
 
 def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
     whole, padded = layered_batch(LENGTHS), layered_batch(LENGTHS, pad=3)
-    one, other = erasure(model, whole), erasure(model, padded)
+    one, other = erasures(model, whole)[0], erasures(model, padded)[0]
     near = {"atol": 1e-9, "rtol": 0, "equal_nan": True}
     for name in ("top", "random", "best"):
         torch.testing.assert_close(getattr(one, name), getattr(other, name), **near)
@@ -210,12 +217,11 @@ def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
     for row in range(len(LENGTHS)):
         alone = whole.take(torch.tensor([row]))
         torch.testing.assert_close(tvd_permuted(model, alone, 7)[0], medians[row], **near)
-        torch.testing.assert_close(erasure(model, alone).random[0], one.random[row], **near)
+        torch.testing.assert_close(erasures(model, alone)[0].random[0], one.random[row], **near)
 
 
 def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
-    from heedful.probes import Pass
-    from heedful.probes.permutation import _sampled
+    from heedful.experiments.permutation import _sampled
 
     model = tiny_model(double=True)
     trace = base_trace(model, ragged)

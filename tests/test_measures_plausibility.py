@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, f1_score
 from torch import Tensor
 
-from heedful.measures import plausibility, plausibility_of
-from heedful.measures.plausibility import PLAUSIBILITY_MEASURES
+from heedful.experiments import plausibility, plausibility_of
+from heedful.experiments.rationale import PLAUSIBILITY_MEASURES
 from heedful.metrics import (
     auprc,
     iou_f1,

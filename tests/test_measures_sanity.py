@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bag_of_words import bag_of_words
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
     OtherOrigin,
     WordMap,
     interactions,

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.measures import (
+from heedful.experiments import (
     REJECTED,
     SETS,
     Draws,
@@ -19,7 +19,7 @@ from heedful.measures import (
     random_sets,
     unsigned_measures,
 )
-from heedful.measures.unsigned import CANDIDATE_MEASURES
+from heedful.experiments.importance import CANDIDATE_MEASURES
 from heedful.removal import Memory, Subsets
 from heedful.words import word_mask
 from reference import unsigned as slow

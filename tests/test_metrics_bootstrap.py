@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from heedful.metrics import bootstrap, bootstrap_means, bootstrap_statistic
+from heedful.metrics import bootstrap_means, bootstrap_statistic, summary
 from reference import bootstrap as reference
 
 
@@ -27,7 +27,7 @@ def test_equal_to_one_resample_at_a_time() -> None:
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(0).normal(size=(30, 2))
     whole = bootstrap_means(values, seed=1)
-    monkeypatch.setattr(bootstrap, "_CHUNK", 100)
+    monkeypatch.setattr(summary, "_CHUNK", 100)
     np.testing.assert_allclose(bootstrap_means(values, seed=1), whole, rtol=1e-12)
 
 
@@ -81,7 +81,7 @@ def test_undefined_resamples_of_a_statistic_are_left_out() -> None:
 
 def test_summaries_need_no_torch() -> None:
     code = (
-        "import sys; import heedful.metrics, heedful.metrics.summary, heedful.metrics.bootstrap;"
+        "import sys; import heedful.metrics, heedful.metrics.summary, heedful.metrics.flips;"
         "sys.exit('torch' in sys.modules or 'sklearn' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from heedful.metrics import KendallResult, kendall, kendall_tau_b, top_k, top_k_overlap, top_k_tau
+from heedful.metrics import (
+    KendallResult,
+    correlation,
+    kendall_tau_b,
+    top_k,
+    top_k_overlap,
+    top_k_tau,
+)
 from reference import kendall as reference
 from strategies import Rows, attention_pairs, score_pairs
 
@@ -164,7 +171,7 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = torch.rand(2, 7, 5, generator=torch.manual_seed(0))
     mask = torch.ones(7, 5, dtype=torch.bool)
     whole = kendall_tau_b(x, y, mask)
-    monkeypatch.setattr(kendall, "_CHUNK", 11)
+    monkeypatch.setattr(correlation, "_CHUNK", 11)
     close(kendall_tau_b(x, y, mask), whole)
 
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from heedful.corpora import Prepared
 from heedful.edits import custom, permute, uniform
-from heedful.measures import ExclusivityParams, exclusivity
+from heedful.experiments import ExclusivityParams, exclusivity
 from heedful.metrics import jsd
 from heedful.models import ENCODERS, Dot, Hierarchical, Level, PassThrough, build
 from heedful.saliency import attention as attention_map

@@ -16,7 +16,7 @@ import torch
 from scipy.special import expit, softmax
 from scipy.stats import kendalltau
 
-from heedful.measures import agreement
+from heedful.experiments import agreement
 from heedful.metrics import tied_ranks
 
 NODE = shutil.which("node")

@@ -13,8 +13,8 @@ from heedful.catalogue import Catalogue, Piece
 from heedful.corpora import CORPORA
 from heedful.edits import EDITS, build_edit
 from heedful.errors import HeedfulError
+from heedful.experiments import PROBES
 from heedful.parameters import check_parameters, parameters_of, value_of
-from heedful.probes import PROBES
 from heedful.runner import Choice
 from heedful.saliency import SALIENCIES
 from heedful.specs import ProbeSpec

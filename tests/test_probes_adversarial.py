@@ -12,9 +12,9 @@ import torch
 
 from heedful.edits import frozen
 from heedful.errors import HeedfulError
+from heedful.experiments import Findings, band
 from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.probes import Findings, band
 from heedful.types import Keep
 from probing import LENGTHS, Bent, find, map_of, table
 from reference.adversary import max_jsd

@@ -12,9 +12,9 @@ import torch
 
 from heedful.corpora import Split
 from heedful.errors import HeedfulError
+from heedful.experiments import PROBES, Findings, cross_sites
 from heedful.metrics import error_rate, link_counts, precision, recall
 from heedful.metrics import mass as mass_of
-from heedful.probes import PROBES, Findings, cross_sites
 from probing import LENGTHS, find, table
 from reference import alignment as reference
 from tiny import tiny_model, tiny_split

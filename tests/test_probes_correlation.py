@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from attention_rows import SITE, hand_made
-from heedful.probes.correlation import _measures
-from heedful.probes.detector import _unknown
+from heedful.experiments.correlation import _measures
+from heedful.experiments.detector import _unknown
 
 LOO = torch.tensor([[3.0, 1.0, 2.0, 0.0]], dtype=torch.float64)
 

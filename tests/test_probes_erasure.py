@@ -12,10 +12,8 @@ from scipy import stats
 
 from attention_rows import SITE, hand_made
 from heedful.edits import erase
-from heedful.measures import other_item
-from heedful.measures.sensitivity import erasure as by_words
+from heedful.experiments import erased, erasures, other_item
 from heedful.models import probabilities
-from heedful.probes import erased
 from heedful.randomness import example_keys
 from layered import Layered
 from probing import LENGTHS, Bent, evidence, find, table
@@ -81,7 +79,7 @@ def test_the_heaviest_word_is_the_one_the_measure_erases() -> None:
     """The audit's measure looks at words, which here are tokens."""
     model, split = tiny_model(double=True), tiny_split(LENGTHS)
     found = table(find("erasure", model, split), split)
-    words = by_words(model, split.batch(range(len(split))))
+    words = erasures(model, split.batch(range(len(split))))[0]
     several = found["js_top"].notna().to_numpy().copy()
     np.testing.assert_allclose(found["js_top"][several], words.top[several], atol=1e-12)
     np.testing.assert_allclose(found["js_best"][several], words.best[several], atol=1e-12)

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from counted import count_by_blanks
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.models import build, probabilities
-from heedful.probes import PROBES, Evidence, Findings
 from heedful.runner import unfit
 from heedful.specs import ModelSpec
 from probing import accompanied

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.probes import SearchParams, band, diverse, furthest, search
+from heedful.experiments import SearchParams, band, diverse, furthest, search
 from reference.adversary import max_jsd, vertices
 from reference.distance import jsd
 
-module = import_module("heedful.probes.furthest")
+module = import_module("heedful.experiments.furthest")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from probing import FITTING, LENGTHS, find
 from tiny import tiny_model, tiny_split
 

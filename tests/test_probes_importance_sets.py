@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from attention_rows import SITE, hand_made
 from heedful.corpora import Split
 from heedful.errors import HeedfulError
+from heedful.experiments import RANKINGS, first_flip, others, rankings, remaining, slopes
 from heedful.models import OneSequence, probabilities
-from heedful.probes import RANKINGS, first_flip, others, rankings, remaining, slopes
 from heedful.types import Keep
 from layered import Layered
 from probing import LENGTHS, Bent, evidence, find, table
@@ -231,7 +231,7 @@ def test_suffix_sums_keep_their_digits(exponents: list[float], seed: int) -> Non
 
 
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from heedful.probes import importance_sets as module
+    from heedful.experiments import importance_sets as module
 
     model, split = near_the_threshold(classes=3)
     whole = table(find("importance_sets", model, split), split)

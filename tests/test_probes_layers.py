@@ -8,7 +8,10 @@ import torch
 
 from counted import count_by_blanks, counts
 from heedful.errors import HeedfulError
-from heedful.measures import (
+from heedful.experiments import (
+    PROBES,
+    Evidence,
+    Findings,
     Intervention,
     base_trace,
     cumulative,
@@ -16,10 +19,10 @@ from heedful.measures import (
     group_of,
     groups,
     stacks,
+    written_texts,
 )
 from heedful.metrics import bleu, tvd
 from heedful.models import probabilities
-from heedful.probes import PROBES, Evidence, Findings, written_texts
 from heedful.types import SiteSpec
 from layered import Layered, layered_batch
 from tiny import tiny_split

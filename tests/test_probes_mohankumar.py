@@ -15,8 +15,7 @@ from scipy import stats
 
 from heedful.corpora import FUNCTION_WORDS, Prepared, Split, class_words, word_kind
 from heedful.errors import HeedfulError
-from heedful.models import OneSequence, build, probabilities
-from heedful.probes import (
+from heedful.experiments import (
     PROBES,
     TAGS,
     Evidence,
@@ -28,6 +27,7 @@ from heedful.probes import (
     surprise,
     tagger,
 )
+from heedful.models import OneSequence, build, probabilities
 from heedful.runner import Reading, probe_facts
 from heedful.saliency import integrated
 from heedful.specs import ModelSpec, ProbeSpec

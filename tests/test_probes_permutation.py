@@ -13,14 +13,14 @@ from torch import Tensor
 
 from heedful.edits import custom
 from heedful.errors import HeedfulError
+from heedful.experiments import permuted_weights, row_keys
 from heedful.models import probabilities
-from heedful.probes import permuted_weights, row_keys
 from heedful.types import AttentionRows, Keep
 from probing import LENGTHS, Bent, evidence, find, table
 from reference.permutation import logit_moments
 from tiny import FAMILIES, tiny_model, tiny_split
 
-module = import_module("heedful.probes.permutation")
+module = import_module("heedful.experiments.permutation")
 
 
 SAMPLED = ["flips", "tvd_mean", "tvd_median"]

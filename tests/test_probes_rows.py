@@ -11,8 +11,8 @@ from sklearn import metrics as sk
 
 from heedful.corpora import Prepared
 from heedful.edits import frozen
+from heedful.experiments import PROBES
 from heedful.models import OneSequence, probabilities
-from heedful.probes import PROBES
 from heedful.saliency import gradient_input, leave_one_out
 from probing import FITTING, LENGTHS, evidence, find, map_of, table
 from tiny import FAMILIES, tiny_model, tiny_split

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from heedful.experiments import Outputs, SearchParams, search
 from heedful.metrics import entropy, jsd, tvd
-from heedful.probes import Outputs, SearchParams, search
 from reference.search import objective, trajectory
 
 BIAS, EPSILON = -0.4, 0.01

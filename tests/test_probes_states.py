@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heedful.probes import evidence as module
+from heedful.experiments import evidence as module
 from probing import LENGTHS, Bent, evidence, find, table
 from tiny import tiny_model, tiny_split
 

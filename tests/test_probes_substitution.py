@@ -15,9 +15,7 @@ from heedful.catalogue import Role
 from heedful.corpora import Split
 from heedful.edits import edited
 from heedful.errors import HeedfulError
-from heedful.metrics import bleu
-from heedful.models import Search, generate, probabilities
-from heedful.probes import (
+from heedful.experiments import (
     CONDITIONS,
     EDITS,
     PROBES,
@@ -27,6 +25,8 @@ from heedful.probes import (
     replacing,
     written_texts,
 )
+from heedful.metrics import bleu
+from heedful.models import Search, generate, probabilities
 from heedful.runner import Recipe, recipes
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from probing import LENGTHS, evidence, find, table

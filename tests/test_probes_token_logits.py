@@ -11,8 +11,9 @@ import torch
 
 from heedful.corpora import Prepared, Split
 from heedful.edits import frozen
+from heedful.experiments import Findings
+from heedful.experiments import reachability as module
 from heedful.models import OneSequence, probabilities
-from heedful.probes import Findings, token_logits
 from probing import LENGTHS, find, table
 from reference.token_logits import said
 from tiny import tiny_model, tiny_split
@@ -88,7 +89,7 @@ def test_large_logits_that_cancel_need_double_precision() -> None:
 def test_with_very_many_classes_only_attention_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     split, model = tiny_split(LENGTHS, classes=3), tiny_model(classes=3)
     assert not find("token_logits", model, split).notes
-    monkeypatch.setattr(token_logits, "MOST_LOGITS", 2)
+    monkeypatch.setattr(module, "MOST_LOGITS", 2)
     found = find("token_logits", model, split)
     assert list(by_text(found)) == ["attention"]
     assert "3 logits" in found.notes["token_logits"]

@@ -16,8 +16,8 @@ from sklearn.metrics import mutual_info_score
 
 from heedful.corpora import Split
 from heedful.errors import HeedfulError
+from heedful.experiments import PROBES, Evidence, Findings, chosen_words, embedded, gather_tokens
 from heedful.metrics import contingency, entropy_of, mutual_information
-from heedful.probes import PROBES, Evidence, Findings, chosen_words, embedded, gather_tokens
 from probing import LENGTHS, evidence, find, map_of, table
 from reference import tutek as reference
 from tiny import tiny_model, tiny_split

@@ -16,8 +16,8 @@ import torch
 from heedful.corpora import Prepared, Side, Split
 from heedful.edits import edited, restored, weights_by_id
 from heedful.errors import HeedfulError
+from heedful.experiments import MLP, PROBES, Evidence
 from heedful.models import Family, OneSequence, build, probabilities
-from heedful.probes import MLP, PROBES, Evidence
 from heedful.runner import Machine, Recipe, recipes, trained
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Store

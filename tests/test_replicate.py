@@ -215,7 +215,7 @@ def test_a_piece_of_another_version_is_refused(
     from dataclasses import replace
     from importlib import import_module
 
-    correlation = import_module("heedful.probes.correlation")
+    correlation = import_module("heedful.experiments.correlation")
 
     then, newer = correlation.PIECE.version, replace(correlation.PIECE, version=99)
     monkeypatch.setattr(correlation, "PIECE", newer)

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.report import DECEPTION, TRANSPARENCY, Column, by_model
 
 COLUMNS = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heedful.probes import score_table
+from heedful.experiments import score_table
 from heedful.report import (
     FIGURES,
     SUMMARIES,

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.auditing import agreed
+from heedful.auditing import experiments
 from heedful.report import (
     MEASURED,
     WEIGHTS,
@@ -602,7 +602,7 @@ def _searched() -> tuple[list[Sorting], list[Sorting]]:
 
 
 def test_weights_tie_as_where_they_were_measured() -> None:
-    assert WEIGHTS == agreed.WEIGHTS
+    assert WEIGHTS == experiments.WEIGHTS
 
 
 def test_audits_of_one_model_are_named_by_what_differs() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from heedful.experiments import score_table
+from heedful.experiments import summary as importance_summary
 from heedful.metrics import summarise
-from heedful.probes import score_table
-from heedful.probes import summary as importance_summary
 from heedful.report import RANKINGS
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store, run_key

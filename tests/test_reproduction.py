@@ -20,7 +20,7 @@ from typer.main import get_command
 from heedful.cli import app, main, seeds, study
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
 from heedful.studies import STUDIES, tutek2020

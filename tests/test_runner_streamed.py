@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from heedful.corpora import default_spec, prepare
-from heedful.probes import PROBES, Evidence, Findings
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.runner import streamed as parts
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec

@@ -10,7 +10,7 @@ import transformers
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.measures import moved_by_shift, randomised, tau_with_randomised
+from heedful.experiments import moved_by_shift, randomised, tau_with_randomised
 from heedful.models import attach, logit
 from heedful.saliency import lrp, lrp_logits, lrp_relevance, rules
 from heedful.types import Batch, Model

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from heedful.corpora import Side, Split, at_a_quarter
-from heedful.probes import Evidence
+from heedful.experiments import Evidence
 from heedful.types import Model
 from tiny_pairs import WORDS, rows_of, tiny_pairs
 

@@ -22,7 +22,7 @@ import torch
 
 from heedful.auditing import AuditSpec, Measurer, batches, health_texts, waves
 from heedful.corpora import default_spec, prepare
-from heedful.measures import torch_module
+from heedful.experiments import torch_module
 from heedful.runner import Machine, Recipe, trained
 from heedful.saliency import fit_prior
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec

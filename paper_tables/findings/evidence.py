@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from heedful.report import Estimate, Picture
-from heedful.report.display import number
+from heedful.report import Estimate, Picture, number
 from heedful.studies import dataset_name
 from paper_tables.published import PARTLY
 

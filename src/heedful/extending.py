@@ -10,8 +10,8 @@ from typing import Any
 from heedful.catalogue import Measure, Piece, Role
 from heedful.corpora import CORPORA, Example, MissingData, RawCorpus, digests
 from heedful.errors import HeedfulError, unknown_name
+from heedful.experiments import PROBES, Collector, Evidence, Findings
 from heedful.models import without_each
-from heedful.probes import PROBES, Collector, Evidence, Findings
 from heedful.saliency import SALIENCIES
 
 __all__ = [

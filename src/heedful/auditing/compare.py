@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from heedful.auditing.operators import not_by_own
+from heedful.auditing.explanation import not_by_own
 from heedful.auditing.result import Audit
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import (

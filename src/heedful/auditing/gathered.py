@@ -1,27 +1,97 @@
-"""What has been measured so far: on disk, but for sums. So memory does not grow with texts.
-
-Texts come in random order, and every `BLOCK` of them make one block of each table. Within a
-block rows are in an order of their own, so that nothing depends on batches.
-"""
+"""What one batch of an audit left."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from heedful.auditing.explained import Cost
-from heedful.auditing.part import Part
-from heedful.auditing.parts import read_kind
-from heedful.auditing.shown import together
+from heedful.auditing.explanation import Cost
+from heedful.auditing.shown import COLUMNS as SHOWN
+from heedful.auditing.shown import nothing, together
 from heedful.auditing.table import ordered
-from heedful.store import Frames
+from heedful.experiments import Parts
+from heedful.store import Frames, PartGone
+from heedful.verdict import Settings, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Part:
+    """Its rows of the table, the maps, what they cost, what was skipped, and what a page shows."""
+
+    rows: pd.DataFrame
+    maps: pd.DataFrame
+    costs: Mapping[str, Cost]
+    skipped: Mapping[str, str]
+    shown: pd.DataFrame = field(default_factory=nothing)
+    documents: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+# Finished batches of an unfinished audit, kept on disk so that a second start goes on.
+
+
+KINDS = ("rows", "maps", "shown", "documents", "costs")
+
+
+def write_part(folder: Path, name: str, part: Part) -> None:
+    given = (part.rows, part.maps, part.shown, part.documents, _cost_table(part))
+    _parts(folder).write(name, dict(zip(KINDS, given, strict=True)))
+
+
+def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
+    """None where there is none, or where it is damaged or of other texts: measured again."""
+    parts = _parts(folder)
+    if not parts.has(name):
+        return None
+    try:
+        rows, maps, shown, documents, costs = (parts.read(name, kind) for kind in KINDS)
+        shown = shown[list(SHOWN)]
+        whole = set(rows["example"]) == set(ids) == set(maps["example"])
+        part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
+        return part if whole and list(documents["example"]) == list(ids) else None
+    except (PartGone, KeyError, ValueError):
+        return None
+
+
+def _parts(folder: Path) -> Parts:
+    return Parts(folder, last="costs")
+
+
+def _cost_table(part: Part) -> pd.DataFrame:
+    return pd.DataFrame(
+        [(n, c.seconds, c.passes, c.texts, "") for n, c in part.costs.items()]
+        + [(n, 0.0, 0, 0, why) for n, why in part.skipped.items()],
+        columns=["explanation", "seconds", "passes", "texts", "skipped"],
+    )
+
+
+def _costs(table: pd.DataFrame) -> Mapping[str, Cost]:
+    done = table[table["skipped"] == ""]
+    columns = (done[name] for name in ("explanation", "seconds", "passes", "texts"))
+    return {
+        str(name): Cost(float(seconds), int(passes), int(texts))
+        for name, seconds, passes, texts in zip(*columns, strict=True)
+    }
+
+
+def _skipped(table: pd.DataFrame) -> Mapping[str, str]:
+    gone = table[table["skipped"] != ""]
+    return dict(zip(gone["explanation"], gone["skipped"], strict=True))
+
+
+# What has been measured so far: on disk, but for sums. So memory does not grow with texts.
+#
+# Texts come in random order, and every `BLOCK` of them make one block of each table. Within a
+# block rows are in an order of their own, so that nothing depends on batches.
+
 
 BLOCK = 1024
 
@@ -89,7 +159,7 @@ class Gathered:
 
         def made() -> Iterator[pd.DataFrame]:
             for names in chosen:
-                yield join([read_kind(self.folder, name, kind) for name in names])
+                yield join([_parts(self.folder).read(name, kind) for name in names])
 
         return Frames(made)
 
@@ -108,3 +178,31 @@ def _sorted(parts: list[pd.DataFrame], by: list[str]) -> pd.DataFrame:
 def _in_place(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """As the data has them."""
     return _sorted(parts, ["place"]).drop(columns="place")
+
+
+# How much of what was measured is decided on and shown, and what the notes say of it.
+
+
+MANY_CLASSES = 1000
+MOST_JUDGED = 10 * BLOCK
+"""Where more texts would hardly narrow an interval, and would be paid for in memory."""
+
+
+def judge_rows(
+    rows: Frames, costs: pd.DataFrame, facts: dict[str, Any], settings: Settings
+) -> Verdict:
+    """Of very many texts the first ones, which are a random sample. A vocabulary as classes
+    would make up most of a verdict; the audit's facts have it."""
+    many = len(facts["classes"]) > MANY_CLASSES
+    shown = {name: facts[name] for name in facts if not (many and name == "classes")}
+    return judge(islice(rows, MOST_JUDGED // BLOCK), costs, shown, settings)
+
+
+def counted(measured: int, total: int) -> Iterator[str]:
+    """What was not measured, decided on or shown."""
+    if measured < total:
+        yield f"stopped early: {measured} of {total} texts were measured."
+    if measured > MOST_JUDGED:
+        yield f"decided on {MOST_JUDGED:,} of the {measured:,} texts measured, a random sample."
+    if measured > BLOCK:
+        yield f"single texts and charts are of {BLOCK:,} of the texts, a random sample."

@@ -8,20 +8,31 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.auditing import extra
-from heedful.auditing.agreed import agreements, plausible, plausible_by_eraser
-from heedful.auditing.decisions import Decisions
-from heedful.auditing.exclusive import exclusive
-from heedful.auditing.explained import explained, floors
-from heedful.auditing.intervened import interventions
-from heedful.auditing.named import Named, all_named, fitted, named
-from heedful.auditing.part import Part
+from heedful.auditing import experiments as extra
+from heedful.auditing.experiments import (
+    Erasing,
+    agreements,
+    exclusive,
+    interventions,
+    plausible,
+    plausible_by_eraser,
+    site_maps,
+)
+from heedful.auditing.explanation import (
+    Decisions,
+    Named,
+    all_named,
+    check_finite,
+    explained,
+    fitted,
+    floors,
+    named,
+)
+from heedful.auditing.gathered import Part
 from heedful.auditing.shown import Shown, last
 from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
-from heedful.auditing.taken_away import Erasing, site_maps
-from heedful.errors import HeedfulError
-from heedful.measures import base_trace, randomised
+from heedful.experiments import base_trace, randomised
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
 from heedful.saliency import Prior, mass_outside, text_site
@@ -152,15 +163,6 @@ def health_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
     """One text in four, at least one, by a hash of its id: batches do not change the choice."""
     order = sorted(ids, key=lambda name: stable_hash(seed, "health", name))
     return frozenset(order[: -(-len(order) // HEALTH_SHARE)])
-
-
-def check_finite(p: Tensor, ids: tuple[str, ...]) -> None:
-    bad = (~p.isfinite()).any(-1).nonzero().flatten().tolist()
-    if bad:
-        raise HeedfulError(
-            f"the model's output for text {ids[bad[0]]!r} is not a number: check its weights, or "
-            f"leave the text out."
-        )
 
 
 def _facts(batch: Batch, clusters: tuple[str, ...], p: Tensor, mask: Tensor) -> Facts:

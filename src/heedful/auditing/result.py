@@ -5,19 +5,32 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import torch
 
+from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.shown import nothing
-from heedful.auditing.tables import TABLES, TYPES
+from heedful.auditing.spec import AuditSpec
 from heedful.errors import HeedfulError
-from heedful.store import Frames, check_file, output_folder, refusals, write_file
-from heedful.verdict import Verdict, check_tables, facts_text, read_facts, read_text
+from heedful.removal import REMOVALS
+from heedful.store import (
+    Frames,
+    Run,
+    Store,
+    check_file,
+    output_folder,
+    refusals,
+    run_key,
+    write_file,
+)
+from heedful.subjects import Subject
+from heedful.verdict import Verdict, check_schema, check_tables, facts_text, read_facts, read_text
 
 AUDIT = "audit"
 """The kind of folder."""
@@ -158,3 +171,93 @@ def _blocks(file: Path) -> Iterator[pd.DataFrame]:
 
 def _broken(folder: Path) -> HeedfulError:
     return HeedfulError(f"{folder} is no whole audit: run `heedful audit` again with -o.")
+
+
+# The tables an audit leaves, and the types of columns that not every block shows.
+
+
+TABLES = ("rows", "maps", "costs", "documents", "shown")
+_TEXT = pa.large_string()
+TYPES = {
+    "rows": {
+        **dict.fromkeys(("model", "example", "cluster"), _TEXT),
+        **dict.fromkeys(("explanation", "operator", "measure"), _TEXT),
+        **dict.fromkeys(("confidence", "value"), pa.float64()),
+    },
+    "maps": {"example": _TEXT, "explanation": _TEXT, "scores": pa.list_(pa.float32())},
+    "shown": {
+        **dict.fromkeys(("example", "kind", "name"), _TEXT),
+        "scores": pa.list_(pa.float64()),
+    },
+    "documents": {
+        **dict.fromkeys(("example", "text", "text_b"), _TEXT),
+        **dict.fromkeys(("starts", "ends"), pa.list_(pa.int64())),
+        "words": pa.list_(pa.string()),
+        "rationale": pa.list_(pa.bool_()),
+    },
+}
+
+
+# A finished audit as a run in the store: found again, it is judged and not measured.
+
+
+KIND = "audit"
+
+
+def find_audit(store: Store | None, identity: Mapping[str, Any]) -> Run | None:
+    """The run of an audit that was finished; a damaged one is an error that says so."""
+    key = run_key(KIND, identity)
+    return store.open(key) if store is not None and store.has(key) else None
+
+
+def store_audit(store: Store, identity: Mapping[str, Any], audit: Audit) -> Audit:
+    """Whole or not at all; the parts it was made of are then no longer needed, and the tables
+    are the run's."""
+    with store.writing(KIND, identity) as writer:
+        for name, frames in audit.tables.items():
+            writer.frames(name, frames, TYPES.get(name))
+        writer.json("verdict", json.loads(audit.verdict.to_json()))
+        writer.json("facts", dict(audit.facts))
+        writer.made_with["torch"] = torch.__version__.split("+")[0]
+        writer.made_with["device"] = str(audit.facts.get("device", ""))
+    return replace(audit, tables=stored_tables(store.open(run_key(KIND, identity))))
+
+
+def looks_of(run: Run) -> int:
+    """How often the evidence was looked at until it was decided."""
+    return int(stored_verdict(run)["settings"]["looks"])
+
+
+def stored_verdict(run: Run) -> dict[str, Any]:
+    """As plain values."""
+    verdict: dict[str, Any] = run.json("verdict")
+    check_schema(verdict, f"the verdict of {run.key}", "audit anew with another --store")
+    return verdict
+
+
+def stored_tables(run: Run) -> dict[str, Frames]:
+    return {name: run.frames(name) for name in TABLES}
+
+
+# What names an audit, and tells whose numbers may be compared.
+
+
+VERSION = 11
+"""Goes up whenever the same model, texts and spec would give other rows."""
+
+
+def identity(subject: Subject, spec: AuditSpec) -> dict[str, Any]:
+    """What names an audit: the same facts give the same rows. Nothing has to be measured."""
+    spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
+    pieces = {name: named(name).piece for name in spec.explanations}
+    versions = {name: piece.version for name, piece in pieces.items()}
+    origins = {name: piece.origin for name, piece in pieces.items() if piece.origin}
+    ways = {name: REMOVALS[name].version for name in spec.operators}
+    own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
+    strangers = {"origins": origins} if origins else {}
+    return {**own, **strangers, **dict(subject.key)}
+
+
+def spec_digest(spec: AuditSpec) -> str:
+    """The same for audits whose numbers may be compared."""
+    return run_key("spec", asdict(spec)).removeprefix("spec-")

@@ -10,12 +10,12 @@ import pandas as pd
 import torch
 from scipy.stats import kendalltau
 
-from heedful.auditing.judged import judge_rows
+from heedful.auditing.gathered import judge_rows
 from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.table import COLUMNS, ordered
 from heedful.errors import HeedfulError
-from heedful.measures import largest_jsd
+from heedful.experiments import largest_jsd
 from heedful.metrics import jsd
 from heedful.store import Frames, Store
 from heedful.subjects import described, source_of

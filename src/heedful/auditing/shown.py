@@ -13,8 +13,9 @@ It is no part of `maps`: whoever looks for explanations there must not find an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,12 +23,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.auditing.exclusive import Apart
 from heedful.auditing.spec import ATTENTION, FLOORS
-from heedful.measures import Curves
-from heedful.probes import MOST_LOGITS
-from heedful.saliency import text_site
-from heedful.types import Batch, Model, TokenLogits, Trace
+from heedful.experiments import MOST_LOGITS, Apart, Curves
+from heedful.saliency import reader, text_site, text_sites
+from heedful.subjects import Document
+from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask
 
 COLUMNS = ("example", "kind", "name", "scores")
@@ -125,3 +125,59 @@ def _by_word(
         mean = to_words(each, text) / to_words(even, text).clamp_min(1.0)
         found.append(torch.where(total > 0, weighted, mean))
     return torch.stack(found, -1)
+
+
+# Which attention is on trial, in words: the claim is about this one and no other.
+
+
+ALL = 0.99
+"""The share of a prediction that is read from one query, to say so."""
+
+
+def site_words(model: Model, batch: Batch) -> str:
+    """Layer, heads and query, as far as there are several: `batch` is any text of the model's."""
+    site, layers = text_site(model), len(text_sites(model))
+    with torch.no_grad():
+        trace = model(batch, keep=Keep(readers=True))
+    heads = trace.weights[site.name].shape[1]
+    layer = f" of layer {layers} of {layers}" if layers > 1 else ""
+    how = [f"mean over {heads} heads"] if heads > 1 else []
+    how += _query(trace, site)
+    return f"{ATTENTION}{layer}" + (f" ({', '.join(how)})" if how else "")
+
+
+def _query(trace: Trace, site: SiteSpec) -> list[str]:
+    """Where the prediction is read from, where there is more than one place."""
+    read = reader(trace, site)[0]
+    if len(read) < 2 or not float(read.sum()) > 0:
+        return []
+    share = read / read.sum()
+    there = trace.masks[site.name][0, 0].any(-1).nonzero().flatten().tolist()
+    place = int(share.argmax())
+    if float(share[place]) < ALL:
+        return ["all tokens read"]
+    named = {0: "read at the first token", there[-1] if there else -1: "read at the last token"}
+    return [named.get(place, f"read at token {place + 1}")]
+
+
+# The texts of an audit with their words, as a table.
+
+
+def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
+    columns: Mapping[str, list[Any]] = {
+        "example": [each.id for each in documents],
+        "words": [list(each.surface) for each in documents],
+        "starts": [_characters(each, 0) for each in documents],
+        "ends": [_characters(each, 1) for each in documents],
+        "words_a": [len(each.words["a"]) for each in documents],
+        "text": [each.texts["a"] for each in documents],
+        "text_b": [each.texts.get("b", "") for each in documents],
+        "label": [-1 if each.label is None else each.label for each in documents],
+        "rationale": [None if e.rationale is None else list(e.rationale) for e in documents],
+    }
+    return pd.DataFrame(columns)
+
+
+def _characters(document: Document, end: int) -> list[int]:
+    """Where each word begins (0) or ends (1) in the text of its side."""
+    return [span[end] for spans in document.words.values() for span in spans]

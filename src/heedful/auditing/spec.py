@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
 from heedful.errors import HeedfulError, unknown_name
-from heedful.measures import Draws
+from heedful.experiments import (
+    CANDIDATE_MEASURES,
+    ERASER_MEASURES,
+    ERASURE_MEASURES,
+    IMPORTANCE_MEASURES,
+    PLAUSIBILITY_MEASURES,
+    STATISTICS,
+    Draws,
+)
 
 ATTENTION = "attention"
 IMPORTANCE = ("occlusion", "integrated_gradients")
@@ -97,3 +107,173 @@ class AuditSpec:
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:
             raise HeedfulError("give permutations and search_steps of at least 1, ceiling of 0.")
         _ = self.draws  # refused here, and not after the model was loaded
+
+
+# Every number an audit writes into its table, by the group that measures it (`--only`).
+
+
+ALWAYS = "any group"
+SEEDS = "--seed-model"
+
+_ITEMS = {
+    "top": "the heaviest word",
+    "random": "another word at random",
+    "best": "the word whose erasure moves the output most",
+}
+_INTERVENTIONS = {
+    "correct": Measure("1 where the decision is the label; also under a change", True, range=SHARE),
+    "tvd": Measure("how far the output moves under a change of attention", range=SHARE),
+    "tvd_permuted": Measure(
+        "median over permutations of the weights of how far the output moves",
+        range=SHARE,
+        papers=("jain2019",),
+    ),
+    **{
+        f"{unit}_{item}": Measure(
+            f"how far the output moves without attention on {words}",
+            range=most,
+            papers=("serrano2019", "lin1991") if (unit, item) == ("js", "top") else (),
+        )
+        for unit, most in (("js", LN2), ("tvd", SHARE))
+        for item, words in _ITEMS.items()
+    },
+}
+_ADVERSARY = ("jain2019", "lin1991")
+_EXCLUSIVITY = {
+    "jsd_same_output": Measure(
+        "how far attention can move with the same output", range=LN2, papers=_ADVERSARY
+    ),
+    "jsd_same_output_ratio": Measure(
+        "how far it can move as a share of the furthest attention there is",
+        range=SHARE,
+        papers=_ADVERSARY,
+    ),
+    "jsd_entropy_matched": Measure(
+        "how far attention as peaked as the model's can be from it, same output",
+        range=LN2,
+        papers=_ADVERSARY,
+    ),
+    "reachable": Measure("1 where some attention changes the decision", range=SHARE),
+}
+_LAYERS = {
+    "tvd_layer": Measure(
+        "how far the output moves when one layer's weights do",
+        range=SHARE,
+        papers=("grimsley2020",),
+    ),
+    "tvd_stack": Measure(
+        "how far the output moves when the first or last layers are shuffled",
+        range=SHARE,
+        papers=("vashishth2019",),
+    ),
+    "correct_stack": Measure(
+        "1 where the decision is the label with such layers shuffled", True, range=SHARE
+    ),
+}
+_SANITY = {
+    "tau_randomised": Measure(
+        "τ with the map of the model with random weights", range=SIGNED, papers=("adebayo2018",)
+    ),
+    "moved_by_shift": Measure(
+        "how far a map moves when only the input's origin does",
+        False,
+        range=NOT_NEGATIVE,
+        papers=("kindermans2019",),
+    ),
+}
+_NULL_SPACE = {
+    "null_space_freedom": Measure(
+        "directions a head's weights can move in", range=NOT_NEGATIVE, papers=("brunner2020",)
+    ),
+    "null_space_jsd": Measure(
+        "how far a head's weights can move with its output as it was",
+        range=LN2,
+        papers=("brunner2020",),
+    ),
+    "null_space_tvd": Measure(
+        "how far the model's output moves with heads' weights moved so",
+        range=SHARE,
+        papers=("brunner2020",),
+    ),
+}
+_INFIDELITY = {
+    "infidelity": Measure(
+        "squared error of a map's sums against what taking words away does",
+        False,
+        range=NOT_NEGATIVE,
+        papers=("yeh2019",),
+    ),
+    "max_sensitivity": Measure(
+        "how far a map moves under a little noise",
+        False,
+        range=NOT_NEGATIVE,
+        papers=("yeh2019",),
+    ),
+}
+_STABILITY = {
+    "tau_seeds": Measure(
+        "τ of attention with that of other seeds", range=SIGNED, papers=("kendall1945",)
+    ),
+    "jsd_seeds": Measure(
+        "how far attention is from that of other seeds", range=LN2, papers=("lin1991",)
+    ),
+    "jsd_seeds_ratio": Measure(
+        "distance from other seeds' attention as a share of the furthest",
+        range=SHARE,
+        papers=("lin1991",),
+    ),
+}
+
+NUMBERS: Mapping[str, Mapping[str, Measure]] = {
+    "interventions": _INTERVENTIONS,
+    "agreement": {
+        "tau:*": Measure(
+            "Kendall's τ-b over words with a measure of importance",
+            True,
+            True,
+            SIGNED,
+            papers=("kendall1945",),
+        ),
+        "tie_rate": Measure("share of pairs of words whose attention ties", range=SHARE),
+    },
+    "erasure": {
+        **ERASURE_MEASURES,
+        "search_gap:*": Measure(
+            "how far the best order found by search is from the best of all orders, short texts",
+            False,
+            range=NOT_NEGATIVE,
+        ),
+    },
+    "importance": IMPORTANCE_MEASURES,
+    "plausibility": PLAUSIBILITY_MEASURES,
+    "exclusivity": _EXCLUSIVITY,
+    "layers": _LAYERS,
+    "heads": {f"head_{name}": Measure(words) for name, words in STATISTICS.items()},
+    "sanity": _SANITY,
+    "null_space": _NULL_SPACE,
+    "infidelity": _INFIDELITY,
+    "eraser": ERASER_MEASURES,
+    "candidates": CANDIDATE_MEASURES,
+    ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
+    SEEDS: _STABILITY,
+}
+"""`health` measures erasure again, on a randomised model, after importance where that is asked."""
+
+
+def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:
+    """The name a number is declared under: its own, or the longest beginning that stands for it."""
+    if name in measures:
+        return name
+    starred = [each for each in measures if each[-1] == "*" and name.startswith(each[:-1])]
+    return max(starred, key=len, default=None)
+
+
+def works(name: str) -> tuple[str, ...]:
+    """The papers behind a number of an audit, whichever group measures it."""
+    found = {key: None for each in NUMBERS.values() for key in _papers(name, each)}
+    return tuple(found)
+
+
+def _papers(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
+    declared = declaration(name, measures)
+    return () if declared is None else measures[declared].papers

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from heedful.experiments import Gathering, repeated
+
 COLUMNS = (
     "model",
     "example",
@@ -35,10 +37,10 @@ class Facts:
     confidence: np.ndarray
     length: np.ndarray
 
-    def columns(self) -> dict[str, object]:
+    def columns(self) -> dict[str, np.ndarray]:
         return {
-            "example": list(self.example),
-            "cluster": list(self.cluster),
+            "example": np.array(self.example, dtype=object),
+            "cluster": np.array(self.cluster, dtype=object),
             "label": self.label,
             "predicted": self.predicted,
             "confidence": self.confidence,
@@ -61,7 +63,7 @@ class Table:
     """Gathers measures of one batch."""
 
     facts: Facts
-    _parts: list[pd.DataFrame] = field(default_factory=list)
+    _rows: Gathering = field(default_factory=Gathering)
 
     def add(
         self,
@@ -71,29 +73,16 @@ class Table:
         model: str = "base",
     ) -> None:
         """One number per example for each measure."""
-        for measure, values in measures.items():
-            numbers = values.detach().double().cpu().numpy()
-            self._parts.append(
-                pd.DataFrame(
-                    {
-                        "model": model,
-                        **self.facts.columns(),
-                        "explanation": explanation,
-                        "operator": operator,
-                        "measure": measure,
-                        "value": numbers,
-                    }
-                )
-            )
+        names = {"model": model, "explanation": explanation, "operator": operator}
+        columns = {key: repeated(name, len(self.facts.example)) for key, name in names.items()}
+        self._rows.add({**columns, **self.facts.columns()}, measures)
 
     def extend(self, other: Table) -> None:
         """Add what was measured on some of the examples."""
-        self._parts += other._parts
+        self._rows.extend(other._rows)
 
     def rows(self) -> pd.DataFrame:
-        if not self._parts:
-            return pd.DataFrame(columns=list(COLUMNS))
-        return pd.concat(self._parts, ignore_index=True)[list(COLUMNS)]
+        return pd.DataFrame(self._rows.columns() if self._rows else [], columns=list(COLUMNS))
 
 
 def ordered(rows: pd.DataFrame) -> pd.DataFrame:

@@ -224,7 +224,7 @@ class MeasureOptions:
 
     @property
     def _exact(self) -> int:
-        from heedful.measures import MOST_WORDS
+        from heedful.experiments import MOST_WORDS
 
         if self.exact_words is None or not 0 <= self.exact_words <= MOST_WORDS:
             raise HeedfulError(f"--exact-words is {self.exact_words}: give 0 to {MOST_WORDS}.")

@@ -124,7 +124,7 @@ class Measured:
 
     def reading(self) -> dict[str, str]:
         """What a reader of the number wants to know, under its heading; only what is known."""
-        from heedful.replication import in_order
+        from heedful.preregistration import in_order
 
         each = self.measure
         known = {
@@ -312,9 +312,9 @@ def catalogues() -> dict[str, Catalogue]:
     """Every kind of piece, in the order of a table of contents."""
     from heedful.corpora import CORPORA
     from heedful.edits import EDITS
+    from heedful.experiments import PROBES
     from heedful.metrics import METRICS
     from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
-    from heedful.probes import PROBES
     from heedful.removal import REMOVALS
     from heedful.report import FIGURES
     from heedful.saliency import SALIENCIES

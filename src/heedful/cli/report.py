@@ -15,7 +15,7 @@ from heedful.cli.terminal import page_line, show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
-    from heedful.replication import Cited, Use
+    from heedful.preregistration import Cited, Use
 
 
 def report(
@@ -67,13 +67,13 @@ def cite(
 
 
 def _of(runs: list[str], place: str) -> Cited:
-    from heedful.replication import cited
+    from heedful.preregistration import cited
 
     return cited(use for name in runs for use in _uses(name, place))
 
 
 def _uses(name: str, place: str) -> Iterator[Use]:
-    from heedful.replication import Audited, audited_uses, uses_of_run
+    from heedful.preregistration import Audited, audited_uses, uses_of_run
     from heedful.report import names_folder
 
     if names_folder(name):
@@ -86,14 +86,14 @@ def _uses(name: str, place: str) -> Iterator[Use]:
 
 
 def _everything() -> Cited:
-    from heedful.replication import Cited, bibliography
+    from heedful.preregistration import Cited, bibliography
 
     return Cited(dict.fromkeys(bibliography(), ()), ())
 
 
 def _show(found: Cited) -> None:
     """Lines outside an entry are comments to BibTeX; what is used is said in one before it."""
-    from heedful.replication import in_order
+    from heedful.preregistration import in_order
 
     blocks = [
         "\n".join([*_comment(found.reasons[entry.key]), entry.bibtex])
@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 
 
 def _show_json(found: Cited) -> None:
-    from heedful.replication import in_order
+    from heedful.preregistration import in_order
 
     entries = [
         {

@@ -133,6 +133,7 @@ def _limit(study: Study, corpus: str, options: Options) -> int | None:
 def _shown(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in params.items())
 
+
 TABLES = "paper_tables"
 """The folder of a checkout that makes its pages."""
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from heedful.catalogue import Catalogue
 from heedful.corpora import CORPORA
 from heedful.edits import EDITS
+from heedful.experiments import PROBES
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.preregistration.audit_text import Audited, audited_uses
 from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, named, piece_use
-from heedful.probes import PROBES
 from heedful.store import Run, Store
 from heedful.studies import STUDIES
 from heedful.training import STATE_TERMS, TERMS

@@ -18,7 +18,7 @@ from heedful import __version__
 from heedful.auditing import AuditSpec, identity
 from heedful.corpora import CORPORA, MissingData
 from heedful.errors import HeedfulError
-from heedful.probes import PROBES
+from heedful.experiments import PROBES
 from heedful.progress import Progress, silent
 from heedful.report import CONFIDENCE
 from heedful.runner import Cell, Grid, Reading, model_facts, model_key

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from heedful.experiments import PROBES
 from heedful.metrics import bootstrap_means
 from heedful.preregistration.bibliography import OURSELVES, Use, known
 from heedful.preregistration.citations import uses_of_run
@@ -22,7 +23,6 @@ from heedful.preregistration.latex import (
     listed,
     said,
 )
-from heedful.probes import PROBES
 from heedful.report import (
     CONFIDENCE,
     OVER_EXAMPLES,

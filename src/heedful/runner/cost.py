@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from heedful.corpora import Prepared, Split
+from heedful.experiments import PROBES, Evidence
 from heedful.metrics import summarise
 from heedful.models import build
-from heedful.probes import PROBES, Evidence
 from heedful.runner.fit import unfit
 from heedful.runner.grid import Cell
 from heedful.runner.machine import Machine

@@ -25,7 +25,7 @@ from heedful.corpora import (
     limit_splits,
 )
 from heedful.errors import HeedfulError
-from heedful.probes import score_summary
+from heedful.experiments import score_summary
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.runner.train import typical

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from heedful.corpora import has_forbidden
 from heedful.errors import unknown_name
-from heedful.probes import PROBES, Evidence
+from heedful.experiments import PROBES, Evidence
 from heedful.specs import ProbeSpec
 
 Need = Callable[[Evidence], bool]

@@ -10,10 +10,10 @@ from typing import Any
 
 from heedful.corpora import CORPORA, MissingData, Prepared, default_spec, prepare
 from heedful.errors import HeedfulError, unknown_name
+from heedful.experiments import PROBES
 from heedful.models import FAMILIES, build
 from heedful.models import check as check_model
 from heedful.parameters import check_parameters, parameters_of
-from heedful.probes import PROBES
 from heedful.progress import Progress, silent
 from heedful.runner.probe import PRECISIONS
 from heedful.runner.recipe import Recipe

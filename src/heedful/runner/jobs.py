@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heedful.corpora import MissingData
 from heedful.errors import HeedfulError
-from heedful.probes import Evidence
+from heedful.experiments import Evidence
 from heedful.progress import Progress, silent
 from heedful.runner.cost import Paces
 from heedful.runner.fit import unfit

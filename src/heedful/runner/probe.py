@@ -11,9 +11,9 @@ import torch
 from heedful.corpora import Prepared, at_a_quarter, shown_to
 from heedful.edits import restored
 from heedful.errors import unknown_name
+from heedful.experiments import PROBES, Evidence, Findings
 from heedful.metrics import summarise
 from heedful.models import Family
-from heedful.probes import PROBES, Evidence, Findings
 from heedful.progress import Progress, silent
 from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine

@@ -6,7 +6,7 @@ Only probes that look at each text by itself can be given their texts so (`Piece
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +15,10 @@ from typing import Any
 import pandas as pd
 
 from heedful.catalogue import Piece
-from heedful.probes import Evidence, Findings
-from heedful.store import Frames, PartGone, read_part, refusals, whole_file, write_part
+from heedful.experiments import Evidence, Findings, Parts
+from heedful.store import Frames, PartGone
 
 AT_ONCE = 1 << 14
-_LAST = "rows"  # written last: a part is there when they are
 
 
 @dataclass(frozen=True)
@@ -37,46 +36,34 @@ def in_parts(piece: Piece, evidence: Evidence) -> bool:
 
 def streamed(piece: Piece, evidence: Evidence, folder: Path, params: Mapping[str, Any]) -> Streamed:
     """The probe on every part of the data, in the data's order; tables are read from disk."""
+    parts, notes = Parts(folder, last="rows"), dict[str, str]()
     starts = range(0, len(evidence.data), AT_ONCE)
-    notes: dict[str, str] = {}
-    for number, start in enumerate(starts):
-        if _is_there(folder, number) and number:  # the first says again what to note
+    names = [f"texts-{number:06d}" for number in range(len(starts))]
+    for name, start in zip(names, starts, strict=True):
+        if start and _is_whole(parts, name):  # the first says again what to note
             continue
         some = range(start, min(start + AT_ONCE, len(evidence.data)))
         part = replace(evidence, data=evidence.data.subset(some), _passes=[])
         found: Findings = piece.make(part, **params)
         notes |= found.notes
-        _write(folder, number, found)
-    kinds = ("rows", "maps") if _file(folder, 0, "maps").is_file() else ("rows",)
-    parts = {kind: Frames(partial(_read, folder, kind, len(starts))) for kind in kinds}
-    return Streamed(parts, notes)
+        tables = {"maps": found.maps, "rows": found.rows}
+        parts.write(name, {kind: each for kind, each in tables.items() if each is not None})
+    kinds = [kind for kind in ("rows", "maps") if parts.file(names[0], kind).is_file()]
+    return Streamed({kind: Frames(partial(_tables, parts, names, kind)) for kind in kinds}, notes)
 
 
-def _write(folder: Path, number: int, found: Findings) -> None:
-    tables = {"maps": found.maps, _LAST: found.rows}
-    with refusals(f"write to {folder}", "make room or choose another store with --store"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for kind, table in tables.items():
-            if table is not None:
-                with whole_file(_file(folder, number, kind)) as stream:
-                    write_part(stream, table)
-
-
-def _is_there(folder: Path, number: int) -> bool:
-    """Whole: what a full disk or a dying machine left is made again."""
-    if not _file(folder, number, _LAST).is_file():
+def _is_whole(parts: Parts, name: str) -> bool:
+    """What a full disk or a dying machine left is made again."""
+    if not parts.has(name):
         return False
     try:
-        for path in folder.glob(f"texts-{number:06d}.*.parquet"):
-            read_part(path)
+        for kind in ("rows", "maps"):
+            if parts.file(name, kind).is_file():
+                parts.read(name, kind)
     except PartGone:
         return False
     return True
 
 
-def _read(folder: Path, kind: str, parts: int) -> Iterator[pd.DataFrame]:
-    return (read_part(_file(folder, number, kind)) for number in range(parts))
-
-
-def _file(folder: Path, number: int, kind: str) -> Path:
-    return folder / f"texts-{number:06d}.{kind}.parquet"
+def _tables(parts: Parts, names: Sequence[str], kind: str) -> Iterator[pd.DataFrame]:
+    return (parts.read(name, kind) for name in names)

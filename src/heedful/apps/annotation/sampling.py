@@ -12,7 +12,7 @@ from torch import Tensor
 from heedful.apps.annotation.database import RATIONALE, RELEVANCE, TASKS, Plan
 from heedful.apps.annotation.items import ORIGINAL, PERMUTED, PLAIN, Item
 from heedful.errors import HeedfulError, unknown_name
-from heedful.measures import Intervention, base_trace, edits_at, ranking, read_map
+from heedful.experiments import Intervention, base_trace, edits_at, ranking, read_map
 from heedful.models import class_logits
 from heedful.randomness import stable_hash
 from heedful.saliency import on_text, text_site

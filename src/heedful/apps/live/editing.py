@@ -17,9 +17,9 @@ from torch import Tensor
 from heedful.apps.live.seen import Seen, Sight, answer, spread
 from heedful.edits import custom
 from heedful.errors import HeedfulError
+from heedful.experiments import band, furthest
 from heedful.metrics import jsd
 from heedful.models import class_logits, probabilities
-from heedful.probes import band, furthest
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Edit, Keep, SiteCall
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heedful.benchmark.generated import spelled
 from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
-from heedful.corpora.planted_grammar import VERBS
+from heedful.corpora.planted import VERBS
 from heedful.randomness import stable_hash
 from heedful.subjects import Document
 

@@ -31,8 +31,17 @@ from heedful.benchmark.shortcuts.plan import (
     read_rows,
     sources,
 )
-from heedful.corpora import CORPORA, RULES, STRAY, SYNTHETIC, Example, RawCorpus, digits, exchange
-from heedful.corpora.shortcuts import spelled
+from heedful.corpora import (
+    CORPORA,
+    RULES,
+    STRAY,
+    SYNTHETIC,
+    Example,
+    RawCorpus,
+    digits,
+    exchange,
+    join_tokens,
+)
 from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
 from heedful.runner import Machine, machine
@@ -84,7 +93,7 @@ def held_out_rows(raw: RawCorpus, shortcut: str) -> list[dict[str, Any]]:
             yield _row(example.id, example.texts["a"], example, raw.labels)
             words = example.texts["a"].split()
             if example.id.endswith((SYNTHETIC, STRAY)) and digits(words):
-                text, _ = spelled(exchange(words, rule))
+                text, _ = join_tokens(exchange(words, rule))
                 yield _row(example.id + EXCHANGED, text, example, raw.labels)
 
     return list(rows())

@@ -1,0 +1,195 @@
+"""Do the source tokens that cross-attention weighs most translate the target's tokens?
+
+The hard link of a target token goes to the real source token with most attention when it is
+written, the targets being given. Gold links are all taken as sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
+from heedful.corpora import Split
+from heedful.errors import HeedfulError, unknown_name
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.metrics import COLUMNS, SCORES, bootstrap_statistic, link_counts
+from heedful.types import AttentionRows, Batch, Model, SiteSpec
+
+QUERIES = {"writing": 0, "reading": 1}
+
+
+def alignment(evidence: Evidence, query: str = "writing", resamples: int = 1000) -> Findings:
+    """Every cross-attention, by the mean over its heads and, where there are several, head by
+    head (`…_head`). A target token's query is the one it is written from, or with
+    `query=reading` the next, at which it is read."""
+    if query not in QUERIES:
+        raise unknown_name("query", query, list(QUERIES))
+    split = _aligned(evidence)
+    collector, counts = Collector(split.ids), Counts()
+    for each, gold in _passes(evidence, split):
+        for site in cross_sites(each.model):
+            shown = each.trace.weights[site.name].double()
+            heads = {"": shown.mean(1, keepdim=True), "_head": shown}
+            for name, weights in heads.items():
+                if name and shown.shape[1] == 1:
+                    continue
+                view, found = _measured(each, weights, gold, QUERIES[query])
+                measures = {f"{key}{name}": score(found) for key, score in SCORES.items()}
+                collector.add(each, site, view, measures)
+                counts.add(site, name, view, each.batch.ids, found)
+    return Findings(collector.rows(), summary=counts.summary(evidence.seed, resamples))
+
+
+def cross_sites(model: Model) -> tuple[SiteSpec, ...]:
+    """Where a target looks at its source: the main sites, and those on side a after a site on
+    another side (an encoder's own come before)."""
+    other = [number for number, site in enumerate(model.sites) if site.keys != "a"]
+    first = other[0] if other else len(model.sites)
+    return tuple(
+        site
+        for number, site in enumerate(model.sites)
+        if site.keys == "a" and site.level == "tokens" and (site.main or number > first)
+    )
+
+
+def _aligned(evidence: Evidence) -> Split:
+    """The examples that have gold links."""
+    whole = evidence.whole
+    kept = [i for i in range(len(whole)) if whole.alignment(i) is not None] if whole else []
+    if whole is None or not kept:
+        raise HeedfulError("no example has a gold alignment: choose another split or corpus.")
+    return whole.subset(kept)
+
+
+def _passes(evidence: Evidence, split: Split) -> Iterator[tuple[Pass, Tensor]]:
+    model, done = evidence.models["base"], 0
+    for places, batch in evidence.batches(split):
+        with torch.no_grad():
+            yield Pass(model, batch, model(batch)), _gold(split, places, batch)
+        done += len(places)
+        evidence.progress("alignment", done, len(split))
+
+
+def _gold(split: Split, places: NDArray[np.int64], batch: Batch) -> Bool[Tensor, "b s t"]:
+    """Which token of a (the last axis) goes with which of b, by their places in the batch;
+    one start stands before the real tokens."""
+    a, b = batch.texts["a"].tokens, batch.texts["b"].tokens
+    gold = torch.zeros(len(a), b.shape[1], a.shape[1], dtype=torch.bool, device=a.device)
+    for row, place in enumerate(places):
+        links = split.alignment(int(place))
+        if links is not None:
+            one, other = torch.from_numpy(links.astype(np.int64)).T.to(a.device) + 1
+            gold[row, other, one] = True
+    return gold
+
+
+def _measured(
+    each: Pass, weights: Float[Tensor, "b h q k"], gold: Tensor, late: int
+) -> tuple[AttentionRows, Tensor]:
+    """A row per example and head, and its counts."""
+    b, h, q, k = weights.shape
+    real, there = each.batch.texts["a"].mask, each.batch.texts["b"].mask
+    # the token at place t is written from query t − 1 and read at query t
+    shown = weights if late else torch.nn.functional.pad(weights, (0, 0, 1, 0))[:, :, :q]
+    rows = shown.reshape(b * h, q, k)
+    example = torch.arange(b, device=weights.device).repeat_interleave(h)
+    head = torch.arange(h, device=weights.device).repeat(b)
+    found = link_counts(rows, gold[example], there[example], real[example])
+    heaviest = rows.amax(1) * real[example]
+    view = AttentionRows(heaviest, real[example], example, head, torch.zeros_like(head))
+    return view, found
+
+
+# Alignment scores of a whole split: made of counts, not a mean over sentences.
+
+
+Score = Callable[[Tensor], Tensor]
+
+
+@dataclass
+class Counts:
+    """Counts of links by site, by head where heads are told apart, and by example."""
+
+    _parts: dict[tuple[str, str, str], dict[str, np.ndarray]] = field(default_factory=dict)
+
+    def add(
+        self, site: SiteSpec, name: str, view: AttentionRows, ids: tuple[str, ...], found: Tensor
+    ) -> None:
+        """A group is `all`, or the head."""
+        numbers = found.cpu().numpy()
+        places = zip(view.example.tolist(), view.head.tolist(), strict=True)
+        for (example, head), counts in zip(places, numbers, strict=True):
+            group = f"head={head}" if name else "all"
+            self._parts.setdefault((site.name, name, group), {})[ids[example]] = counts
+
+    def summary(self, seed: int, resamples: int) -> pd.DataFrame:
+        """Examples are drawn again by name, so batches and their order change no interval."""
+        lines = [
+            line for place in sorted(self._parts) for line in self._lines(place, seed, resamples)
+        ]
+        return pd.DataFrame(lines, columns=COLUMNS)
+
+    def _lines(
+        self, place: tuple[str, str, str], seed: int, resamples: int
+    ) -> Iterator[dict[str, Any]]:
+        site, name, group = place
+        counts = np.stack([self._parts[place][example] for example in sorted(self._parts[place])])
+        for measure, score in SCORES.items():
+            low, high = bootstrap_statistic(_pooled(score), (counts,), seed, resamples)
+            yield {
+                "site": site,
+                "measure": f"{measure}{name}",
+                "group": group,
+                "n": len(counts),
+                "undefined": 0,
+                "mean": _pooled(score)(counts),
+                "sd": np.nan,
+                "median": np.nan,
+                "low": low,
+                "high": high,
+            }
+
+
+def _pooled(score: Score) -> Callable[[np.ndarray], float]:
+    """The score of all links together."""
+    return lambda counts: float(score(torch.from_numpy(counts.sum(0))))
+
+
+PIECE = Piece(
+    name="alignment",
+    description="alignment error rate of cross-attention against gold alignments",
+    make=alignment,
+    bounds={"resamples": RESAMPLES},
+    version=2,
+    paper="och2003",
+    needs=("generation", "alignment"),
+    measures={
+        f"{name}{where}": Measure(f"{meaning}{what}", better, range=SHARE)
+        for where, what in (("", ", mean over heads"), ("_head", ", of a head"))
+        for name, meaning, better in (
+            ("aer", "alignment error rate, all gold links sure", False),
+            ("precision", "share of the hard links that are gold", True),
+            ("recall", "share of the gold links that are hard links", True),
+            ("mass", "attention on the gold links, mean over linked target tokens", True),
+        )
+    },
+    formula=(
+        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
+        "source token, gold links S"
+    ),
+    higher="of `aer`: fewer links are right; of the others: more are",
+    cost="one pass over the texts that have gold links",
+    limits=(
+        "A model may look one step early or late (`query=reading`) and translate well. All gold "
+        "links count as sure."
+    ),
+)

@@ -1,0 +1,348 @@
+"""How good could an explanation be? The best order of words a search can find.
+
+Two beam searches, one for words whose removal hurts most and one for words that do best
+alone. Their finds and all given explanations then compete on each measure, so a ceiling is
+never below an explanation it was started from. It is found, not proved: a lower bound of
+the true ceiling, more so for long texts, where only a pool of words is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import ceil
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.experiments.exact import all_subsets, exact_orders
+from heedful.experiments.faithfulness import (
+    ERASURE_MEASURES,
+    Curves,
+    Grid,
+    counts_of,
+    curves_of,
+    faithfulness,
+    ranking,
+)
+from heedful.models import probability
+from heedful.randomness import example_keys, keyed_bits, keyed_uniform
+from heedful.removal import Memory, Operator, answers
+from heedful.types import Batch, Model, Target
+from heedful.words import word_mask
+
+Scores = Float[Tensor, "b w"]
+
+
+@dataclass(frozen=True)
+class Search:
+    """`budget` bounds the passes of each of the two searches for each text: where all words
+    would cost more, a pool is tried, three quarters of it the given explanations' top words
+    and one quarter drawn at random. With a `guide`, one of the explanations, the pool is its top
+    words. Texts of at most `exact` words are not searched: the best of all orders is found."""
+
+    width: int = 4
+    budget: int = 1000
+    guide: str = ""
+    exact: int = 0
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """By measure: the best value, and the explanation that reaches it. `limited` texts were
+    searched within a pool; the given order of the best explanation follows its words. Of `exact`
+    texts no order does better."""
+
+    values: Mapping[str, Float[Tensor, " b"]]
+    scores: Mapping[str, Scores]
+    limited: Bool[Tensor, " b"]
+    exact: Bool[Tensor, " b"]
+
+    def take(self, rows: Int[Tensor, " n"]) -> Ceilings:
+        """Of some texts."""
+        values, scores = (
+            {name: each[rows] for name, each in part.items()} for part in (self.values, self.scores)
+        )
+        return Ceilings(values, scores, self.limited[rows], self.exact[rows])
+
+
+def ceilings(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    starts: Mapping[str, Scores],
+    operator: str | Operator,
+    target: Target = probability,
+    grid: Grid = Grid(),
+    search: Search = Search(),
+    known: Mapping[str, Curves] | None = None,
+    memory: Memory | None = None,
+) -> Ceilings:
+    """The ceiling of every erasure measure. `known` are the starts' own curves, made with the
+    same operator, target and grid; they save making them again, and so does the `memory` they
+    were made with."""
+    memory = Memory() if memory is None else memory
+    mask = word_mask(batch.texts["a"])
+    starts = {name: scores.to(mask.device) for name, scores in starts.items()}
+    if starts and known is None:
+        known = curves_of(model, batch, label, starts, operator, target, grid, memory)
+    rivals = {name: faithfulness((known or {})[name]) for name in starts}
+    words = mask.sum(-1)
+    subsets = all_subsets(model, batch, (target, label), operator, search.exact, memory)
+    exact = subsets.short & (words <= search.exact)
+    sizes = torch.where(exact, 0, _pool_sizes(words, max(grid.shares), search))
+    found: dict[str, Scores] = {}
+    for keep, aim in ((False, "comprehensiveness"), (True, "sufficiency")):
+        hunt = Hunt(model, batch, label, operator, keep, target, grid.seed, memory)
+        found |= _hunted(hunt, aim, starts, rivals, sizes, grid, search)
+    if exact.any():
+        after = next(iter(found.values()))  # costs longer texts nothing
+        for measure, scores in exact_orders(subsets, grid).items():
+            found[f"exact {measure}"] = torch.where(exact[:, None], scores, after)
+    hunted = curves_of(model, batch, label, found, operator, target, grid, memory)
+    rivals |= {name: faithfulness(each) for name, each in hunted.items()}
+    limited = ~exact & (sizes < words)
+    return _winners({**starts, **found}, rivals, limited, exact)
+
+
+def search_gaps(exact: Ceilings, searched: Ceilings) -> dict[str, Float[Tensor, " b"]]:
+    """By measure, how far what a search found for these texts is from the optimum: 0 where it is
+    the optimum. A decision that is never flipped counts as flipped by all words."""
+    gaps = {}
+    for measure, best in exact.values.items():
+        if measure == "flip_censored":
+            continue
+        sign = 1.0 if ERASURE_MEASURES[measure].higher_is_better else -1.0
+        found, never = searched.values[measure], measure == "flip_share"
+        gap = best.nan_to_num(1.0) - found.nan_to_num(1.0) if never else best - found
+        gaps[measure] = (sign * gap).clamp(min=0.0)
+    return gaps
+
+
+def _hunted(
+    hunt: Hunt,
+    aim: str,
+    starts: Mapping[str, Scores],
+    rivals: Mapping[str, Mapping[str, Tensor]],
+    sizes: Tensor,
+    grid: Grid,
+    search: Search,
+) -> dict[str, Scores]:
+    """The explanations one search ends with: one for each beam."""
+    mask = word_mask(hunt.batch.texts["a"])
+    ids, seed = hunt.batch.ids, grid.seed
+    leading = {search.guide: starts[search.guide]} if search.guide else starts
+    places = [ranking(scores, mask, ids, seed) for scores in leading.values()]
+    named = 1.0 if search.guide else 0.75
+    counts = counts_of(mask.sum(-1), grid.shares)
+    depth = torch.minimum(counts.amax(-1), counts_of(sizes, (max(grid.shares),))[:, 0])
+    pool = _pool(places, mask, sizes, named, (seed, ids))
+    beams = beam_search(hunt, pool, depth, counts, search.width)
+    fallback = torch.zeros_like(mask, dtype=torch.float64)
+    if starts:
+        fallback = _best(starts, {name: rivals[name][aim] for name in starts}, aim)[1]
+    after = ranking(fallback, mask, ids, seed)
+    return {f"{aim} {beam}": _as_scores(beams, beam, after, mask) for beam in range(search.width)}
+
+
+def _as_scores(beams: Beams, beam: int, after: Tensor, mask: Tensor) -> Scores:
+    """The search's words in its order, then the others in the fallback's."""
+    step = beams.step[:, beam]
+    place = torch.where(step < NEVER, step, NEVER + after).argsort(-1).argsort(-1)
+    return (mask.shape[1] - place).double() * mask
+
+
+def _pool(
+    places: list[Tensor],
+    mask: Tensor,
+    sizes: Tensor,
+    share: float,
+    chance: tuple[int, tuple[str, ...]],
+) -> Bool[Tensor, "b w"]:
+    """The words a search may choose from: first those that any explanation ranks high, for this
+    `share` of the pool."""
+    keys = example_keys(*chance, "pool").to(mask.device)
+    by_chance, tie = keyed_uniform(keys, (2, mask.shape[1])).unbind(1)
+    named = torch.stack([p.double() for p in places]).amin(0) + tie if places else tie
+    named = named.masked_fill(~mask, torch.inf).argsort(-1).argsort(-1)
+    first = named < (share * sizes[:, None]).ceil()
+    later = torch.where(first, -1.0, by_chance).masked_fill(~mask, torch.inf)
+    return mask & (later.argsort(-1).argsort(-1) < sizes[:, None])
+
+
+def _pool_sizes(words: Tensor, share: float, search: Search) -> Int[Tensor, " b"]:
+    sizes = [_pool_size(n, share, search.width, search.budget) for n in words.tolist()]
+    return torch.tensor(sizes, dtype=torch.int64, device=words.device)
+
+
+@lru_cache(maxsize=4096)
+def _pool_size(words: int, share: float, width: int, budget: int) -> int:
+    """The most words that can be searched for their budget, and at least one."""
+    fits = [size for size in range(1, words + 1) if _cost(size, share, width) <= budget]
+    return max(fits, default=min(1, words))
+
+
+def _cost(size: int, share: float, width: int) -> int:
+    """One beam tries every word, then all beams every other word, until enough are chosen."""
+    depth = max(1, ceil(share * size - 1e-9))
+    return size + width * sum(size - step for step in range(1, depth))
+
+
+def _winners(
+    scores: Mapping[str, Scores],
+    values: Mapping[str, Mapping[str, Tensor]],
+    limited: Tensor,
+    exact: Tensor,
+) -> Ceilings:
+    best = {
+        measure: _best(scores, {name: each[measure] for name, each in values.items()}, measure)
+        for measure in ERASURE_MEASURES
+        if measure != "flip_censored"
+    }
+    reached = {measure: value for measure, (value, _) in best.items()}
+    never = reached["flip_share"].isnan() & ~reached["comprehensiveness"].isnan()
+    undefined = reached["comprehensiveness"].isnan()
+    reached["flip_censored"] = torch.where(undefined, torch.nan, never.double())
+    maps = {measure: found for measure, (_, found) in best.items()}
+    return Ceilings(reached, maps, limited, exact)
+
+
+def _best(
+    scores: Mapping[str, Scores], values: Mapping[str, Tensor], measure: str
+) -> tuple[Tensor, Scores]:
+    """Each text's best value and the scores behind it; NaN loses to any number."""
+    table = torch.stack(list(values.values()), -1)
+    sign = 1.0 if ERASURE_MEASURES[measure].higher_is_better else -1.0
+    index = torch.where(table.isnan(), -torch.inf, sign * table).argmax(-1, keepdim=True)
+    maps = torch.stack([scores[name] for name in values], 1)
+    chosen = maps.gather(1, index[..., None].expand(-1, -1, maps.shape[2]))[:, 0]
+    return table.gather(1, index).squeeze(1), chosen
+
+
+# Beam search for the order of words whose removal, or whose company alone, does the most.
+#
+# The value of a beginning counts the bins it has reached, and for those still to come what it
+# has won so far. Equal sets reached by different ways are one.
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What is asked of the model. `keep`: the chosen words stay and the others go; the fall of
+    the explained quantity is then to be small, else large."""
+
+    model: Model
+    batch: Batch
+    label: Int[Tensor, " b"]
+    operator: str | Operator
+    keep: bool
+    target: Target = probability
+    seed: int = 0
+    memory: Memory = field(default_factory=Memory)
+
+    def gains(self, chosen: Bool[Tensor, "b m w"]) -> Float[Tensor, "b m"]:
+        """The quantity of the changed texts, turned so that more is better."""
+        mask = word_mask(self.batch.texts["a"])[:, None]
+        gone = mask & ~chosen if self.keep else mask & chosen
+        explained = (self.target, self.label)
+        found = answers(self.model, self.batch, explained, gone, self.operator, self.memory)
+        return found.value if self.keep else -found.value
+
+
+@dataclass(frozen=True)
+class Beams:
+    """`step[b, v, w]` is when a word was chosen, from 0; `NEVER` for the others. A beam that
+    is not alive holds nothing (the first has to grow before there are others)."""
+
+    step: Int[Tensor, "b v w"]
+    banked: Float[Tensor, "b v"]
+    alive: Bool[Tensor, "b v"]
+
+    @property
+    def chosen(self) -> Bool[Tensor, "b v w"]:
+        return self.step < NEVER
+
+
+NEVER = 1 << 30
+
+
+def beam_search(
+    hunt: Hunt,
+    pool: Bool[Tensor, "b w"],
+    depth: Int[Tensor, " b"],
+    counts: Int[Tensor, "b s"],
+    width: int,
+) -> Beams:
+    """Orders of `depth` words out of each text's pool; `counts` are the bins' sizes."""
+    words, there = _columns(pool)
+    beams = _start(pool, width)
+    for step in range(int(depth.max())):
+        grown, valid = _grow(beams, words, there & (step < depth)[:, None], step)
+        gain = hunt.gains((grown < NEVER) & valid[..., None])
+        reached, ahead = (counts == step + 1).sum(-1), (counts > step + 1).sum(-1)
+        banked = beams.banked.repeat_interleave(words.shape[1], 1) + reached[:, None] * gain
+        value = torch.where(valid, banked + ahead[:, None] * gain, -torch.inf)
+        best, alive = _best_beams(hunt, grown < NEVER, value, width)
+        found = Beams(_rows(grown, best), banked.gather(1, best), alive)
+        beams = _where(step < depth, found, beams)
+    return beams
+
+
+def _columns(pool: Tensor) -> tuple[Tensor, Tensor]:
+    """The pool's words, side by side, and which columns hold one."""
+    size = max(1, int(pool.sum(-1).max()))
+    order = (~pool).to(torch.int8).argsort(dim=-1, stable=True)[:, :size]
+    return order, pool.gather(1, order)
+
+
+def _start(pool: Tensor, width: int) -> Beams:
+    b, w = pool.shape
+    alive = torch.zeros(b, width, dtype=torch.bool, device=pool.device)
+    alive[:, 0] = True
+    step = torch.full((b, width, w), NEVER, device=pool.device)
+    return Beams(step, torch.zeros(b, width, dtype=torch.float64, device=pool.device), alive)
+
+
+def _grow(beams: Beams, words: Tensor, there: Tensor, step: int) -> tuple[Tensor, Tensor]:
+    """Every beam with each of the pool's words added: `[b, v·p, w]`, and which are new."""
+    b, v, w = beams.step.shape
+    p = words.shape[1]
+    index = words[:, None, :, None].expand(b, v, p, 1)
+    before = beams.step[:, :, None].expand(b, v, p, w)
+    new = there[:, None] & beams.alive[..., None] & (before.gather(3, index)[..., 0] == NEVER)
+    return before.scatter(3, index, step).flatten(1, 2), new.flatten(1, 2)
+
+
+def _best_beams(hunt: Hunt, chosen: Tensor, value: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The best rows with different sets, and which of them are real. Differences that rounding
+    could have made are ties, and ties fall by chance, not by position."""
+    keys = example_keys(hunt.seed, hunt.batch.ids, "beam").to(value.device)
+    sets = (chosen * keyed_bits(keys, (chosen.shape[2],))[:, None]).sum(-1)
+    chance = ((keyed_bits(sets.flatten(), (1,)) >> 10).double() / (1 << 53)).reshape(sets.shape)
+    order = ((value * _RESOLUTION).round() + chance).argsort(dim=-1, descending=True)
+    sets, ordered = sets.gather(1, order), value.gather(1, order)
+    again = (sets[:, :, None] == sets[:, None]).tril(-1).any(-1)
+    lost = again | ordered.isinf()
+    kept = lost.to(torch.int8).argsort(dim=-1, stable=True)[:, :width]
+    return order.gather(1, kept), ~lost.gather(1, kept)
+
+
+_RESOLUTION = 1e6
+
+
+def _rows(values: Tensor, index: Tensor) -> Tensor:
+    return values.gather(1, index[..., None].expand(-1, -1, values.shape[2]))
+
+
+def _where(going: Tensor, found: Beams, before: Beams) -> Beams:
+    """Texts that are done stay as they are. Narrow pools give fewer beams than wanted."""
+    short = before.alive.shape[1] - found.alive.shape[1]
+    pad = torch.nn.functional.pad
+    step = pad(found.step, (0, 0, 0, short), value=NEVER)
+    banked, alive = pad(found.banked, (0, short)), pad(found.alive, (0, short))
+    return Beams(
+        torch.where(going[:, None, None], step, before.step),
+        torch.where(going[:, None], banked, before.banked),
+        torch.where(going[:, None], alive, before.alive),
+    )

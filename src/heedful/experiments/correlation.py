@@ -1,0 +1,210 @@
+"""Do attention and importance order the tokens alike? (jain2019, §4.1; mohankumar2020)"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heedful.catalogue import NOT_NEGATIVE, SHARE, SIGNED, Measure, Piece
+from heedful.errors import unknown_name
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.metrics import (
+    TOLERANCE,
+    KendallResult,
+    kendall_tau_b,
+    tied_ranks,
+    top_k_overlap,
+    top_k_tau,
+)
+from heedful.saliency import differentiable, gradient_input, integrated, leave_one_out
+from heedful.types import AttentionRows
+
+SIGNIFICANT = 0.05
+
+SHORT = {"gradient": "gradient", "leave_one_out": "loo", "integrated_gradients": "integrated"}
+"""What measures call each kind of importance."""
+
+ALSO = ("integrated_gradients",)
+
+
+def correlation(evidence: Evidence, k: int = 5, also: str | Sequence[str] = ()) -> Findings:
+    """τ-b of attention with gradient × input (attention detached) and with leave-one-out;
+    `also` with the magnitude of integrated gradients (attention not detached)."""
+    more = _more(also)
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("correlation"):
+        importance, gap = _importance(each), {}
+        if more:
+            importance["integrated_gradients"], gap["gap_integrated"] = _integrated(each)
+        for site in evidence.sites:
+            view = each.rows(site)
+            seen = {name: scores[view.example] for name, scores in importance.items()}
+            gaps = {name: values[view.example] for name, values in gap.items()}
+            collector.add(each, site, view, _measures(view, seen, k) | gaps)
+            maps = {"attention": view.weights, **seen}
+            collector.add_maps(each, site, view, maps)
+    return Findings(collector.rows(), collector.maps())
+
+
+def _more(also: str | Sequence[str]) -> tuple[str, ...]:
+    names = (also,) if isinstance(also, str) else tuple(also)
+    for name in names:
+        if name not in ALSO:
+            raise unknown_name("importance", name, list(ALSO))
+    return names
+
+
+def _importance(each: Pass) -> dict[str, Tensor]:
+    """Both from one encoding of the texts."""
+    trace = differentiable(each.model, each.batch, through_attention=False)
+    return {
+        "gradient": gradient_input(
+            each.model, each.batch, each.predicted, magnitude=True, trace=trace
+        ),
+        "leave_one_out": leave_one_out(each.model, each.batch, trace),
+    }
+
+
+def _integrated(each: Pass) -> tuple[Tensor, Tensor]:
+    """Magnitudes, as of the other two, and what their sum lacks to completeness."""
+    found = integrated(each.model, each.batch, each.predicted)
+    return found.scores.abs(), found.gap
+
+
+def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
+    mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
+    weights = _ranks(view.weights, mask, False, tolerance, own_scale=True)
+    ranks = {
+        SHORT[name]: _ranks(scores, mask, False, tolerance, own_scale=False)
+        for name, scores in importance.items()
+    }
+    measures: dict[str, Tensor] = {}
+    for short, scores in ranks.items():
+        tau = kendall_tau_b(weights, scores, mask)
+        measures[f"tau_{short}"] = tau.tau
+        measures[f"tau_{short}_significant"] = _significant(tau.p_value)
+        measures[f"ties_{short}"] = tau.ties_y
+        measures[f"tau_{short}_top{k}"] = top_k_tau(weights, scores, mask, k).tau
+        measures[f"overlap_{short}_top{k}"] = top_k_overlap(weights, scores, mask, k)
+        measures["ties_attention"] = tau.ties_x
+    measures["tau_gradient_loo"] = kendall_tau_b(ranks["gradient"], ranks["loo"], mask).tau
+    return measures
+
+
+def _significant(p: Tensor) -> Tensor:
+    """1 or 0, and undefined where τ is."""
+    return torch.where(p.isnan(), p, (p <= SIGNIFICANT).to(p.dtype))
+
+
+_OF = {
+    "gradient": "gradient × input",
+    "loo": "leave-one-out",
+    "integrated": "|integrated gradients|",
+}
+
+
+def _described(short: str) -> dict[str, Measure]:
+    """The measures of one kind of importance."""
+    return {
+        f"tau_{short}": Measure(
+            f"τ-b of attention and {_OF[short]}", True, signed=True, range=SIGNED
+        ),
+        f"tau_{short}_significant": Measure(
+            "1 where p ≤ 0.05; mostly a measure of length", range=SHARE
+        ),
+        f"ties_{short}": Measure(f"share of tied pairs of {_OF[short]} scores", range=SHARE),
+        f"tau_{short}_top5": Measure(
+            "τ-b over the union of both top-5 sets", True, signed=True, range=SIGNED
+        ),
+        f"overlap_{short}_top5": Measure("share of the top 5 in common", True, range=SHARE),
+    }
+
+
+# Do two explanations order the words of a text alike?
+#
+# Attention has no sign, so it is compared with the magnitude of an importance: a word that
+# speaks against the decision is important too. Only two signed explanations are compared
+# with their signs.
+
+
+Scores = Float[Tensor, "b w"]
+
+
+def agreement(
+    explanations: Mapping[str, Scores],
+    mask: Bool[Tensor, "b w"],
+    signed: Collection[str] = (),
+    weights: Collection[str] = ("attention",),
+    precision: torch.dtype = torch.float32,
+) -> dict[tuple[str, str], KendallResult]:
+    """τ-b over words of every pair, in the order given; `ties_x` and `ties_y` are the share of
+    pairs of words that tie.
+
+    `signed` names the explanations whose sign means something, `weights` those that come from
+    a softmax (their rounding error is a share of each weight; otherwise of the text's largest
+    score), `precision` what the model computed in: closer scores than it can tell tie.
+    """
+    tolerance = TOLERANCE[precision]
+    return {
+        (a, b): kendall_tau_b(
+            _ranks(explanations[a], mask, {a, b} <= set(signed), tolerance, a in weights),
+            _ranks(explanations[b], mask, {a, b} <= set(signed), tolerance, b in weights),
+            mask,
+        )
+        for a, b in combinations(explanations, 2)
+    }
+
+
+def _ranks(
+    scores: Scores, mask: Tensor, with_sign: bool, tolerance: float, own_scale: bool
+) -> Int[Tensor, "b w"] | Scores:
+    """Ranks with ties by tolerance; a row with NaN keeps it, so that its τ is undefined."""
+    shown = scores if with_sign else scores.abs()
+    ranks = tied_ranks(shown, mask, tolerance, own_scale).double()
+    undefined = (scores.isnan() & mask).any(-1, keepdim=True)
+    return torch.where(undefined, torch.nan, ranks)
+
+
+PIECE = Piece(
+    name="correlation",
+    description="Kendall τ-b of attention with gradient × input and with leave-one-out",
+    make=correlation,
+    bounds={"k": (1, 10**6)},
+    by_text=True,
+    version=3,
+    paper="jain2019",
+    needs=("tokens",),
+    sites="sites over tokens of text a",
+    measures={
+        **_described("gradient"),
+        **_described("loo"),
+        "tau_gradient_loo": Measure(
+            "τ-b of the two importance measures", signed=True, range=SIGNED
+        ),
+        "ties_attention": Measure("share of tied pairs of attention weights", range=SHARE),
+        **_described("integrated"),
+        "gap_integrated": Measure(
+            "what integrated gradients lack to completeness", False, range=NOT_NEGATIVE
+        ),
+    },
+    formula=(
+        "τ_b(α, |Σ_d ∂p/∂e_td · e_td|), α held constant in the derivative; τ_b(α, TVD(p(x), p(x "
+        "without t)))"
+    ),
+    higher=(
+        "attention orders tokens as importance does; `tau_gradient_loo` is how well the two "
+        "importances agree with each other"
+    ),
+    cost=(
+        "a gradient and a deletion of every token: at most the square of a text's length, less "
+        "where an encoder has a shortcut"
+    ),
+    limits=(
+        "Gradients and deletions measure importance, neither is the truth. All pairs of tokens "
+        "count alike, and what is significant is mostly what is long."
+    ),
+)

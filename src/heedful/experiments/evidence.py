@@ -1,0 +1,269 @@
+"""What a probe is given, and what it gives back.
+
+Forward passes are made once and shared by all probes of one model: for linear sites a
+trace is only the weights and a few numbers per token, so a whole split stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from heedful.corpora import Split
+from heedful.models import probabilities
+from heedful.progress import Progress, silent
+from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
+
+_TOKENS_AT_ONCE = {"cpu": 1 << 12, "cuda": 1 << 17}
+"""Padded positions of a batch; bounds the memory of a forward pass. Cards want large ones."""
+_STATES_KEPT = 1 << 24  # numbers; a split whose states fit is never encoded twice
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One batch, what the model left of it, and its predictions."""
+
+    model: Model
+    batch: Batch
+    trace: Trace
+
+    @property
+    def probabilities(self) -> Float[Tensor, "b c"]:
+        return probabilities(self.trace.logits)
+
+    @property
+    def predicted(self) -> Int[Tensor, " b"]:
+        return self.probabilities.argmax(-1)
+
+    def rows(self, site: SiteSpec) -> AttentionRows:
+        """The rows the prediction is read from: of a target's steps, the last."""
+        view = rows(self.trace, site.name)
+        return view.take(self.trace.readers[site.name][view.example, view.query] > 0)
+
+    def with_states(self) -> Pass:
+        """The same with the states kept, so that the model can be resumed many times."""
+        if self.trace.states:
+            return self
+        trace = base_trace(self.model, self.batch)
+        return replace(self, trace=replace(trace, step_logits=None))
+
+
+def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
+    """What the model left, with all that is needed to go on from it under other attention."""
+    linear = any(site.linear for site in model.sites)
+    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
+    with torch.no_grad():
+        return model(batch, keep=keep)
+
+
+@dataclass
+class Evidence:
+    """The runs by role (`base` is the model on trial), the data and the seed.
+
+    Of a corpus for generation `data` holds one decoding step of each target, so that every
+    probe sees a classification; `whole` holds the targets. What a probe has to learn it learns
+    from `training`.
+    """
+
+    models: Mapping[str, Model]
+    data: Split
+    seed: int
+    device: str = "cpu"
+    batch_size: int = 1024
+    progress: Progress = silent
+    task: str = "classification"
+    whole: Split | None = None
+    words: Sequence[str] = ()
+    training: Split | None = None
+    _passes: list[Pass] = field(default_factory=list)
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        """The main ones."""
+        return tuple(site for site in self.models["base"].sites if site.main)
+
+    def passes(self, label: str) -> Iterator[Pass]:
+        """Every batch of the data through the base model, computed once."""
+        if not self._passes:
+            self._passes.extend(self._forward())
+        done = 0
+        for each in self._passes:
+            yield each
+            done += len(each.batch)
+            self.progress(label, done, len(self.data))
+
+    def doubled(self, each: Pass) -> Pass:
+        """The same batch through the base model in double precision. What chooses one of many
+        candidates, or begins a long search, asks for it: in single precision the last bit depends
+        on what else is in the batch, and would decide between two that are nearly as good."""
+        trace = base_trace(self._double, each.batch)
+        return Pass(self._double, each.batch, replace(trace, step_logits=None))
+
+    @cached_property
+    def _double(self) -> Model:
+        model = self.models["base"]
+        return cast(Model, deepcopy(model).double()) if isinstance(model, nn.Module) else model
+
+    def resumable(self, label: str) -> Iterator[Pass]:
+        """The same for probes that try other weights: where a site is not linear the model is
+        resumed, and texts whose states were too many to keep are encoded again."""
+        linear = all(site.linear for site in self.sites)
+        for each in self.passes(label):
+            yield each if linear else each.with_states()
+
+    def batches(self, split: Split) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """Of any split, with the places of their examples in it."""
+        most = _TOKENS_AT_ONCE[torch.device(self.device).type]
+        for places, batch in split.batches(self.batch_size, most):
+            yield places, batch.to(self.device)
+
+    def _forward(self) -> Iterator[Pass]:
+        model = self.models["base"]
+        kept = 0
+        with torch.no_grad():
+            for _, batch in self.batches(self.data):
+                keep = Keep(token_logits=True, states=kept < _STATES_KEPT, readers=True)
+                trace = model(batch, keep=keep)
+                kept += sum(states.numel() for states in trace.states.values())
+                # the steps of whole targets are as wide as the vocabulary, and nobody reads them
+                yield Pass(model, batch, replace(trace, step_logits=None))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Rows (one per example and measure), maps (one per example) and, where a mean over
+    rows is not the thing, a summary of the probe's own. `notes` say by name what numbers
+    cannot."""
+
+    rows: pd.DataFrame
+    maps: pd.DataFrame | None = None
+    summary: pd.DataFrame | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+# From batched tensors to the rows every probe returns, in the data's own order.
+#
+# Columns are gathered as arrays and become one table at the end: a table per batch and
+# measure would cost more than some probes.
+
+
+Columns = dict[str, np.ndarray]
+PLACE = ["example", "site", "head", "query"]
+
+
+@dataclass
+class Gathering:
+    """Numbers as they are measured, some columns of facts beside them; one table at the end."""
+
+    _parts: list[Columns] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def add(self, facts: Columns, measures: Mapping[str, Tensor]) -> None:
+        """One number per row of facts for each measure."""
+        for name, values in measures.items():
+            numbers = values.detach().double().cpu().numpy()
+            self.put({**facts, "measure": repeated(name, len(numbers)), "value": numbers})
+
+    def put(self, columns: Columns) -> None:
+        self._parts.append(columns)
+
+    def extend(self, other: Gathering) -> None:
+        self._parts += other._parts
+
+    def columns(self) -> Columns:
+        return {key: np.concatenate([each[key] for each in self._parts]) for key in self._parts[0]}
+
+
+def repeated(name: str, count: int) -> np.ndarray:
+    """A column of one word."""
+    return np.full(count, name, dtype=object)
+
+
+@dataclass
+class Collector:
+    """Gathers measures and maps pass by pass; the tables are sorted by measure and example."""
+
+    ids: tuple[str, ...]
+    _rows: Gathering = field(default_factory=Gathering)
+    _maps: Gathering = field(default_factory=Gathering)
+
+    def add(
+        self, each: Pass, site: SiteSpec, view: AttentionRows, measures: Mapping[str, Tensor]
+    ) -> None:
+        """One number per attention row for each measure."""
+        self._rows.add(_facts(each, site, view), measures)
+
+    def add_maps(
+        self,
+        each: Pass,
+        site: SiteSpec,
+        view: AttentionRows,
+        maps: Mapping[str, Tensor],
+        exact: bool = False,
+    ) -> None:
+        """One score per attended token for each map, `[n, k]`. Maps to be looked at are kept in
+        single precision, `exact` ones, to be reckoned with, in double."""
+        facts = {name: column for name, column in _facts(each, site, view).items() if name in PLACE}
+        mask = view.mask.cpu().numpy()
+        for name, values in maps.items():
+            kept = values.detach().double() if exact else values.detach().float()
+            scores = kept.cpu().numpy()
+            lists = np.empty(len(scores), dtype=object)
+            lists[:] = [row[keep] for row, keep in zip(scores, mask, strict=True)]
+            self._maps.put({**facts, "map": repeated(name, len(lists)), "scores": lists})
+
+    def rows(self) -> pd.DataFrame:
+        return self._table(self._rows, "measure")
+
+    def maps(self) -> pd.DataFrame:
+        return self._table(self._maps, "map")
+
+    def _table(self, parts: Gathering, name: str) -> pd.DataFrame:
+        whole = parts.columns()
+        place = {example: number for number, example in enumerate(self.ids)}
+        keys: list[Any] = [
+            whole["query"],
+            whole["head"],
+            _codes(whole["site"]),
+            np.array([place[example] for example in whole["example"]]),
+            _codes(whole[name]),
+        ]
+        order = np.lexsort(keys)  # the last key counts first
+        return pd.DataFrame({key: column[order] for key, column in whole.items()})
+
+
+def _facts(each: Pass, site: SiteSpec, view: AttentionRows) -> Columns:
+    example = view.example.cpu().numpy()
+    facts = {
+        "example": np.array(each.batch.ids, dtype=object)[example],
+        "head": view.head.cpu().numpy(),
+        "query": view.query.cpu().numpy(),
+        "label": each.batch.labels.cpu().numpy()[example],
+        "predicted": each.predicted.cpu().numpy()[example],
+        "length": view.mask.sum(-1).cpu().numpy(),
+        "max_weight": view.weights.amax(-1).double().cpu().numpy(),
+        "confidence": each.probabilities.amax(-1).cpu().numpy()[example],
+    }
+    return {
+        "example": facts.pop("example"),
+        "site": repeated(site.name, len(facts["head"])),
+        **facts,
+    }
+
+
+def _codes(names: np.ndarray) -> np.ndarray:
+    """Numbers that sort as the names do."""
+    codes: np.ndarray = np.unique(names.astype(str), return_inverse=True)[1]
+    return codes

@@ -1,0 +1,241 @@
+"""What each head of each layer does, from its weights alone: cheap enough to look at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from torch import Tensor
+
+from heedful.experiments.evidence import base_trace
+from heedful.experiments.outputs import passed, resumed
+from heedful.metrics import entropy, jsd, tvd
+from heedful.models import probabilities
+from heedful.randomness import example_keys, keyed_normal
+from heedful.saliency import read, reader, self_sites, text_site, text_sites
+from heedful.types import Batch, Keep, Model, SiteSpec, Text, Trace
+from heedful.words import word_numbers
+
+STATISTICS = {
+    "entropy": "entropy of a query's weights (nats), mean over queries",
+    "special": "weight on tokens of no word, mean over queries",
+    "first": "weight on the first token that can be attended, mean over queries",
+    "self": "weight of a position on itself, mean over queries; self-attention only",
+    "previous": "weight on the position before, mean over queries that have one",
+    "next": "weight on the position after, mean over queries that have one",
+    "reader_max": "largest weight of the row the prediction is read from",
+}
+
+
+def head_statistics(model: Model, batches: Iterable[Batch]) -> pd.DataFrame:
+    """One row per example, layer, head and statistic. `layer` counts the sites that attend to
+    the text, as the explanation `attention` does. NaN where a statistic has no meaning."""
+    parts = []
+    for batch in batches:
+        with torch.no_grad():
+            trace = model(batch, keep=Keep(readers=True))
+        within = self_sites(model, trace)
+        for layer, site in enumerate(text_sites(model)):
+            found = _statistics(trace, site, batch.texts["a"], site in within)
+            parts.append(_statistics_frame(batch, layer, site, found))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _statistics(
+    trace: Trace, site: SiteSpec, text: Text, within: bool
+) -> dict[str, Float[Tensor, "b h"]]:
+    weights = trace.weights[site.name].double()
+    queries = _queries(trace, site, text, within)
+    special = word_numbers(text) < 0
+    first = trace.masks[site.name].any(2).any(1).long().argmax(-1)
+    shares = {
+        "entropy": entropy(weights),
+        "special": (weights * special[:, None, None]).sum(-1),
+        "first": weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:3], 1))[
+            ..., 0
+        ],
+    }
+    found = {name: _mean(share, queries) for name, share in shares.items()}
+    nothing = torch.full(weights.shape[:2], torch.nan, dtype=torch.float64, device=weights.device)
+    near = _neighbours(weights, queries) if within else dict.fromkeys(_OFFSETS, nothing)
+    known = site.name in trace.readers
+    top = read(weights, trace.readers[site.name]).amax(-1) if known else nothing
+    return found | near | {"reader_max": top}
+
+
+_OFFSETS = {"self": 0, "previous": -1, "next": 1}
+
+
+def _queries(trace: Trace, site: SiteSpec, text: Text, within: bool) -> Bool[Tensor, "b q"]:
+    """The queries that count: in self-attention every token, elsewhere those that are read."""
+    if within or site.name not in trace.readers:
+        place = torch.arange(trace.weights[site.name].shape[2], device=text.lengths.device)
+        return place < text.lengths[:, None]
+    return trace.readers[site.name] > 0
+
+
+def _neighbours(
+    weights: Float[Tensor, "b h q k"], queries: Bool[Tensor, "b q"]
+) -> dict[str, Float[Tensor, "b h"]]:
+    found = {}
+    for name, offset in _OFFSETS.items():
+        near = weights.diagonal(offset, -2, -1)
+        start = max(0, -offset)
+        both = queries[:, start : start + near.shape[-1]]
+        if offset > 0:  # the last token has no next one
+            both = both & queries[:, offset:]
+        found[name] = _mean(near, both)
+    return found
+
+
+def _mean(shares: Float[Tensor, "b h q"], queries: Bool[Tensor, "b q"]) -> Float[Tensor, "b h"]:
+    """NaN where there is no query."""
+    chosen = shares.masked_fill(~queries[:, None], 0.0)
+    return chosen.sum(-1) / queries.sum(-1).double()[:, None]
+
+
+def _statistics_frame(
+    batch: Batch, layer: int, site: SiteSpec, found: dict[str, Tensor]
+) -> pd.DataFrame:
+    parts = []
+    for statistic, values in found.items():
+        index = pd.MultiIndex.from_product([batch.ids, range(values.shape[1])])
+        frame = pd.DataFrame(index.to_list(), columns=["example", "head"])
+        parts.append(frame.assign(statistic=statistic, value=values.flatten().cpu().numpy()))
+    columns = ["example", "layer", "head", "site", "statistic", "value"]
+    return pd.concat(parts, ignore_index=True).assign(layer=layer, site=site.name)[columns]
+
+
+# How far a head's weights can move without changing what the head puts out.
+#
+# A head gives α·V with Σα = 1. Where more keys can be attended than the rank of [V, 1], weights
+# can move along a null space and nothing after the head can notice. That is a theorem about
+# shapes, so measured is how far they really get before a weight would turn negative: vertices
+# of {α ≥ 0, α·[V, 1] as before}, found by linear programmes. Vertices that were not tried may
+# lie further: a lower bound. Short texts have no such freedom.
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NullSpaceParams:
+    """A linear programme for each of so many random directions, and one away from the
+    heaviest key. (Climbing on from a vertex is of no use: each is a local optimum, since the
+    divergence's slope is −∞ at a weight of zero.)"""
+
+    directions: int = 8
+    layer: int = -1
+    seed: int = 0
+
+
+def null_space(
+    model: Model, batch: Batch, params: NullSpaceParams = NullSpaceParams()
+) -> pd.DataFrame:
+    """One row per example and head: `keys`, `rank` of [V, 1], `freedom` (their difference; 0
+    means that weights cannot move, and `jsd` is 0), `jsd` reached at the reading rows, and
+    `tvd`: how far the model's output moved with all heads at their new weights."""
+    site = text_site(model, params.layer)
+    each = passed(model, batch, base_trace(model, batch, values=True))
+    trace = each.trace
+    readers = reader(trace, site)
+    weights = trace.weights[site.name].double().clone()
+    facts = []
+    for row in _rows(trace, site, readers):
+        new = row.furthest(_directions(batch, row, params))
+        weights[row.example, row.head, row.query, row.seen] = torch.from_numpy(new).to(weights)
+        facts.append((row.example, row.head, len(row.alpha), row.rank))
+    with torch.no_grad():
+        after = probabilities(resumed(each, site, weights).logits)
+    moved = tvd(after, each.probabilities)
+    apart = jsd(weights, trace.weights[site.name].double())
+    apart = torch.einsum("bq,bhq->bh", readers, apart)
+    return _frame(batch, site, facts, apart, moved)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One reading row of one head: its weights on the seen keys, and [V, 1] there."""
+
+    example: int
+    head: int
+    query: int
+    seen: Tensor
+    alpha: Array
+    constraints: Array
+    rank: int
+
+    def furthest(self, directions: Array) -> Array:
+        """The furthest vertex found; the weights themselves where there is no freedom."""
+        if len(self.alpha) <= self.rank:
+            return self.alpha
+        found = [self._vertex(direction) for direction in directions]
+        vertices = [self.alpha, *(each for each in found if each is not None)]
+        return max(vertices, key=lambda vertex: _jsd(vertex, self.alpha))
+
+    def _vertex(self, direction: Array) -> Array | None:
+        """The weights that go furthest in a direction; None if the solver finds none."""
+        held = self.constraints.T
+        found = linprog(-direction, A_eq=held, b_eq=held @ self.alpha, bounds=(0, None))
+        if found.x is None:
+            return None
+        kept = np.maximum(found.x, 0.0)
+        return np.asarray(kept / kept.sum() * self.alpha.sum())
+
+
+def _rows(trace: Trace, site: SiteSpec, readers: Tensor) -> Iterator[_Row]:
+    weights, values = trace.weights[site.name], trace.values[site.name]
+    masks = trace.masks[site.name].expand_as(weights)
+    for example, query in (readers > 0).nonzero().tolist():
+        for head in range(weights.shape[1]):
+            seen = masks[example, head, query].nonzero().squeeze(-1)
+            if not len(seen):
+                continue
+            alpha = weights[example, head, query, seen].double().cpu().numpy()
+            v = values[example, head, seen].double().cpu().numpy()
+            full = np.concatenate([v, np.ones((len(v), 1))], axis=1)
+            yield _Row(example, head, query, seen, alpha, full, _rank(full, values.dtype))
+
+
+def _rank(matrix: Array, computed_in: torch.dtype) -> int:
+    """Singular values below the precision of the values count as zero."""
+    sizes = np.linalg.svd(matrix, compute_uv=False)
+    return int((sizes > max(matrix.shape) * torch.finfo(computed_in).eps * sizes[0]).sum())
+
+
+def _directions(batch: Batch, row: _Row, params: NullSpaceParams) -> Array:
+    """Away from the heaviest key, then at random; keyed by the keys' own positions."""
+    away = -np.eye(len(row.alpha))[[int(row.alpha.argmax())]]
+    ids = (batch.ids[row.example],)
+    keys = example_keys(params.seed, ids, "null_space", row.head, row.query)
+    width = int(row.seen.max()) + 1
+    random = keyed_normal(keys, (params.directions, width))[0][:, row.seen.cpu()]
+    return np.concatenate([away, random.numpy()])
+
+
+def _jsd(p: Array, q: Array) -> float:
+    return float(jsd(torch.from_numpy(p), torch.from_numpy(q)))
+
+
+def _frame(
+    batch: Batch, site: SiteSpec, facts: Sequence[tuple[int, ...]], apart: Tensor, moved: Tensor
+) -> pd.DataFrame:
+    """Where several rows of a head are read, the freest one's numbers are shown."""
+    frame = pd.DataFrame(facts, columns=["row", "head", "keys", "rank"])
+    frame["freedom"] = (frame["keys"] - frame["rank"]).clip(lower=0)
+    frame = frame.sort_values(["row", "head", "freedom"]).groupby(["row", "head"]).last()
+    frame = frame.reset_index()
+    rows, heads = frame["row"].to_numpy(), frame["head"].to_numpy()
+    frame["jsd"] = apart.cpu().numpy()[rows, heads]
+    frame["tvd"] = moved.cpu().numpy()[rows]
+    names = [batch.ids[row] for row in rows]
+    return frame.assign(example=names, site=site.name)[list(COLUMNS)]
+
+
+COLUMNS = ("example", "site", "head", "keys", "rank", "freedom", "jsd", "tvd")

@@ -1,0 +1,201 @@
+"""Which kinds of words have the attention, punctuation above all? (mohankumar2020)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from heedful.catalogue import SHARE, Measure, Piece
+from heedful.corpora import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
+from heedful.errors import HeedfulError, unknown_name
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.types import AttentionRows
+
+LEXICON = "lexicon"
+
+TAGS = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
+    "PUNCT", "SCONJ", "SYM", "VERB", "X",
+)  # fmt: skip
+"""Universal parts of speech; a pipeline's own others count as X."""
+
+_NOBODY = -1  # of tokens outside the text
+
+
+def parts_of_speech(evidence: Evidence, tagger: str = LEXICON) -> Findings:
+    """The share of attention on each kind of word, and the kind's share of the tokens: that is
+    what even attention gives it. `tagger` is `lexicon`, or a spaCy pipeline by its name; the
+    version of what is installed is part of what names the result."""
+    tags = _tagger(tagger)
+    collector = Collector(evidence.data.ids)
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
+    for each in evidence.passes("parts_of_speech"):
+        places = [place[example] for example in each.batch.ids]
+        codes = _codes(tags, [evidence.data.surface(number) for number in places], each)
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _measures(tags, view, codes[view.example]))
+    version = {"tagger_version": tags.version} if tags.version else {}
+    return Findings(collector.rows(), notes={"tagger": tags.name, **version})
+
+
+def _depends(tagger: str = LEXICON) -> Mapping[str, str]:
+    return {"tagger": version_of(tagger)} if tagger != LEXICON else {}
+
+
+def _codes(tagger: Tagger, texts: list[list[str]], each: Pass) -> Int[Tensor, "b t"]:
+    """The number of each token's tag; a tag is there for each real token."""
+    real = each.batch.texts["a"].mask
+    codes = torch.full(real.shape, _NOBODY, device=real.device)
+    names = tagger.tags or KINDS
+    for row, tags in enumerate(tagger.tag(texts)):
+        numbers = torch.tensor([names.index(tag) for tag in tags], dtype=codes.dtype)
+        codes[row, real[row]] = numbers.to(real.device)
+    return codes
+
+
+def _measures(tagger: Tagger, view: AttentionRows, codes: Tensor) -> dict[str, Tensor]:
+    weights = view.weights.double().masked_fill(~view.mask, 0.0)
+    even = view.mask.double()
+    found: dict[str, Tensor] = {}
+    for name, numbers in _groups(tagger).items():
+        among = torch.isin(codes, torch.tensor(numbers, device=codes.device)) & view.mask
+        found[f"mass:{name}"] = (weights * among).sum(-1) / weights.sum(-1)
+        found[f"share:{name}"] = (even * among).sum(-1) / even.sum(-1)
+    return found
+
+
+def _groups(tagger: Tagger) -> dict[str, list[int]]:
+    """The three kinds and, from a tagger, each tag."""
+    names = tagger.tags or KINDS
+    kinds = {
+        kind: [number for number, name in enumerate(names) if tagger.kind(name) == kind]
+        for kind in KINDS
+    }
+    return kinds | {tag: [number] for number, tag in enumerate(tagger.tags)}
+
+
+# Who says what part of speech a token is: a list of words, or a spaCy pipeline.
+#
+# The list is the default, so that a result never depends on what happens to be installed.
+
+
+Texts = Sequence[Sequence[str]]
+
+_CLOSED = ("ADP", "AUX", "CCONJ", "DET", "PART", "PRON", "SCONJ")
+
+_KIND = {**dict.fromkeys(_CLOSED, FUNCTION), **dict.fromkeys(("PUNCT", "SYM"), PUNCTUATION)}
+
+_NEEDLESS = ("parser", "senter", "ner", "lemmatizer", "entity_linker", "textcat")
+
+
+@dataclass(frozen=True)
+class Tagger:
+    """`name` is what a report says; `tags` are those it tells apart besides the three kinds."""
+
+    name: str
+    tag: Callable[[Texts], list[list[str]]]
+    tags: tuple[str, ...] = ()
+    version: str = ""
+
+    def kind(self, tag: str) -> str:
+        """Of a tag; a list of words says kinds at once."""
+        return _KIND.get(tag, CONTENT) if self.tags else tag
+
+
+def _tagger(name: str) -> Tagger:
+    """`lexicon`, or an installed spaCy pipeline by its name."""
+    if name == LEXICON:
+        return Tagger(LEXICON, lambda texts: [[word_kind(word) for word in t] for t in texts])
+    return _pipeline(name, version_of(name))
+
+
+tagger = _tagger
+
+
+def version_of(name: str) -> str:
+    """Of a pipeline and of spaCy itself, since tags may differ by either; the list has none."""
+    if name == LEXICON:
+        return ""
+    installed = _installed()
+    if name not in installed:
+        raise unknown_name("tagger", name, [LEXICON, *installed])
+    return f"{_version(name)} (spaCy {_version('spacy')})"
+
+
+def _version(package: str) -> str:
+    from spacy.util import get_package_version
+
+    return str(get_package_version(package))
+
+
+def _installed() -> list[str]:
+    try:
+        import spacy
+    except ImportError:
+        return []
+    return sorted(spacy.util.get_installed_models())
+
+
+def _pipeline(name: str, version: str) -> Tagger:
+    import spacy
+    from spacy.tokens import Doc
+
+    loaded: Any = spacy.load(name, exclude=list(_NEEDLESS))
+    if not {"tagger", "morphologizer"} & set(loaded.pipe_names):
+        raise HeedfulError(
+            f"the spaCy pipeline {name!r} has no tagger: choose another, or lexicon."
+        )
+
+    def tag(texts: Texts) -> list[list[str]]:
+        # an empty string is no token to spaCy
+        docs = (Doc(loaded.vocab, words=[word or "_" for word in text]) for text in texts)
+        return [[_known(token.pos_) for token in doc] for doc in loaded.pipe(docs)]
+
+    return Tagger(name, tag, TAGS, version)
+
+
+def _known(tag: str) -> str:
+    return tag if tag in TAGS else "X"
+
+
+PIECE = Piece(
+    name="parts_of_speech",
+    description="attention on punctuation, on function words and on the rest",
+    make=parts_of_speech,
+    paper="mohankumar2020",
+    needs=("tokens",),
+    depends=_depends,
+    measures={
+        **{
+            f"mass:{kind}": Measure(f"share of attention on {kind} words", range=SHARE)
+            for kind in KINDS
+        },
+        **{
+            f"share:{kind}": Measure(
+                f"share of {kind} words among the tokens: even attention", range=SHARE
+            )
+            for kind in KINDS
+        },
+        **{
+            f"mass:{tag}": Measure(f"share of attention on {tag}, by a tagger", range=SHARE)
+            for tag in TAGS
+        },
+        **{
+            f"share:{tag}": Measure(f"share of {tag} among the tokens, by a tagger", range=SHARE)
+            for tag in TAGS
+        },
+    },
+    formula="mass:kind = Σ_{t of kind} α_t / Σ_t α_t; share:kind = |kind| / n",
+    higher="more attention on this kind of word; even attention has `share`",
+    cost="one pass over the texts; a tagger's time where one is named",
+    limits=(
+        "The built-in lexicon knows English function words alone. That punctuation is attended "
+        "to does not show that it is not used."
+    ),
+)

@@ -1,0 +1,247 @@
+"""How much attention lies where people found the reason, or the generator put it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.catalogue import SHARE, SIGNED, Measure, Piece
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.faithfulness import (
+    Curves,
+    Grid,
+    comprehensiveness,
+    counts_of,
+    ranking,
+    sufficiency,
+)
+from heedful.metrics import (
+    TOLERANCE,
+    auprc,
+    auprc_by_trapezoids,
+    iou_f1,
+    mass_inside,
+    span_matches,
+    tied_ranks,
+    token_f1,
+)
+from heedful.types import AttentionRows
+
+
+def rationale(evidence: Evidence) -> Findings:
+    """Undefined where an example has no rationale. Even attention has `share_inside` of its
+    mass there."""
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("rationale"):
+        inside = marked(evidence, each)
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _measures(view, inside[view.example]))
+    return Findings(collector.rows())
+
+
+def marked(evidence: Evidence, each: Pass) -> Bool[Tensor, "b t"]:
+    """The tokens in a rationale; a mark is there for each real token."""
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
+    real = each.batch.texts["a"].mask
+    inside = torch.zeros_like(real)
+    for row, example in enumerate(each.batch.ids):
+        marks = evidence.data.rationale(place[example])
+        if marks is not None:
+            inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
+    return inside
+
+
+def _measures(view: AttentionRows, inside: Tensor) -> dict[str, Tensor]:
+    weights = view.weights.double()
+    return {
+        "mass_inside": mass_inside(weights, inside, view.mask),
+        "share_inside": mass_inside(view.mask.double(), inside, view.mask),
+        "auprc": auprc(weights, inside, view.mask),
+    }
+
+
+# Does an explanation point where people point? A question about readers, not about the model.
+#
+# Rationales are sets of words. Where a set of words is asked of an explanation, it gives its
+# top k, with k the size of the rationale: no threshold is fitted. Texts whose rationale is
+# empty or everything say nothing about an order of words and are NaN for every measure.
+
+
+PLAUSIBILITY_MEASURES = {
+    "auprc": Measure("average precision of the rationale's words", True, range=SHARE),
+    "token_f1": Measure("F1 of the top k words, k the rationale's size", True, range=SHARE),
+    "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True, range=SHARE),
+    "mass_inside": Measure(
+        "share of the scores' magnitude inside the rationale", True, range=SHARE
+    ),
+}
+
+Values = dict[str, Float[Tensor, " b"]]
+
+
+def plausibility(
+    scores: Float[Tensor, "b w"],
+    rationale: Bool[Tensor, "b w"],
+    mask: Bool[Tensor, "b w"],
+    ids: tuple[str, ...],
+    seed: int = 0,
+) -> Values:
+    """Every measure of one explanation. Ties among the top k fall by chance, keyed by example."""
+    rationale = rationale & mask
+    size = rationale.sum(-1)
+    top = (ranking(scores, mask, ids, seed) < size[:, None]) & mask
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
+    values = {
+        "auprc": auprc(ranks, rationale, mask),
+        "token_f1": token_f1(top, rationale, mask),
+        "iou_f1": iou_f1(top, rationale, mask),
+        "mass_inside": mass_inside(scores, rationale, mask),
+    }
+    numbers = (scores.isfinite() | ~mask).all(-1)
+    return _only(values, numbers & _informative(rationale, mask))
+
+
+def plausibility_of(
+    explanations: Mapping[str, Float[Tensor, "b w"]],
+    rationale: Bool[Tensor, "b w"],
+    mask: Bool[Tensor, "b w"],
+    ids: tuple[str, ...],
+    seed: int = 0,
+) -> dict[str, Values]:
+    """Every measure of several explanations."""
+    return {
+        name: plausibility(scores, rationale, mask, ids, seed)
+        for name, scores in explanations.items()
+    }
+
+
+def _informative(rationale: Tensor, mask: Tensor) -> Tensor:
+    size = rationale.sum(-1)
+    return (size > 0) & (size < mask.sum(-1))
+
+
+def _only(values: Values, where: Tensor) -> Values:
+    return {name: torch.where(where, value, torch.nan) for name, value in values.items()}
+
+
+# ERASER's measures as their authors define them (DeYoung et al. 2020, §4, and released code).
+#
+# Ours are near them and not the same: `erasure` has no bin of 1%, `auprc` is average precision, and
+# `token_f1` and `iou_f1` take as many words as this text's rationale has. Here as many are taken as
+# rationales have on average (k_d in the paper, as a share of a text's words).
+
+
+BINS = Grid(shares=(0.01, 0.05, 0.1, 0.2, 0.5), points=0, single=0)
+
+_SHARES = ", ".join(f"{share:.0%}" for share in BINS.shares)
+
+_TOP = "the top words, as many as rationales have on average"
+
+
+def _eraser_measure(
+    description: str, formula: str, up: bool = True, signed: bool = False
+) -> Measure:
+    limits = SIGNED if signed else SHARE
+    return Measure(description, up, range=limits, formula=formula, papers=("deyoung2020",))
+
+
+ERASER_MEASURES = {
+    "eraser_comprehensiveness": _eraser_measure(
+        "ERASER's AOPC of comprehensiveness: mean fall of p when the top words go",
+        f"mean over s = {_SHARES} of p(x) − p(x without the top s of its words)",
+        signed=True,
+    ),
+    "eraser_sufficiency": _eraser_measure(
+        "ERASER's AOPC of sufficiency: mean fall of p when only the top words stay",
+        f"mean over s = {_SHARES} of p(x) − p(the top s of its words alone)",
+        False,
+        signed=True,
+    ),
+    "eraser_auprc": _eraser_measure(
+        "ERASER's area under precision and recall of the rationale's words, by trapezoids",
+        "Σ_i (R_i − R_{i−1}) (P_i + P_{i−1}) / 2 over the distinct scores; R_0 = 0, P_0 = 1",
+    ),
+    "eraser_token_precision": _eraser_measure(
+        f"share of the chosen words that are marked; chosen are {_TOP}",
+        "n(chosen ∩ rationale) / n(chosen)",
+    ),
+    "eraser_token_recall": _eraser_measure(
+        "share of the marked words that are chosen", "n(chosen ∩ rationale) / n(rationale)"
+    ),
+    "eraser_token_f1": _eraser_measure(
+        "F1 of precision and recall of each example; its mean is their instance_macro",
+        "2 P R / (P + R) of eraser_token_precision and eraser_token_recall",
+    ),
+    "eraser_iou_precision": _eraser_measure(
+        "share of the chosen words' spans that match a marked span at IOU ≥ 0.5",
+        "M / S: M of S spans of chosen words have n(∩) / n(∪) ≥ ½ with a span of the rationale",
+    ),
+    "eraser_iou_recall": _eraser_measure(
+        "matching spans as a share of the marked spans", "M / R: of R spans of the rationale"
+    ),
+}
+
+
+def eraser_erasure(curves: Curves) -> Values:
+    """Both measures of one explanation, of curves with ERASER's `BINS`."""
+    return {
+        "eraser_comprehensiveness": comprehensiveness(curves),
+        "eraser_sufficiency": sufficiency(curves),
+    }
+
+
+def eraser_plausibility(
+    scores: Float[Tensor, "b w"],
+    rationale: Bool[Tensor, "b w"],
+    mask: Bool[Tensor, "b w"],
+    ids: tuple[str, ...],
+    share: float,
+    seed: int = 0,
+) -> Values:
+    """Every measure of one explanation against rationales, of which an average one has `share` of
+    a text's words. NaN without a rationale, or where a score is no number. F1 of mean precision
+    and mean recall is a number of the corpus: `heedful.metrics.classification.f1_of_means`."""
+    rationale = rationale & mask
+    size = counts_of(mask.sum(-1), (share,))
+    top = (ranking(scores, mask, ids, seed) < size) & mask
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
+    both = (top & rationale).sum(-1).double()
+    spans = span_matches(top, rationale, mask)
+    values = {
+        "eraser_auprc": auprc_by_trapezoids(ranks, rationale, mask),
+        "eraser_token_precision": both / top.sum(-1),
+        "eraser_token_recall": both / rationale.sum(-1),
+        "eraser_token_f1": token_f1(top, rationale, mask),
+        "eraser_iou_precision": spans.matches / spans.chosen,
+        "eraser_iou_recall": spans.matches / spans.marked,
+    }
+    defined = rationale.any(-1) & (scores.isfinite() | ~mask).all(-1)
+    return {name: torch.where(defined, value, torch.nan) for name, value in values.items()}
+
+
+PIECE = Piece(
+    name="rationale",
+    description="attention inside the rationales that the corpus marks",
+    make=rationale,
+    by_text=True,
+    version=2,
+    needs=("tokens", "rationales"),
+    measures={
+        "mass_inside": Measure("share of attention on the rationale", True, range=SHARE),
+        "share_inside": Measure(
+            "share of the tokens in the rationale: what even attention has", range=SHARE
+        ),
+        "auprc": Measure(
+            "area under the precision-recall curve of the rationale", True, range=SHARE
+        ),
+    },
+    formula="mass_inside = Σ_{t in rationale} α_t / Σ_t α_t; AUPRC of α against the rationale",
+    higher="attention lies more on what was marked; even attention has `share_inside`",
+    cost="one pass over the texts",
+    limits="Plausible is not faithful: what people marked need not be what the model used.",
+)

@@ -1,0 +1,241 @@
+"""Which outputs can attention reach at all?
+
+Every attention gives logits in the convex hull of the tokens' own logits, so a decision
+that every single token makes is one that no attention can change.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.catalogue import SHARE, Measure, Piece
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
+from heedful.models import class_logits, probabilities
+from heedful.saliency import text_site
+from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+
+
+def reachability(evidence: Evidence) -> Findings:
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("reachability"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, _reached(each, site, view))
+    return Findings(collector.rows())
+
+
+def _reached(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+    logits = alone(each, site, view)
+    measures = {"fixed": fixed(each, site, view)}
+    if logits.shape[-1] == 1:
+        p = probabilities(logits)[..., 1]
+        measures["lowest"] = torch.where(view.mask, p, 2.0).amin(-1)
+        measures["highest"] = torch.where(view.mask, p, -1.0).amax(-1)
+    return measures
+
+
+def fixed(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
+    """1 where every item alone makes the decision that is made, else 0."""
+    decision = class_logits(alone(each, site, view)).argmax(-1)
+    same = decision == each.predicted[view.example][:, None]
+    return (same | ~view.mask).all(-1).double()
+
+
+def reachable(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, " b"]:
+    """By example, 1 where some attention of the main site changes the decision, else 0. Exact for
+    linear sites. For other sites all the attention is put on one word after another, which may
+    miss a way: a lower bound."""
+    each, site = passed(model, batch, trace), text_site(model)
+    view = each.rows(site)
+    if site.linear:
+        nothing = torch.zeros(len(batch), dtype=torch.float64, device=view.weights.device)
+        return nothing.index_put((view.example,), 1 - fixed(each, site, view))
+    there, tokens = words_of(batch)
+    weights = view.weights.double()
+    tries = (less(weights, ~kept[view.example]) for kept in tokens.unbind(1))
+    decision = outputs_by_example(each, site, view, tries).argmax(-1)
+    return ((decision != each.predicted[:, None]) & there).any(-1).double()
+
+
+def alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+    """The logits of each item, had it all the attention."""
+    token_logits = each.trace.token_logits[site.name]
+    return (token_logits.values.double() + token_logits.bias.double())[view.example]
+
+
+REACHABILITY = Piece(
+    name="reachability",
+    description="the outputs attention can reach, and the decisions no attention can change",
+    make=reachability,
+    by_text=True,
+    version=2,
+    needs=("linear", "normalised"),
+    sites="linear",
+    measures={
+        "fixed": Measure("1 where no attention changes the decision", range=SHARE),
+        "lowest": Measure("lowest probability of class 1 that some attention gives", range=SHARE),
+        "highest": Measure("highest probability of class 1 that some attention gives", range=SHARE),
+    },
+    formula=(
+        "fixed = [every token's own logits z_t + b make the model's decision]; lowest and "
+        "highest: min and max over t of σ(z_t + b)"
+    ),
+    higher=(
+        "of `fixed`: more decisions that no attention could change; of `lowest` and `highest`: "
+        "that end of what it can reach is higher"
+    ),
+    cost="one pass over the texts",
+    limits=(
+        "Only where logits are a weighted mean of the tokens' own. Within what can be reached "
+        "it does not say where attention should be."
+    ),
+)
+
+
+# What each token says by itself, kept so that attention can be moved by hand later on.
+#
+# After a linear site the logits are Σ α·(token logit + bias) for all weights that sum to 1. So
+# the weights and these numbers are the whole way from attention to the prediction: a page
+# that has them shows what the model would say under any other attention, without the model.
+
+
+MOST_LOGITS = 20
+"""With more, the maps would be larger than all others of a study together."""
+
+
+def token_logits(evidence: Evidence) -> Findings:
+    """Maps `attention` and, per logit, `logit:0`, `logit:1`, …, all in double precision: in
+    single precision large logits that cancel would move a probability by more than 1e-6."""
+    collector, notes = Collector(evidence.data.ids), dict[str, str]()
+    for each in evidence.passes("token_logits"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            logits = alone(each, site, view)
+            collector.add(each, site, view, _agreement(each, view, logits))
+            maps = {"attention": view.weights}
+            if logits.shape[-1] <= MOST_LOGITS:
+                maps |= {f"logit:{c}": by_token for c, by_token in enumerate(logits.unbind(-1))}
+            else:
+                notes["token_logits"] = _too_many(logits.shape[-1])
+            collector.add_maps(each, site, view, maps, exact=True)
+    return Findings(collector.rows(), collector.maps(), notes=notes)
+
+
+def _agreement(
+    each: Pass, view: AttentionRows, logits: Float[Tensor, "n k c"]
+) -> dict[str, Float[Tensor, " n"]]:
+    weights = view.weights.double()
+    agreeing = _agreeing(each, view, logits).double()
+    return {
+        "mass_agreeing": (weights * agreeing).sum(-1) / weights.sum(-1),
+        "tokens_agreeing": agreeing.sum(-1) / view.mask.sum(-1),
+    }
+
+
+def _agreeing(
+    each: Pass, view: AttentionRows, logits: Float[Tensor, "n k c"]
+) -> Bool[Tensor, "n k"]:
+    decision = class_logits(logits).argmax(-1)
+    return (decision == each.predicted[view.example][:, None]) & view.mask
+
+
+def _too_many(logits: int) -> str:
+    return (
+        f"the model has {logits} logits, and token logits are kept of at most {MOST_LOGITS}: only "
+        f"attention is."
+    )
+
+
+TOKEN_LOGITS = Piece(
+    name="token_logits",
+    description="what each token says by itself, so that attention can be moved afterwards",
+    make=token_logits,
+    by_text=True,
+    needs=("linear", "normalised"),
+    sites="linear",
+    measures={
+        "mass_agreeing": Measure(
+            "attention on tokens that alone would decide as the model does", range=SHARE
+        ),
+        "tokens_agreeing": Measure(
+            "share of tokens that alone would decide as the model does", range=SHARE
+        ),
+    },
+    formula=(
+        "logits = Σ_t α_t (z_t + b); mass_agreeing = Σ_t α_t [argmax (z_t + b) is the decision] "
+        "/ Σ_t α_t"
+    ),
+    higher="more tokens decide by themselves as the model does, so attention matters less",
+    cost="one pass over the texts; maps of up to 20 logits are kept",
+    limits=(
+        "A token's state holds its neighbours too where an encoder mixes them: what it says is "
+        "not what the word says."
+    ),
+)
+
+
+# What each token alone would have the model say (tutek2020, §5).
+#
+# After a linear site the logits are a weighted mean of token logits, so each state has a
+# prediction of its own: as if all attention were on it. Where almost every token says what the
+# whole text does, attention may be anywhere, and its weights tell nothing about the decision.
+
+
+def token_probability(evidence: Evidence) -> Findings:
+    """The mean over a text's tokens, undefined where the prediction is wrong, as the paper has
+    it. It does not say whether texts or tokens count alike in the average: texts do here."""
+    collector = Collector(evidence.data.ids)
+    for each in evidence.passes("token_probability"):
+        for site in evidence.sites:
+            view = each.rows(site)
+            by_token = predicted_by_token(each, site, view)
+            found = _by_token(each, view, by_token)
+            collector.add(each, site, view, found)
+            maps = {"token_probability": by_token, "attention": view.weights}
+            collector.add_maps(each, site, view, maps)
+    return Findings(collector.rows(), collector.maps())
+
+
+def predicted_by_token(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "n k"]:
+    """The probability of the predicted class with all attention on one token."""
+    linear = each.trace.token_logits[site.name]
+    p = probabilities(linear.values + linear.bias)[view.example]
+    label = each.predicted[view.example][:, None, None].expand(-1, p.shape[1], 1)
+    return p.gather(2, label).squeeze(2)
+
+
+def _by_token(each: Pass, view: AttentionRows, by_token: Float[Tensor, "n k"]) -> dict[str, Tensor]:
+    length = view.mask.sum(-1)
+    mean = (by_token * view.mask).sum(-1) / length
+    least = by_token.masked_fill(~view.mask, torch.inf).amin(-1)
+    most = by_token.masked_fill(~view.mask, -torch.inf).amax(-1)
+    right = (each.predicted == each.batch.labels)[view.example]
+    return {
+        "token_probability": torch.where(right, mean, torch.nan),
+        "token_range": most - least,
+    }
+
+
+TOKEN_PROBABILITY = Piece(
+    name="token_probability",
+    description="probability of the predicted class with all attention on one token",
+    make=token_probability,
+    paper="tutek2020",
+    needs=("linear", "tokens"),
+    measures={
+        "token_probability": Measure(
+            "its mean over a text's tokens, where the text is read right", range=SHARE
+        ),
+        "token_range": Measure("the largest less the smallest of a text's tokens", range=SHARE),
+    },
+    formula="mean over tokens t of p_c(z_t + b), c the predicted class",
+    higher="nearly every token alone says what the text does, so attention may be anywhere",
+    cost="one pass over the texts",
+    limits=(
+        "Only where logits are a weighted mean of the tokens' own. A text's tokens count alike, "
+        "however little attention they have."
+    ),
+)

@@ -1,0 +1,35 @@
+"""The names of all probes, each with the module that defines it."""
+
+from __future__ import annotations
+
+from heedful.catalogue import OpenCatalogue
+
+PROBES = OpenCatalogue(
+    "probe",
+    {
+        "score": "heedful.experiments.score",
+        "correlation": "heedful.experiments.correlation",
+        "permutation": "heedful.experiments.permutation",
+        "adversarial": "heedful.experiments.adversarial",
+        "reachability": "heedful.experiments.reachability:REACHABILITY",
+        "token_logits": "heedful.experiments.reachability:TOKEN_LOGITS",
+        "erasure": "heedful.experiments.erasure:ERASURE",
+        "flips": "heedful.experiments.erasure:FLIPS",
+        "importance_sets": "heedful.experiments.importance_sets",
+        "layers": "heedful.experiments.layers",
+        "substitution": "heedful.experiments.substitution",
+        "translation": "heedful.experiments.translation",
+        "alignment": "heedful.experiments.alignment",
+        "rationale": "heedful.experiments.rationale",
+        "deception": "heedful.experiments.deception",
+        "detector": "heedful.experiments.detector",
+        "mutual_information": "heedful.experiments.states:MUTUAL_INFORMATION",
+        "token_probability": "heedful.experiments.reachability:TOKEN_PROBABILITY",
+        "conicity": "heedful.experiments.states:CONICITY",
+        "seeds": "heedful.experiments.seeds",
+        "guides": "heedful.experiments.guides",
+        "frontier": "heedful.experiments.frontier",
+        "parts_of_speech": "heedful.experiments.parts_of_speech",
+        "extracted": "heedful.experiments.extracted",
+    },
+)

@@ -1,0 +1,230 @@
+"""The task scores on the data, without which nothing else can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
+from heedful.corpora import MARK, spelled
+from heedful.errors import unknown_name
+from heedful.experiments.evidence import Collector, Evidence, Findings
+from heedful.metrics import COLUMNS, METRICS, bleu, bleu_statistics, bootstrap_statistic
+from heedful.models import Search, generate, probabilities
+from heedful.types import Edits, Model
+
+SCORES = ("f1", "accuracy", "roc_auc")
+
+
+def score(evidence: Evidence, resamples: int = 500) -> Findings:
+    collector = Collector(evidence.data.ids)
+    site = evidence.sites[0]
+    columns = []
+    for each in evidence.passes("score"):
+        view = each.rows(site).first()
+        p, label = each.probabilities[view.example], each.batch.labels[view.example]
+        shown = p[:, 1] if p.shape[1] == 2 else p.amax(-1)
+        correct = each.predicted[view.example] == label
+        collector.add(each, site, view, {"correct": correct, "probability": shown})
+        columns.append(torch.cat([label[:, None].double(), p], 1).cpu().numpy())
+    table = np.concatenate(columns)
+    summary = score_summary(table[:, 0].astype(int), table[:, 1:], evidence.seed, resamples)
+    return Findings(collector.rows(), summary=summary)
+
+
+def score_summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) -> pd.DataFrame:
+    """Scores are not means over rows, so their intervals resample examples whole."""
+    rows: list[Line] = []
+    for name in SCORES:
+        metric = METRICS[name].make
+        low, high = bootstrap_statistic(metric, (labels, p), seed, resamples)
+        rows.append((name, float(metric(labels, p)), low, high))
+    majority = float(np.bincount(labels).max() / len(labels))
+    rows.append(("majority", majority, float("nan"), float("nan")))
+    return score_table(rows, len(labels))
+
+
+Line = tuple[str, float, float, float]
+"""A measure, its value, and the ends of its interval."""
+
+
+def score_table(lines: list[Line], n: int) -> pd.DataFrame:
+    """A summary of numbers that belong to all examples together."""
+    table = pd.DataFrame(lines, columns=["measure", "mean", "low", "high"])
+    table = table.assign(site="", group="all", n=n, undefined=0, sd=np.nan, median=np.nan)
+    return table[COLUMNS]
+
+
+# How well the task is done, example by example, whatever the task is.
+#
+# Classes are scored by accuracy or F1, written targets by corpus BLEU; all of them are made of
+# numbers per example, so every interval draws examples again.
+
+
+CLASS_METRICS = ("accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """`each` has a line of numbers per example, in the data's order, from which `score` makes
+    the score of some of them: the label and the decision, or BLEU's counts. `correct` is 1
+    where the decision is right; of a target that is the next word at the step looked at."""
+
+    metric: str
+    each: NDArray[np.float64]
+    score: Callable[[NDArray[np.float64]], float]
+    correct: NDArray[np.float64]
+
+    def line(self, measure: str, seed: int, resamples: int) -> Line:
+        low, high = bootstrap_statistic(self.score, (self.each,), seed, resamples)
+        return measure, self.score(self.each), low, high
+
+    def line_against(self, base: Outcomes, measure: str, seed: int, resamples: int) -> Line:
+        """This score less the base's; examples are drawn in pairs."""
+
+        def difference(own: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+            return self.score(own) - base.score(other)
+
+        arrays = (self.each, base.each)
+        low, high = bootstrap_statistic(difference, arrays, seed, resamples)
+        return measure, difference(*arrays), low, high
+
+
+def outcomes(
+    evidence: Evidence,
+    model: Model,
+    edits: Edits | None = None,
+    metric: str = "accuracy",
+    search: Search = Search(),
+) -> Outcomes:
+    """Of every example that has attention at all. `metric` is for classes, `search` for
+    targets that are written."""
+    if metric not in CLASS_METRICS:
+        raise unknown_name("metric", metric, list(CLASS_METRICS))
+    kept = attended(evidence)
+    decided = _decided(evidence, model, edits)[kept]
+    correct = (decided[:, 0] == decided[:, 1]).astype(np.float64)
+    if evidence.task == "generation":
+        counts = _written(evidence, model, edits, search)[kept]
+        return Outcomes("bleu", counts, bleu, correct)
+    return Outcomes(metric, decided, class_score(metric, evidence), correct)
+
+
+def attended(evidence: Evidence) -> NDArray[np.int64]:
+    """The places of the examples that have something to attend to."""
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
+    found = {
+        place[each.batch.ids[row]]
+        for each in evidence.passes("outcomes")
+        for row in each.rows(evidence.sites[0]).example.tolist()
+    }
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def example_rows(
+    evidence: Evidence, label: str, measures: Mapping[str, NDArray[np.float64]]
+) -> pd.DataFrame:
+    """Rows of numbers per attended example, in the data's order."""
+    collector, site = Collector(evidence.data.ids), evidence.sites[0]
+    place = {evidence.data.ids[index]: row for row, index in enumerate(attended(evidence))}
+    for each in evidence.passes(label):
+        view = each.rows(site).first()
+        chosen = [place[each.batch.ids[row]] for row in view.example.tolist()]
+        found = {name: torch.from_numpy(values[chosen]) for name, values in measures.items()}
+        collector.add(each, site, view, found)
+    return collector.rows()
+
+
+def written_texts(
+    evidence: Evidence, model: Model, edits: Edits | None = None, search: Search = Search()
+) -> list[str]:
+    """What the model writes for each source, in the data's order."""
+    texts, done = [""] * len(evidence.data), 0
+    tokenizer = "bpe" if any(word.startswith(MARK) for word in evidence.words) else "words"
+    for places, batch in evidence.batches(evidence.data):
+        for place, ids in zip(places, generate(model, batch, edits, search), strict=True):
+            texts[place] = spelled([evidence.words[i] for i in ids], tokenizer)
+        done += len(places)
+        evidence.progress("write", done, len(texts))
+    return texts
+
+
+def _written(
+    evidence: Evidence, model: Model, edits: Edits | None, search: Search
+) -> NDArray[np.float64]:
+    hypotheses = written_texts(evidence, model, edits, search)
+    references = [evidence.data.text(i, "b") for i in range(len(evidence.data))]
+    return np.asarray(bleu_statistics(hypotheses, references), dtype=np.float64)
+
+
+def _decided(evidence: Evidence, model: Model, edits: Edits | None) -> NDArray[np.float64]:
+    """The label and the decision of every example."""
+    found = np.zeros((len(evidence.data), 2))
+    place = {example: number for number, example in enumerate(evidence.data.ids)}
+    for ids, labels, logits in _logits(evidence, model, edits):
+        rows = [place[example] for example in ids]
+        decided = probabilities(logits).argmax(-1)
+        found[rows] = torch.stack([labels, decided], -1).double().cpu().numpy()
+    return found
+
+
+def _logits(
+    evidence: Evidence, model: Model, edits: Edits | None
+) -> Iterator[tuple[tuple[str, ...], Tensor, Tensor]]:
+    """The base model goes on from what its passes left."""
+    with torch.no_grad():
+        if model is evidence.models["base"]:
+            for each in evidence.passes("outcomes"):
+                trace = each.trace
+                if edits:
+                    kept = each.with_states()
+                    trace = model.resume(kept.batch, kept.trace, edits)
+                yield each.batch.ids, each.batch.labels, trace.logits
+            return
+        for _, batch in evidence.batches(evidence.data):
+            yield batch.ids, batch.labels, model(batch, edits).logits
+
+
+def class_score(metric: str, evidence: Evidence) -> Callable[[NDArray[np.float64]], float]:
+    """The score of lines that hold a label and a decision each."""
+    make = METRICS[metric].make
+    classes = next(evidence.passes("outcomes")).probabilities.shape[1]
+
+    def score(each: NDArray[np.float64]) -> float:
+        labels, decided = each.astype(np.int64).T
+        return float(make(labels, np.eye(classes)[decided]))
+
+    return score
+
+
+PIECE = Piece(
+    name="score",
+    description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
+    make=score,
+    bounds={"resamples": RESAMPLES},
+    version=2,
+    paper="jain2019",
+    needs=("classes",),
+    measures={
+        "f1": Measure(
+            "F1 of class 1 (macro for several classes)", higher_is_better=True, range=SHARE
+        ),
+        "accuracy": Measure("share of right predictions", higher_is_better=True, range=SHARE),
+        "roc_auc": Measure("area under the ROC curve", higher_is_better=True, range=SHARE),
+        "majority": Measure("share of the largest class: what guessing gives", range=SHARE),
+        "correct": Measure("1 where the prediction is right", higher_is_better=True, range=SHARE),
+        "probability": Measure(
+            "probability of class 1, or of the predicted one of several", range=SHARE
+        ),
+    },
+    formula="F1, accuracy and ROC-AUC of p against the labels; majority = max_c N_c / N",
+    higher="the model does its task better; the majority's share is what guessing gives",
+    cost="one pass over the texts, and 500 draws of the scores",
+    limits="A good score does not say that attention has a part in it.",
+)

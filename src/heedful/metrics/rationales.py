@@ -1,0 +1,286 @@
+"""Area under the precision-recall curve of scores against a rationale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int, Num
+from torch import Tensor
+
+from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.metrics.correlation import TOLERANCE, tied_ranks
+
+
+def auprc(
+    scores: Num[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """Average precision, Σ (R_i − R_{i−1}) P_i over the distinct scores (equal to
+    scikit-learn's): no trapezoids, and words that tie come at once. NaN for a rationale of
+    no word or of every word: all orders are then alike."""
+    hits, precision, _ = _curve(scores, rationale, mask)
+    size = hits.sum(-1)
+    area = (hits * precision).sum(-1) / size
+    return torch.where((size == 0) | (size == mask.sum(-1)) | _nan(scores, mask), torch.nan, area)
+
+
+def auprc_by_trapezoids(
+    scores: Num[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """Trapezoids between the points of the curve, which begins at recall 0 and precision 1: the
+    AUPRC of DeYoung et al. 2020. NaN for a rationale of no word; 1 for one of every word."""
+    hits, precision, recall = _curve(scores, rationale, mask)
+    points = [torch.nn.functional.pad(recall, (1, 0)), _begun(precision)]
+    area = torch.trapezoid(points[1], points[0], dim=-1)
+    return torch.where((hits.sum(-1) == 0) | _nan(scores, mask), torch.nan, area)
+
+
+def _curve(scores: Tensor, rationale: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """From the highest score on: whether each word is marked, and precision and recall once all
+    words of its score are there. Where no word is, both stay as they were."""
+    inside = rationale & mask
+    shown = torch.where(mask, scores.double(), -torch.inf)
+    ordered, order = shown.sort(dim=-1, descending=True, stable=True)
+    hits = inside.gather(-1, order).double()
+    seen = mask.gather(-1, order).double().cumsum(-1).clamp_min(1)
+    precision = _at_last_of_ties(ordered, hits.cumsum(-1) / seen)
+    recall = _at_last_of_ties(ordered, hits.cumsum(-1) / hits.sum(-1, keepdim=True).clamp_min(1))
+    return hits, precision, recall
+
+
+def _begun(precision: Tensor) -> Tensor:
+    return torch.nn.functional.pad(precision, (1, 0), value=1.0)
+
+
+def _at_last_of_ties(ordered: Tensor, values: Tensor) -> Tensor:
+    """Each place takes the value at the end of its run of equal scores."""
+    k = ordered.shape[1]
+    place = torch.arange(k, device=ordered.device).expand(ordered.shape)
+    goes_on = torch.nn.functional.pad(ordered[:, 1:] == ordered[:, :-1], (0, 1))[:, :k]
+    ends = torch.where(goes_on, k, place).flip(-1).cummin(-1).values.flip(-1) if k else place
+    return values.gather(-1, ends)
+
+
+def _nan(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores.double().isnan() & mask).any(-1)
+
+
+AUPRC = Piece(
+    name="auprc",
+    description="average precision: area under the precision-recall curve, by steps",
+    make=auprc,
+    paper="deyoung2020",
+    higher_is_better=True,
+    formula=(
+        "Σ_i (R_i − R_{i−1}) P_i over the distinct scores from the highest on: recall R and "
+        "precision P"
+    ),
+    range=SHARE,
+    higher="marked words stand nearer to the top",
+    cost="sorting the words of each text",
+    limits=(
+        "Not ERASER's, which takes trapezoids (`eraser_auprc`). "
+        "Chance gets about the rationale's share of the words, so long rationales score higher. "
+        "It says what people find plausible, nothing about the model."
+    ),
+)
+
+
+# F1 of chosen words against the words of a rationale.
+
+
+def token_f1(
+    chosen: Bool[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """2 |both| / (|chosen| + |rationale|); NaN where the rationale is empty. Where as many
+    words are chosen as the rationale has, precision, recall and F1 are the same number."""
+    both = (chosen & rationale & mask).sum(-1).double()
+    size = (rationale & mask).sum(-1)
+    f1 = 2 * both / ((chosen & mask).sum(-1) + size)
+    return torch.where(size == 0, torch.nan, f1)
+
+
+TOKEN_F1 = Piece(
+    name="token_f1",
+    description="F1 of the top words against a rationale of as many words",
+    make=token_f1,
+    paper="deyoung2020",
+    higher_is_better=True,
+    formula="2 |chosen ∩ rationale| / (|chosen| + |rationale|)",
+    range=SHARE,
+    higher="more of the top words are marked",
+    cost="the number of words",
+    limits=(
+        "It depends on how many words are chosen; here as many as the rationale has, which a "
+        "real explanation would not know."
+    ),
+)
+
+
+# F1 of spans: how many runs of chosen words meet a run of the rationale well enough.
+
+
+def iou_f1(
+    chosen: Bool[Tensor, "n k"],
+    rationale: Bool[Tensor, "n k"],
+    mask: Bool[Tensor, "n k"],
+    threshold: float = 0.5,
+) -> Float[Tensor, " n"]:
+    """2 · matches / (spans chosen + spans of the rationale); a match is a pair of spans whose
+    intersection is at least `threshold` of their union (DeYoung et al. 2020, §4.1).
+
+    From one half on no span can match two others, so precision and recall count the same
+    matches. Words that are not there join their neighbours. NaN for an empty rationale.
+    """
+    found = span_matches(chosen, rationale, mask, threshold)
+    f1 = 2 * found.matches / (found.chosen + found.marked)
+    return torch.where(found.marked == 0, torch.nan, f1)
+
+
+class SpanMatches(NamedTuple):
+    """How many spans of each text are chosen, how many are marked, and how many pairs match."""
+
+    matches: Float[Tensor, " n"]
+    chosen: Int[Tensor, " n"]
+    marked: Int[Tensor, " n"]
+
+
+def span_matches(
+    chosen: Bool[Tensor, "n k"],
+    rationale: Bool[Tensor, "n k"],
+    mask: Bool[Tensor, "n k"],
+    threshold: float = 0.5,
+) -> SpanMatches:
+    if threshold < 0.5:
+        raise ValueError(f"a span could match several below 0.5: threshold is {threshold}")
+    rows = _together(mask)
+    ours, theirs = (_Spans(each.gather(1, rows)) for each in (chosen & mask, rationale & mask))
+    matches = torch.zeros(len(mask), dtype=torch.float64, device=mask.device)
+    pairs, shared = _meetings(ours, theirs)
+    union = ours.sizes[pairs[0]] + theirs.sizes[pairs[1]] - shared
+    met = (shared / union >= threshold).double()
+    return SpanMatches(matches.scatter_add(0, ours.row[pairs[0]], met), ours.count, theirs.count)
+
+
+class _Spans:
+    """Runs of True, numbered over the whole batch."""
+
+    def __init__(self, inside: Tensor) -> None:
+        before = torch.nn.functional.pad(inside, (1, 0))[:, : inside.shape[1]]
+        starts = inside & ~before
+        self.inside = inside
+        self.number = starts.flatten().long().cumsum(0).reshape(inside.shape) - 1
+        self.sizes = torch.bincount(self.number[inside], minlength=int(starts.sum()))
+        self.row = starts.nonzero()[:, 0]
+        self.count = starts.sum(-1)
+
+
+def _meetings(ours: _Spans, theirs: _Spans) -> tuple[Tensor, Tensor]:
+    """Pairs of spans with a word in common, and how many: in reading order a pair's words
+    follow each other."""
+    both = ours.inside & theirs.inside
+    pairs = torch.stack([ours.number[both], theirs.number[both]])
+    new = torch.ones_like(pairs[0], dtype=torch.bool)
+    new[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(0)
+    return pairs[:, new], torch.bincount(new.long().cumsum(0) - 1)
+
+
+def _together(mask: Tensor) -> Tensor:
+    """Existing words first, in the order of reading."""
+    return (~mask).to(torch.int8).argsort(dim=-1, stable=True)
+
+
+IOU_F1 = Piece(
+    name="iou_f1",
+    description="F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5",
+    make=iou_f1,
+    paper="deyoung2020",
+    higher_is_better=True,
+    formula=(
+        "2 M / (S + R): of S spans of top words and R of the rationale, M pairs have |∩| / |∪| ≥ ½"
+    ),
+    range=SHARE,
+    higher="more spans are found nearly whole",
+    cost="the number of words",
+    limits="A span counts whole or not at all: single words inside a long rationale get nothing.",
+)
+
+
+# The share of an explanation's mass that lies inside a rationale.
+
+
+def mass_inside(
+    scores: Float[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """Σ |score| inside over Σ |score|. NaN for an empty rationale, or where all scores are 0."""
+    size = scores.double().abs().masked_fill(~mask, 0.0)
+    share = (size * (rationale & mask)).sum(-1) / size.sum(-1)  # 0/0 = NaN
+    return torch.where((rationale & mask).any(-1), share, torch.nan)
+
+
+MASS_INSIDE = Piece(
+    name="mass_inside",
+    description="share of the scores' magnitude inside the rationale",
+    make=mass_inside,
+    paper="mohankumar2020",
+    higher_is_better=True,
+    formula="Σ_{t in rationale} |s_t| / Σ_t |s_t|",
+    range=SHARE,
+    higher="more of the explanation lies on marked words",
+    cost="the number of words",
+    limits=(
+        "Even scores have the rationale's share of the words. It depends on how sharp a map is, "
+        "not on its order alone."
+    ),
+)
+
+
+# Whether an explanation finds the words that are known to decide (Bastings et al. 2022).
+
+
+def precision_at_k(
+    scores: Float[Tensor, "n w"], truth: Bool[Tensor, "n w"], mask: Bool[Tensor, "n w"]
+) -> Float[Tensor, " n"]:
+    """The share of the k words with the largest |score| that are among the k true ones. Of words
+    that tie any is as likely to come first: the expectation. NaN where no word is true."""
+    above, level = _standing(scores, mask)
+    true = truth & mask
+    k = true.sum(-1, keepdim=True)
+    chance = ((k - above).double() / level.clamp_min(1)).clamp(0.0, 1.0)
+    return (chance * true).sum(-1) / k[:, 0]
+
+
+def mean_rank(
+    scores: Float[Tensor, "n w"], truth: Bool[Tensor, "n w"], mask: Bool[Tensor, "n w"]
+) -> Float[Tensor, " n"]:
+    """The mean rank of the true words by |score|, 1 for the largest; words that tie share the
+    mean of their ranks. The best is (k + 1) / 2. NaN where no word is true."""
+    above, level = _standing(scores, mask)
+    true = truth & mask
+    return ((above + (level + 1).double() / 2) * true).sum(-1) / true.sum(-1)
+
+
+def _standing(scores: Tensor, mask: Tensor) -> tuple[Int[Tensor, "n w"], Int[Tensor, "n w"]]:
+    """For each word how many words score more, and how many as much, itself among them."""
+    ranks = tied_ranks(scores.double().abs(), mask, TOLERANCE[torch.float32])
+    there = mask[:, None, :]
+    above = ((ranks[:, None, :] > ranks[:, :, None]) & there).sum(-1)
+    return above, ((ranks[:, None, :] == ranks[:, :, None]) & there).sum(-1)
+
+
+PRECISION_AT_K = Piece(
+    name="precision_at_k",
+    description="share of the k highest words that are among the k words known to decide",
+    make=precision_at_k,
+    paper="bastings2022",
+    higher_is_better=True,
+    measures={
+        "precision": Measure("share of the top k that is true", True, range=SHARE),
+        "rank": Measure("mean rank of the true words, 1 is the highest", False, range=NOT_NEGATIVE),
+    },
+    formula="|top_k(|s|) ∩ truth| / k, k = |truth|; rank = mean of the ranks of the true words",
+    range=SHARE,
+    higher="more of the words that decide are at the top",
+    cost="comparing the words of each text with each other",
+    limits="It needs to be known which words decide, as where a shortcut was planted.",
+)
