@@ -19,6 +19,7 @@ from heedful.verdict import (
     Weighed,
     closed,
     difference,
+    examples_needed,
     first,
     how_many,
     needed,
@@ -145,6 +146,13 @@ def test_examples_that_would_decide() -> None:
     assert needed(weighed(0.6, 0.05, seed_error=0.2), 0.5, 0.05) is None
     assert needed(weighed(0.0, 0.0), 0.02, 0.05) == 149  # 0.98^149 is below 0.05
     assert needed(weighed(0.5 + 1e-12, 0.05), 0.5, 0.05) is None
+
+
+def test_what_would_decide_is_told_in_examples_not_clusters() -> None:
+    assert examples_needed(weighed(0.6, 0.05), 0.5, 0.05, 100) == 155
+    assert examples_needed(weighed(0.6, 0.05), 0.5, 0.05, 1000) == 1550  # ten in each cluster
+    assert examples_needed(weighed(0.9, 0.05), 0.5, 0.05, 1000) == 1001
+    assert examples_needed(weighed(0.5, 0.05), 0.5, 0.05, 1000) is None
 
 
 def test_a_single_cluster_decides_nothing() -> None:

@@ -169,6 +169,25 @@ def test_measures_that_do_not_agree_cannot_be_agreed_with(
     assert any("even if they hardly agree" in note for note in found.notes) == (position == 3.0)
 
 
+def test_unclear_agreement_says_how_many_examples_would_decide() -> None:
+    """How many would tell whether the measures agree, and, where that is open too, whether
+    attention agrees with them."""
+    unclear = statements(rows_of(World(measures=0.1005, agreement=0.5, truth=1.0)))["agreement"]
+    assert unclear.decision is Decision.INCONCLUSIVE
+    assert unclear.needed is not None and unclear.needed > 200
+    assert any("would decide" in note for note in unclear.notes)
+
+
+def test_whether_measures_agree_is_as_open_as_seeds_are_few() -> None:
+    """The mean over three trainings is clear by examples alone, and not by three trainings."""
+    taus = (0.02, 0.2, 0.5)
+    seeds = [rows_of(World(measures=tau, truth=1.0), f"seed={i}") for i, tau in enumerate(taus)]
+    found = statements(pd.concat(seeds))["agreement"]
+    assert found.decision is Decision.INCONCLUSIVE and "not clear yet" in found.blocked
+    one = statements(rows_of(World(measures=sum(taus) / 3, truth=1.0)))["agreement"]
+    assert one.decision is Decision.SUPPORTED
+
+
 def test_a_measure_blind_to_the_weights_is_unusable() -> None:
     rows = rows_of(SMALL)
     same = rows.assign(model="randomised")

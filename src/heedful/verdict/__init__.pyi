@@ -11,6 +11,7 @@ from heedful.verdict.check import junit as junit
 from heedful.verdict.contenders import half_of as half_of
 from heedful.verdict.contenders import other_site as other_site
 from heedful.verdict.decide import Decision as Decision
+from heedful.verdict.decide import examples_needed as examples_needed
 from heedful.verdict.decide import needed as needed
 from heedful.verdict.decide import rejected as rejected
 from heedful.verdict.flips import compare as compare

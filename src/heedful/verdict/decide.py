@@ -53,3 +53,12 @@ def needed(weighed: Weighed, threshold: float, alpha: float, power: float = 0.8)
     unseen = math.log(alpha) / math.log1p(-distance) if distance < 1 else 1.0
     most = max(count, unseen)
     return math.ceil(most) if most < 1e9 else None
+
+
+def examples_needed(weighed: Weighed, threshold: float, alpha: float, examples: int) -> int | None:
+    """About how many examples would decide, and more than there are: `needed` clusters of as many
+    examples each as the `examples` measured so far have."""
+    clusters = needed(weighed, threshold, alpha)
+    if clusters is None:
+        return None
+    return max(math.ceil(clusters * examples / weighed.clusters), examples + 1)

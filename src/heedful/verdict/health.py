@@ -12,7 +12,7 @@ from scipy import stats
 from heedful.verdict.cell import Cell
 from heedful.verdict.formulas import first
 from heedful.verdict.resample import Clusters, estimate, sample
-from heedful.verdict.weigh import closed
+from heedful.verdict.weigh import Weighed, closed, closed_form
 
 
 def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float) -> str:
@@ -28,19 +28,19 @@ def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float
     return f"floor and ceiling cannot be told apart{by}"
 
 
-def contrast_bounds(
+def contrast(
     checkpoints: Sequence[Sequence[Cell]],
     weights: Sequence[float],
     cluster_of: Clusters,
     alpha: float,
-) -> tuple[float, float]:
-    """One-sided bounds of a weighted sum of the columns, averaged over cells."""
+) -> Weighed:
+    """A weighted sum of the columns, averaged over cells: its estimate and one-sided bounds over
+    clusters, and over checkpoints where there are several."""
     sums = [
         [Cell("", "", ("",), e.examples, (e.sign * e.values @ weights)[:, None], 0) for e in cells]
         for cells in checkpoints
     ]
-    _, low, high = closed(sample(sums, cluster_of), first, alpha)
-    return low, high
+    return closed_form(sample(sums, cluster_of), first, alpha)
 
 
 def drop_reason(

@@ -106,7 +106,7 @@ def _needed(by_name: Mapping[str, Statement]) -> int | None:
     all that are open must be decided. None where one of those never will be."""
     missing = [name for name in REQUIRED if name not in by_name or not passed(by_name, name)]
     known = [by_name[name] for name in missing if name in by_name]
-    below = [each.needed for each in known if each.estimate < each.threshold]
+    below = [each.needed for each in known if each.estimate < each.threshold and not each.blocked]
     enough = [count for count in below if count is not None]
     if below:
         return min(enough, default=None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heedful.verdict.decide import Decision, needed
+from heedful.verdict.decide import Decision, examples_needed
 from heedful.verdict.settings import REQUIRED, Settings
 from heedful.verdict.statement import Statement
 from heedful.verdict.weigh import Weighed
@@ -24,7 +24,12 @@ def _settled(each: Statement, chosen: Settings) -> Statement:
         known = each.blocked in ("", *each.notes)
         return each if known else replace(each, notes=(each.blocked, *each.notes))
     if each.blocked:
-        return replace(each, notes=(each.blocked, *each.notes))
+        count = each.needed
+        if count is not None and each.low <= each.threshold <= each.high:
+            own = _count(each, chosen)
+            count = None if own is None else max(count, own)
+        many = () if each.needed is None else (how_many(count, each),)
+        return replace(each, needed=count, notes=(each.blocked, *each.notes, *many))
     if each.low > each.threshold:
         return replace(each, decision=Decision.SUPPORTED)
     if each.high < each.threshold:
@@ -46,8 +51,7 @@ def _count(each: Statement, chosen: Settings) -> int | None:
         each.checkpoints,
     )
     together = len(REQUIRED) if each.property in REQUIRED else 1
-    count = needed(weighed, each.threshold, chosen.alpha / together)
-    return None if count is None else max(count, each.clusters + 1)
+    return examples_needed(weighed, each.threshold, chosen.alpha / together, each.n)
 
 
 def how_many(count: int | None, each: Statement) -> str:

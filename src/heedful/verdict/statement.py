@@ -47,7 +47,7 @@ class Statement:
     that decide (each at its share of alpha, and of this look where there are several): a
     statement is decided where both are on one side of the threshold.
     `blocked` says why there can be no decision whatever the numbers; `needed` is about how
-    many clusters of examples would decide."""
+    many examples would decide."""
 
     property: str
     decision: Decision

@@ -46,20 +46,25 @@ def weigh(
 
 
 def closed(sample: Sample, formula: Formula, alpha: float) -> tuple[float, float, float]:
-    """Estimate and one-sided bounds without resampling (Student's t over clusters, and over
-    checkpoints where there are several), for the many small groups that are shown, and to choose
-    what can be used."""
-    if sample.clusters == 0:
-        return math.nan, math.nan, math.nan
-    found = estimate(sample, formula)
-    value, error = float(found.value[0]), float(found.error[0])
+    """Estimate and one-sided bounds without resampling."""
+    found = closed_form(sample, formula, alpha)
+    return found.estimate, found.low, found.high
+
+
+def closed_form(sample: Sample, formula: Formula, alpha: float) -> Weighed:
+    """An estimate against 0 without resampling (Student's t over clusters, and over checkpoints
+    where there are several), for the many small groups that are shown, and to choose what can be
+    used."""
     if sample.clusters < 2:
-        return value, math.nan, math.nan
+        return _nothing(sample, formula)
+    found, g = estimate(sample, formula), sample.clusters
     if len(sample.checkpoints) > 1:
-        weighed = _crossed(found, 0.0, alpha, sample.clusters)
-        return value, weighed.low, weighed.high
-    half = float(stats.t.ppf(1 - alpha, sample.clusters - 1)) * error
-    return value, value - half, value + half
+        return _crossed(found, 0.0, alpha, g)
+    value, error = float(found.value[0]), float(found.error[0])
+    half = float(stats.t.ppf(1 - alpha, g - 1)) * error
+    t = float(_ratio(found.value, found.error)[0])
+    above, below = float(stats.t.sf(t, g - 1)), float(stats.t.cdf(t, g - 1))
+    return Weighed(value, value - half, value + half, above, below, error, 0.0, g, 1)
 
 
 def estimate_of(values: Float[np.ndarray, "n c"], formula: Formula) -> float:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from heedful.verdict.assess import assess
 from heedful.verdict.cell import Cell, cell
-from heedful.verdict.decide import Decision
+from heedful.verdict.decide import Decision, examples_needed
 from heedful.verdict.formulas import position
-from heedful.verdict.health import contrast_bounds
+from heedful.verdict.health import contrast
 from heedful.verdict.question import Question
 from heedful.verdict.sequential import level_at
 from heedful.verdict.settings import REQUIRED, Settings
@@ -54,17 +54,17 @@ def agreement(table: Table, chosen: Settings) -> Statement:
         return found
     level = level_at(chosen.look, chosen.looks, chosen.alpha / len(REQUIRED))
     cells = [part for model in table.checkpoints if (part := cells_of(model))]
-    low, high = contrast_bounds(cells, (0.0, -1.0, 1.0), table.cluster_of, level)
+    among = contrast(cells, (0.0, -1.0, 1.0), table.cluster_of, level)
     least, asked = chosen.smallest_tau, question.threshold
-    if high < least:
+    if among.high < least:
         return replace(found, decision=Decision.UNUSABLE, blocked=f"{SILENT} (by {least:g} tau).")
-    if low > least:
+    if among.low > least:
         return found
-    above, _ = contrast_bounds(cells, (1.0, asked - 1.0, -asked), table.cluster_of, level)
-    if above > 0:
+    if contrast(cells, (1.0, asked - 1.0, -asked), table.cluster_of, level).low > 0:
         note = f"{EITHER_WAY} (by {least:g} tau)."
         return replace(found, decision=Decision.SUPPORTED, notes=(*found.notes, note))
-    return replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).")
+    count = examples_needed(among, least, level, found.n)
+    return replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).", needed=count)
 
 
 def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
