@@ -18,11 +18,11 @@ from heedful.verdict import (
     Settings,
     Statement,
     compare,
+    decide,
     drop_reason,
     horizon_times,
     judge,
     never_flipped,
-    settle,
     tabulate_rows,
 )
 from verdict_tables import World, rows_of
@@ -33,7 +33,7 @@ SMALL = World(examples=120)
 
 def statements(rows: pd.DataFrame, chosen: Settings = QUICK) -> dict[str, Statement]:
     table = tabulate_rows(rows)
-    settled = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
+    settled = decide([each(table, chosen) for each in PROPERTIES.values()], chosen)
     return {each.property: each for each in settled}
 
 

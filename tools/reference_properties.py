@@ -14,8 +14,8 @@ from heedful.verdict import EFFECTS, PROPERTIES, overall
 def properties() -> list[str]:
     """The page's parts."""
     parts = ["# Properties", INTRO]
-    for name, judge in PROPERTIES.items():
-        parts += [f"## {name}", *_paragraphs(judge), _decided(name)]
+    for name, each in PROPERTIES.items():
+        parts += [f"## {name}", *_paragraphs(each.evaluate), _decided(name)]
     return [*parts, "## The one line", _rule(), "## The numbers", NUMBERED, _numbers()]
 
 

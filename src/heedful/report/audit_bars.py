@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.report.audit_numbers import bounds, finite, shown
-
-RELATIVE = ("importance", "agreement", "direction")
-"""Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""
+from heedful.verdict import RELATIVE
 
 REACH = (-0.5, 1.5)
 """What is drawn of an interval on such a scale at most; a longer one is cut at the edge."""

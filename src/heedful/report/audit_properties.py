@@ -9,17 +9,8 @@ from typing import Any
 from heedful.report.audit_bars import Scale, bar, scale_of
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_numbers import DASH, bounds, clipped, finite, percent, plain, shown
+from heedful.verdict import QUESTIONS
 
-QUESTIONS = {
-    "use": "Does the output move when the weights do?",
-    "importance": "Are the heavy words the ones that matter, for the prediction or against it?",
-    "baseline": "Do they say more than word frequency and position say without the model?",
-    "agreement": "Do the weights order words as measures of importance do?",
-    "direction": "Do they say which words speak for the prediction?",
-    "exclusivity": "Is there another attention with the same output?",
-    "stability": "Do other seeds attend to the same words?",
-    "plausibility": "Do the weights mark the words that people marked?",
-}
 MARKS = {
     "SUPPORTED": ("yes", "✓"),
     "NOT SUPPORTED": ("no", "✗"),

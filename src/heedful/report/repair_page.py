@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heedful.report.audit_properties import QUESTIONS
 from heedful.report.charts import Charts
 from heedful.report.repair_dots import figure, panels, roles
 from heedful.report.repair_numbers import lines, named, quantities, unmeasured
 from heedful.report.sheet import Sheet
 from heedful.report.svg import render
+from heedful.verdict import QUESTIONS
 
 CAREFUL = (
     "The model was chosen by the texts that are shown here, so its numbers are a little too good: "

@@ -6,27 +6,158 @@ depend on order and no document is in both. With few examples the first half may
 that is far behind on the second: of those that are not clearly behind it there the better on
 average is recommended, and of equally good ones the cheaper. The explanation on trial is
 recommended where nothing is clearly better and it clears the bar.
+
+Explanations are compared on the cells that both were scored by, never on others. One that is
+scored without the operator that made it has fewer of them, and an easy operator would pass for a
+good explanation.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
+import numpy as np
 import pandas as pd
 
-from heedful.verdict.cell import Cell
-from heedful.verdict.contenders import IMPORTANCE, Contenders, contenders, half
-from heedful.verdict.decide import rejected
-from heedful.verdict.formulas import position
-from heedful.verdict.leads import choose, lead, others_part, shared
-from heedful.verdict.resample import Clusters, sample
+from heedful.verdict.inference import (
+    Clusters,
+    Value,
+    closed,
+    compare_with_threshold,
+    estimate_of,
+    position,
+    sample,
+)
+from heedful.verdict.multiplicity import rejected
+from heedful.verdict.properties.direction import direction_cells
+from heedful.verdict.properties.importance import MEASURE, importance_cells
 from heedful.verdict.settings import Settings
-from heedful.verdict.table import Table
-from heedful.verdict.weigh import closed, weigh
+from heedful.verdict.statement import NAN
+from heedful.verdict.table import Cell, Table, cell
+from heedful.verdict.usability import drop_reason, gap_reason, key_of
 
-NAN = math.nan
+Contenders = dict[str, tuple[Cell, ...]]
+
+IMPORTANCE, DIRECTION = "importance", "direction"
+"""The two questions an explanation can answer: which words matter, and what for."""
+
+
+def contenders(table: Table, question: str, chosen: Settings) -> Contenders:
+    """Usable cells of every explanation that answers the question and is neither a baseline nor
+    the oracle. Other layers and heads are a question of their own (`sites`)."""
+    measures = (MEASURE,) if question == IMPORTANCE else chosen.metrics
+    names = {
+        str(name)
+        for measure in measures
+        for operator in table.operators(measure)
+        for name in table.get(table.main, measure, operator).columns
+    }
+    names -= {*chosen.floors, chosen.ceiling, ""}
+    names = {name for name in names if not other_site(name, chosen)}
+    if question == DIRECTION:
+        names &= set(chosen.signed)
+    return cells_of(table, question, names, chosen)
+
+
+def other_site(name: str, chosen: Settings) -> bool:
+    """Whether this is the explanation on trial read elsewhere: `attention:layer=0,head=3`."""
+    return name != chosen.on_trial and name.partition(":")[0] == chosen.on_trial
+
+
+def cells_of(table: Table, question: str, names: set[str], chosen: Settings) -> Contenders:
+    """The usable cells of these explanations, those that have any."""
+    make = importance_cells if question == IMPORTANCE else direction_cells
+    usable = _usable(table, question, chosen)
+    made = {name: make(table, table.main, name, chosen) for name in sorted(names)}
+    found = {
+        name: tuple(each for each in cells if key_of(each) in usable and each.examples)
+        for name, cells in made.items()
+    }
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def _usable(table: Table, question: str, chosen: Settings) -> set[tuple[str, str]]:
+    """A matter of baseline and oracle, whichever explanation is scored."""
+    make = importance_cells if question == IMPORTANCE else direction_cells
+    cluster_of, alpha = table.cluster_of, chosen.alpha
+    base, random = (
+        {key_of(each): each for each in make(table, model, chosen.ceiling, chosen)}
+        for model in (table.main, "randomised")
+    )
+    return {
+        key
+        for key, each in base.items()
+        if each.examples
+        and not gap_reason(each, chosen.smallest_gap, cluster_of, alpha)
+        and not drop_reason(each, random.get(key), (2, 1), cluster_of, alpha)
+    }
+
+
+def half_of(cluster: str) -> int:
+    """0: to choose on, 1: to report on; the same everywhere and always."""
+    return hashlib.blake2b(cluster.encode(), digest_size=1).digest()[0] & 1
+
+
+def half(cells: Contenders, table: Table, side: int) -> Contenders:
+    """The cells on one half of the clusters."""
+    inside = {name for name, key in table.cluster_of.items() if half_of(key) == side}
+    return {name: tuple(each.among(inside) for each in mine) for name, mine in cells.items()}
+
+
+def choose(part: Contenders) -> str:
+    """The one whose smallest lead over any rival is largest: it beats all others where one
+    does, else it is beaten by the least. Two that share no cell are no rivals, and one that
+    was compared with nobody is chosen only where nobody was."""
+    worst = dict.fromkeys(sorted(part), math.inf)
+    for one, other in combinations(worst, 2):
+        ahead = _mean_lead(shared(part[one], part[other]))
+        if not math.isnan(ahead):
+            worst[one], worst[other] = min(worst[one], ahead), min(worst[other], -ahead)
+    return max(worst, key=lambda name: worst[name] if worst[name] < math.inf else -math.inf)
+
+
+def shared(one: Sequence[Cell], other: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells of both, paired by example: one, other, floor, ceiling."""
+    known = {key_of(each): each for each in other}
+    return tuple(_pair(each, known[key_of(each)]) for each in one if key_of(each) in known)
+
+
+def lead(means: np.ndarray) -> Value:
+    """(one − other)/(ceiling − floor)."""
+    one, other, floor, ceiling = means.T
+    gap = np.where(ceiling == floor, np.nan, ceiling - floor)
+    ahead = (one - other) / gap
+    return Value(ahead, np.stack([1 / gap, -1 / gap, ahead / gap, -ahead / gap], axis=1))
+
+
+def others_part(pair: Cell) -> Cell:
+    """The other of a pair as a cell of its own: value, floor, ceiling."""
+    names, values = pair.names[1:], pair.values[:, 1:]
+    return Cell(pair.measure, pair.operator, names, pair.examples, values, 0, pair.sign)
+
+
+def _mean_lead(pairs: Sequence[Cell]) -> float:
+    values = [estimate_of(each.values, lead) for each in pairs]
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _pair(one: Cell, other: Cell) -> Cell:
+    names = ("one", "other", "floor", "ceiling")
+    if one.examples == other.examples:
+        columns = (one.values[:, 0], other.values[:, 0], one.values[:, 1], one.values[:, 2])
+        values = np.stack(columns, axis=1)
+        return Cell(one.measure, one.operator, names, one.examples, values, 0, one.sign)
+    series = (_column(one, 0), _column(other, 0), _column(one, 1), _column(one, 2))
+    return cell(one.measure, one.operator, list(zip(names, series, strict=True)), one.sign)
+
+
+def _column(each: Cell, index: int) -> pd.Series:
+    return pd.Series(each.values[:, index], index=list(each.examples), dtype="float64")
 
 
 @dataclass(frozen=True)
@@ -168,27 +299,17 @@ def _behind(
     if not pairs:
         return NAN, 1.0, 1.0
     drawn = sample([pairs], cluster_of)
-    found = weigh(drawn, lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
+    found = compare_with_threshold(drawn, lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
     return found.estimate, found.p_above, found.p_below
 
 
 def _with_cost(each: Ranked, costs: pd.DataFrame) -> Ranked:
-    cost = _costs(costs)
-    return replace(
-        each,
-        milliseconds=cost("milliseconds_per_text", each.explanation),
-        passes=cost("passes_per_text", each.explanation),
-    )
-
-
-def _costs(costs: pd.DataFrame) -> Callable[[str, str], float]:
-    def cost(column: str, name: str) -> float:
+    def cost(column: str) -> float:
         if column not in costs.columns or "explanation" not in costs.columns:
             return NAN
-        found = costs.loc[costs["explanation"] == name, column].dropna()
-        return float(found.mean()) if len(found) else NAN
+        return float(costs.loc[costs["explanation"] == each.explanation, column].dropna().mean())
 
-    return cost
+    return replace(each, milliseconds=cost("milliseconds_per_text"), passes=cost("passes_per_text"))
 
 
 def _recommendation(
@@ -261,3 +382,68 @@ def _milliseconds(value: float) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ")
+
+
+WEIGHTED = ("rollout", "value_norm", "gradient_attention", "effective_attention")
+"""Explanations that are attention, made more of."""
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Site:
+    """One attention on the half that was kept for reporting; `chosen_on` is its position on the
+    other half, by which it was put in its place."""
+
+    name: str
+    position: float
+    low: float
+    high: float
+    chosen_on: float
+
+
+@dataclass(frozen=True)
+class Sites:
+    """`tried` of them, the best first as the first half has it; `explains` says whether the very
+    best clears the bar on the second half, None where that is open."""
+
+    sentence: str
+    tried: int = 0
+    explains: bool | None = None
+    ranked: tuple[Site, ...] = ()
+
+
+def sites(table: Table, chosen: Settings) -> Sites:
+    known = (table.get(table.main, MEASURE, each) for each in table.operators(MEASURE))
+    names = {str(name) for wide in known for name in wide.columns}
+    names = {name for name in names if name == chosen.on_trial or _is_attention(name, chosen)}
+    cells = cells_of(table, IMPORTANCE, names, chosen)
+    others = [name for name in cells if name != chosen.on_trial]
+    if not others:
+        return Sites("no other layer, head or weighted attention was scored.")
+    halves = [half(cells, table, side) for side in (0, 1)]
+    cluster_of, alpha = table.cluster_of, chosen.alpha
+    drawn = [{n: sample([mine[n]], cluster_of) for n in cells} for mine in halves]
+    if min(each.clusters for mine in drawn for each in mine.values()) < chosen.fewest:
+        return Sites(f"too few examples: each half of them needs {chosen.fewest}.", len(cells))
+    first = {name: closed(each, position, alpha)[0] for name, each in drawn[0].items()}
+    order = sorted(cells, key=lambda name: -first[name])
+    ranked = tuple(
+        Site(name, *closed(drawn[1][name], position, alpha), first[name]) for name in order[:MOST]
+    )
+    best, bar = ranked[0], chosen.effect("importance")
+    explains = True if best.low > bar else False if best.high < bar else None
+    return Sites(_sentence(best, len(cells), explains, chosen), len(cells), explains, ranked)
+
+
+def _sentence(best: Site, tried: int, explains: bool | None, chosen: Settings) -> str:
+    said = {True: "clears", False: "does not clear", None: "may clear"}[explains]
+    score = f"{best.position:.2f} ({best.low:.2f} to {best.high:.2f})"
+    name = best.name.replace("_", " ")
+    if best.name == chosen.on_trial:
+        return f"of {tried} kinds of attention the one on trial is best: {score}."
+    bar = chosen.effect("importance")
+    return f"of {tried} kinds of attention {name} is best: {score}; it {said} the bar of {bar:g}."
+
+
+def _is_attention(name: str, chosen: Settings) -> bool:
+    return other_site(name, chosen) or name.partition(":")[0] in WEIGHTED
