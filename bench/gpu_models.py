@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from heedful.corpora import Example, planted
-from heedful.subjects.hf_load import transformers
+from heedful.models import transformers
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, UNKNOWN, START, END, MASK = range(5)

@@ -80,7 +80,7 @@ def evaluate_property(
     """`cells_of` gives the cells of a model by name. Health is judged on the first checkpoint,
     whether floor and ceiling are apart on each of them, since each is divided by its own gap;
     and all checkpoints are put together on the cells that passed."""
-    measured = [cells for name in table.checkpoints if (cells := tuple(cells_of(name)))]
+    measured = [found for name in table.checkpoints if (found := tuple(cells_of(name)))]
     if not measured:
         return not_measured(asked.name, asked.unit, asked.missing)
     random = tuple(cells_of("randomised"))

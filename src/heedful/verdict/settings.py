@@ -103,9 +103,9 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with every smallest effect spelled out."""
-        return json.loads(
-            json.dumps({**asdict(self), "effects": {**_declared()[0], **self.effects}})
-        )  # type: ignore[no-any-return]
+        effects = {**_declared()[0], **self.effects}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "effects": effects}))
+        return plain
 
     def digest(self) -> str:
         """16 hexadecimal digits: the same for the same settings, however they were spelled and
