@@ -8,7 +8,6 @@ from heedful.subjects.document import split_words as split_words
 from heedful.subjects.documents import Documents as Documents
 from heedful.subjects.documents import inside as inside
 from heedful.subjects.documents import read_documents as read_documents
-from heedful.subjects.encode import words_of as words_of
 from heedful.subjects.labels import mapping_warning as mapping_warning
 from heedful.subjects.labels import match_labels as match_labels
 from heedful.subjects.module import Adapter as Adapter
@@ -35,3 +34,4 @@ from heedful.subjects.subject import groups as groups
 from heedful.subjects.subject import overview as overview
 from heedful.subjects.subject import predicted as predicted
 from heedful.subjects.subject import weights_digest as weights_digest
+from heedful.subjects.tokens import words_of as words_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -25,8 +25,7 @@ from heedful.models import (
     regression,
 )
 from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.encode import encode_documents
-from heedful.subjects.labels import finish, match_labels, settle, with_labels
+from heedful.subjects.labels import finish, finish_labelled, match_labels, with_labels
 from heedful.subjects.options import LabelMap, Loading, Reading
 from heedful.subjects.pretrained import (
     CLASSES,
@@ -41,6 +40,9 @@ from heedful.subjects.pretrained import (
     task_of,
 )
 from heedful.subjects.subject import Subject, tokenizer_digest, weights_digest
+from heedful.subjects.tokens import encode_documents
+
+YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
 
 @contextmanager
@@ -65,33 +67,32 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         _key(loaded, task, loading, limit),
         documents.dropped,
     )
-    with (
-        evaluating(loaded.module),
-        _asked(loaded, task, draft, documents, loading) as subject,
-    ):
-        yield subject
+    with evaluating(loaded.module):
+        filler = fillers(loaded)
+        head, asked = _question(loaded, task, draft, documents, loading)
+        with attach(loaded.module, filler, head) as model:
+            subject = replace(asked, model=model)
+            if task.kind in (CLASSES, LABEL_WORDS):
+                yield finish_labelled(subject, documents, loading.label_map)
+            else:
+                yield finish(subject, documents.digest)
 
 
-@contextmanager
-def _asked(
+def _question(
     loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
-) -> Iterator[Subject]:
-    filler = fillers(loaded)
+) -> tuple[Head, Subject]:
+    """The head that asks, and the subject as it is asked; a question with two answers has labels 0
+    and 1."""
     if task.kind == CLASSES:
-        with attach(loaded.module, filler, classes) as model:
-            yield settle(replace(draft, model=model), documents, loading.label_map)
-    elif task.kind == LABEL_WORDS:
-        with attach(loaded.module, filler, label_words(task.tokens)) as model:
-            yield settle(replace(draft, model=model), documents, loading.label_map)
-    elif task.kind == NEXT:
+        return classes, draft
+    if task.kind == LABEL_WORDS:
+        return label_words(task.tokens), draft
+    if task.kind == NEXT:
         nothing = itertools.repeat(None, len(draft))
-        unlabelled = with_labels(draft.documents, nothing)
-        with attach(loaded.module, filler, next_token) as model:
-            yield finish(replace(draft, model=model, documents=unlabelled), documents.digest)
-    else:
-        question = yes_no(loaded, task, draft, documents, loading)
-        with attach(loaded.module, filler, question.head) as model:
-            yield finish(replace(question.subject, model=model), documents.digest)
+        return next_token, replace(draft, documents=with_labels(draft.documents, nothing))
+    if task.kind == NUMBER:
+        return _above(loaded, draft, documents)
+    return _one_of_many(loaded, task, draft, documents, loading)
 
 
 def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, Any]:
@@ -108,25 +109,13 @@ def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, 
     }
 
 
-YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
-
-
-@dataclass(frozen=True)
-class Question:
-    head: Head
-    subject: Subject
-
-
-def yes_no(
+def _one_of_many(
     loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
-) -> Question:
-    """The head that asks, and the subject with labels 0 and 1."""
-    if task.kind == NUMBER:
-        return _above(loaded, draft, documents)
+) -> tuple[Head, Subject]:
     index = task.names.index(loading.label) if loading.label else _commonest(loaded, draft)
     name = task.names[index]
     labels = _applies(documents, task.names, index, loading.label_map)
-    return Question(
+    return (
         one_label(index),
         replace(
             draft,
@@ -138,7 +127,7 @@ def yes_no(
     )
 
 
-def _above(loaded: Loaded, draft: Subject, documents: Documents) -> Question:
+def _above(loaded: Loaded, draft: Subject, documents: Documents) -> tuple[Head, Subject]:
     """Centre and scale are the median and the standard deviation of the predictions; a
     single text has no spread, and its number is taken as it is."""
     numbers = _outputs(loaded, draft)[:, 0].double()
@@ -153,7 +142,7 @@ def _above(loaded: Loaded, draft: Subject, documents: Documents) -> Question:
         _number(mark, document.id)
         for mark, document in zip(documents.marks, documents, strict=True)
     ]
-    return Question(
+    return (
         regression(centre, scale),
         replace(
             draft,

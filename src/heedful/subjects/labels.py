@@ -14,10 +14,10 @@ from scipy.optimize import linear_sum_assignment
 from heedful.errors import HeedfulError
 from heedful.subjects.document import Document
 from heedful.subjects.documents import Documents
-from heedful.subjects.encode import unseen
 from heedful.subjects.options import LabelMap
 from heedful.subjects.shelf import DOCUMENTS, ROWS, Shelf
 from heedful.subjects.subject import Subject
+from heedful.subjects.tokens import unseen
 
 
 def match_labels(
@@ -134,7 +134,9 @@ def _listed(names: Sequence[str]) -> str:
 UNSEEN = "without a token of any word"
 
 
-def settle(subject: Subject, documents: Documents, label_map: LabelMap | None = None) -> Subject:
+def finish_labelled(
+    subject: Subject, documents: Documents, label_map: LabelMap | None = None
+) -> Subject:
     """`documents` are those of the subject as they were read."""
     places: tuple[int, ...] = ()
     if any(mark is not None for mark in documents.marks):

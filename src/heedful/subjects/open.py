@@ -17,7 +17,6 @@ from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.subjects.document import Document, Row
 from heedful.subjects.documents import documents_of, find_records
-from heedful.subjects.encode import encode_documents, unseen
 from heedful.subjects.module import Adapter, open_module
 from heedful.subjects.options import LONGEST, Loading, Reading
 from heedful.subjects.pretrained import (
@@ -33,6 +32,7 @@ from heedful.subjects.pretrained import (
 from heedful.subjects.run import find_run, open_run, read_texts, reads_pairs, unknown_note
 from heedful.subjects.sources import corpus_name
 from heedful.subjects.subject import Subject
+from heedful.subjects.tokens import encode_documents, unseen
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 

@@ -27,7 +27,7 @@ from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.subjects.document import Document, Row, Span, truncation
 from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.labels import settle
+from heedful.subjects.labels import finish_labelled
 from heedful.subjects.options import LONGEST, Loading, Reading
 from heedful.subjects.shelf import DOCUMENTS, ROWS, Shelf
 from heedful.subjects.sources import prepared_records
@@ -103,7 +103,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         documents.dropped,
         unknown_note(rows),
     )
-    yield settle(draft, documents, loading.label_map)
+    yield finish_labelled(draft, documents, loading.label_map)
 
 
 def read_texts(

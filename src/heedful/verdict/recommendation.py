@@ -148,10 +148,6 @@ def _mean_lead(pairs: Sequence[Cell]) -> float:
 
 def _pair(one: Cell, other: Cell) -> Cell:
     names = ("one", "other", "floor", "ceiling")
-    if one.examples == other.examples:
-        columns = (one.values[:, 0], other.values[:, 0], one.values[:, 1], one.values[:, 2])
-        values = np.stack(columns, axis=1)
-        return Cell(one.measure, one.operator, names, one.examples, values, 0, one.sign)
     series = (_column(one, 0), _column(other, 0), _column(one, 1), _column(one, 2))
     return cell(one.measure, one.operator, list(zip(names, series, strict=True)), one.sign)
 

@@ -224,7 +224,8 @@ def _decoded(kind: Any, value: Any) -> Any:
         if kind in (Verdict, Recommendation, Sites) and not hints.keys() <= value.keys():
             raise KeyError(*(hints.keys() - value.keys()))
         known = {name: item for name, item in value.items() if name in hints}
-        return kind(**{name: _decoded(hints[name], item) for name, item in known.items()})
+        build: Any = kind
+        return build(**{name: _decoded(hints[name], item) for name, item in known.items()})
     if kind is float:
         return math.nan if value is None else float(value)
     if kind is str and not isinstance(value, str):
