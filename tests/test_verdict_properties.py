@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,10 @@ import pytest
 from scipy import stats
 
 from heedful.verdict import (
+    EFFECTS,
     PROPERTIES,
+    QUESTIONS,
+    REQUIRED,
     Cell,
     Decision,
     Settings,
@@ -51,6 +56,17 @@ def test_each_property_finds_its_truth() -> None:
         assert found[name].low < found[name].estimate < found[name].high
         assert found[name].decision is Decision.SUPPORTED
         assert found[name].health == "usable"
+
+
+def test_every_property_declares_how_it_is_decided_and_shown() -> None:
+    folder = Path(import_module("heedful.verdict.properties").__file__ or "").parent
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == set(PROPERTIES)
+    assert len({each.order for each in PROPERTIES.values()}) == len(PROPERTIES)
+    for name, each in PROPERTIES.items():
+        assert each.name == name and each.question.endswith("?") and each.unit
+        if each.required:
+            assert each.smallest_effect is not None and (each.failure or name == "use")
+    assert set(REQUIRED) <= set(EFFECTS) <= set(QUESTIONS) == set(PROPERTIES)
 
 
 def test_position_from_a_table_by_hand() -> None:

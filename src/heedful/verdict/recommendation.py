@@ -200,39 +200,85 @@ def recommend(
     if not cells:
         why = f"{question} was not measured, or cannot be on these or so few examples"
         return Recommendation("", f"no explanation could be ranked: {why}.")
-    halves = [half(cells, table, side) for side in (0, 1)]
-    cluster_of = table.cluster_of
-    if min(_clusters(part, cluster_of) for part in halves) < chosen.fewest:
+    to_choose, to_report = (half(cells, table, side) for side in (0, 1))
+    clusters = (
+        sample([[each]], table.cluster_of).clusters
+        for part in (to_choose, to_report)
+        for mine in part.values()
+        for each in mine
+    )
+    if min(clusters) < chosen.fewest:
         text = f"too few examples: each half of them needs {chosen.fewest}."
         return Recommendation("", f"no recommendation: {text}")
-
-    def ranked(best: str) -> tuple[Ranked, ...]:
-        found = _ranked(best, halves[1], cluster_of, chosen)
-        return tuple(_with_cost(each, costs) for each in found)
-
+    ranking = _Ranking(to_report, chosen.effect(question), table.cluster_of, costs, chosen)
     if chosen.on_trial in cells:
-        found = ranked(chosen.on_trial)
-        if _good_enough(found, question, chosen):
-            return _recommendation(chosen.on_trial, found, question, chosen)
-    first = choose(halves[0])
-    found = ranked(first)
-    best = _preferred(found)
+        ranked = ranking.beside(chosen.on_trial)
+        if ranking.keeps_trial(ranked):
+            return _recommendation(chosen.on_trial, ranked, ranking)
+    first = choose(to_choose)
+    ranked = ranking.beside(first)
+    best = _preferred(ranked)
     if best == first:
-        return _recommendation(best, found, question, chosen)
+        return _recommendation(best, ranked, ranking)
     text = (
         f"{_plain(first)} was ahead on the first half; on the second {_plain(best)} is better, or "
         f"as good and cheaper, so its number may be a little too good."
     )
-    said = _recommendation(best, ranked(best), question, chosen)
+    said = _recommendation(best, ranking.beside(best), ranking)
     return replace(said, notes=(*said.notes, text))
 
 
-def _good_enough(ranked: Sequence[Ranked], question: str, chosen: Settings) -> bool:
-    """Whether the explanation on trial, to which all are compared here, clears the bar, and
-    nothing is clearly better."""
-    bar = chosen.effect(question)
-    clears = any(e.explanation == chosen.on_trial and e.low > bar for e in ranked)
-    return clears and not any(_ahead(each) for each in ranked)
+@dataclass(frozen=True)
+class _Ranking:
+    """Explanations on the half that is reported, and the `bar` of their question."""
+
+    cells: Contenders
+    bar: float
+    cluster_of: Clusters
+    costs: pd.DataFrame
+    chosen: Settings
+
+    def beside(self, best: str) -> tuple[Ranked, ...]:
+        """Paired differences to the best, Holm over all of them; the nearest to it first, and last
+        what was not compared with it."""
+        own, alpha = self.cells[best], self.chosen.alpha
+        pairs = {name: shared(own, cells) for name, cells in self.cells.items() if name != best}
+        behind = {name: self._behind(each) for name, each in pairs.items()}
+        worse = rejected([above for _, above, _ in behind.values()], alpha)
+        better = rejected([below for _, _, below in behind.values()], alpha)
+        found = [self._ranked(best, own, 0.0, True)]
+        for (name, each), *apart in zip(pairs.items(), worse, better, strict=True):
+            cells = [others_part(pair) for pair in each]
+            found.append(self._ranked(name, cells, behind[name][0], not any(apart)))
+        return tuple(sorted(found, key=lambda each: (math.isnan(each.behind), each.behind)))
+
+    def keeps_trial(self, ranked: Sequence[Ranked]) -> bool:
+        """Whether the explanation on trial, to which all are compared here, clears the bar, and
+        nothing is clearly better."""
+        trial = self.chosen.on_trial
+        clears = any(each.explanation == trial and each.low > self.bar for each in ranked)
+        return clears and not any(_ahead(each) for each in ranked)
+
+    def _behind(self, pairs: Sequence[Cell]) -> tuple[float, float, float]:
+        """How far behind, and the p-values against "not behind" and "not ahead"."""
+        if not pairs:
+            return NAN, 1.0, 1.0
+        drawn, chosen = sample([pairs], self.cluster_of), self.chosen
+        found = compare_with_threshold(drawn, lead, 0, chosen.alpha, chosen.resamples, chosen.seed)
+        return found.estimate, found.p_above, found.p_below
+
+    def _ranked(self, name: str, cells: Sequence[Cell], behind: float, tied: bool) -> Ranked:
+        place = (NAN, NAN, NAN)
+        if cells:
+            place = closed(sample([cells], self.cluster_of), position, self.chosen.alpha)
+        milliseconds = self._cost(name, "milliseconds_per_text")
+        passes = self._cost(name, "passes_per_text")
+        return Ranked(name, *place, behind, tied, milliseconds, passes, len(cells))
+
+    def _cost(self, name: str, column: str) -> float:
+        if not {column, "explanation"} <= set(self.costs.columns):
+            return NAN
+        return float(self.costs.loc[self.costs["explanation"] == name, column].dropna().mean())
 
 
 def _ahead(each: Ranked) -> bool:
@@ -252,76 +298,18 @@ def _preferred(ranked: Sequence[Ranked]) -> str:
     return min(tied, key=order).explanation
 
 
-def _clusters(part: Contenders, cluster_of: Clusters) -> int:
-    return min(sample([[each]], cluster_of).clusters for mine in part.values() for each in mine)
-
-
-def _ranked(best: str, part: Contenders, cluster_of: Clusters, chosen: Settings) -> list[Ranked]:
-    """Paired differences to the best, Holm over all of them; the nearest to it first."""
-    cells = {name: shared(part[best], part[name]) for name in sorted(part) if name != best}
-    behind = {name: _behind(pairs, cluster_of, chosen) for name, pairs in cells.items()}
-    worse = rejected([above for _, above, _ in behind.values()], chosen.alpha)
-    better = rejected([below for _, _, below in behind.values()], chosen.alpha)
-    found = [_first(best, part[best], cluster_of, chosen)]
-    for (name, pairs), *apart in zip(cells.items(), worse, better, strict=True):
-        own = [others_part(pair) for pair in pairs]
-        place = _place(own, cluster_of, chosen)
-        found.append(Ranked(name, *place, behind[name][0], not any(apart), measures=len(own)))
-    return sorted(found, key=_order)
-
-
-def _first(best: str, cells: Sequence[Cell], cluster_of: Clusters, chosen: Settings) -> Ranked:
-    place = _place(cells, cluster_of, chosen)
-    return Ranked(best, *place, 0.0, True, measures=len(cells))
-
-
-def _order(each: Ranked) -> tuple[bool, float]:
-    """What was not compared with the best comes last."""
-    return math.isnan(each.behind), each.behind
-
-
-def _place(
-    cells: Sequence[Cell], cluster_of: Clusters, chosen: Settings
-) -> tuple[float, float, float]:
-    if not cells:
-        return NAN, NAN, NAN
-    return closed(sample([cells], cluster_of), position, chosen.alpha)
-
-
-def _behind(
-    pairs: Sequence[Cell], cluster_of: Clusters, chosen: Settings
-) -> tuple[float, float, float]:
-    """How far behind, and the p-values against "not behind" and "not ahead"."""
-    if not pairs:
-        return NAN, 1.0, 1.0
-    drawn = sample([pairs], cluster_of)
-    found = compare_with_threshold(drawn, lead, 0.0, chosen.alpha, chosen.resamples, chosen.seed)
-    return found.estimate, found.p_above, found.p_below
-
-
-def _with_cost(each: Ranked, costs: pd.DataFrame) -> Ranked:
-    def cost(column: str) -> float:
-        if column not in costs.columns or "explanation" not in costs.columns:
-            return NAN
-        return float(costs.loc[costs["explanation"] == each.explanation, column].dropna().mean())
-
-    return replace(each, milliseconds=cost("milliseconds_per_text"), passes=cost("passes_per_text"))
-
-
-def _recommendation(
-    best: str, ranked: tuple[Ranked, ...], question: str, chosen: Settings
-) -> Recommendation:
+def _recommendation(best: str, ranked: tuple[Ranked, ...], ranking: _Ranking) -> Recommendation:
     by_name = {each.explanation: each for each in ranked}
-    first, trial = by_name[best], by_name.get(chosen.on_trial)
+    first, trial = by_name[best], by_name.get(ranking.chosen.on_trial)
     notes = ["chosen on one half of the examples, reported on the other."]
     if not first.low > 0:
         text = "nothing we tried explains this model: no order of words is clearly above random."
         return Recommendation("", text, ranked, tuple(notes))
-    bar = chosen.effect(question)
+    bar = ranking.bar
     sentence = f"{_plain(best)}: {first.position:.2f}"
-    if trial is not None and best != chosen.on_trial:
+    if trial is not None and trial is not first:
         sentence += _against(first, trial)
-    elif _good_enough(ranked, question, chosen) and len(ranked) > 1:
+    elif ranking.keeps_trial(ranked) and len(ranked) > 1:
         sentence += ", and nothing we tried is clearly better"
     sentence += " (0 = random order, 1 = best order found)"
     if math.isfinite(first.milliseconds):

@@ -35,7 +35,7 @@ from heedful.verdict.recommendation import (
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Decision, Statement, number
 from heedful.verdict.table import tabulate_blocks
-from heedful.verdict.warnings import cautions, known_facts
+from heedful.verdict.warnings import known_facts, warnings_of
 
 SCHEMA_VERSION = 2
 FACTS_VERSION = 1
@@ -159,7 +159,7 @@ def judge(
         recommend(table, costs, chosen, IMPORTANCE),
         recommend(table, costs, chosen, DIRECTION),
         sites(table, chosen),
-        cautions(table, given, statements, chosen),
+        warnings_of(table, given, statements, chosen),
         _plain(known_facts(table, given)),
         chosen.to_dict(),
         chosen.digest(),
