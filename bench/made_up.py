@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.corpora import Example, Side, Split, planted
+from heedful.models import transformers
 from heedful.specs import END, START
-from heedful.subjects.hf_load import transformers
 
 RESERVED = 4
 SENTENCE = 18  # words

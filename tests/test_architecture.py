@@ -189,7 +189,8 @@ def modules_of(catalogue: Any) -> dict[str, str]:
         return dict(catalogue.modules)
     if isinstance(catalogue, tuple):
         return {name: f"heedful.runner.engines.{name}" for name in catalogue}
-    return {name: getattr(piece, "__module__", "") for name, piece in catalogue.items()}
+    made = {name: getattr(piece, "evaluate", piece) for name, piece in catalogue.items()}
+    return {name: getattr(piece, "__module__", "") for name, piece in made.items()}
 
 
 def modules_with_piece(patterns: list[str]) -> Iterator[str]:

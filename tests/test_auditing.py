@@ -918,7 +918,7 @@ def test_a_mask_of_its_own_is_another_operator() -> None:
         ("kernel_shap:samples=20,operator=delete", ("delete",)),
         ("integrated_gradients", ("mask",)),
         ("integrated_gradients:baseline=zero", ("zero",)),
-        ("integrated_gradients:baseline=pad", ()),  # no perturbation does the same
+        ("integrated_gradients:baseline=pad", ("zero",)),  # padding's embedding is zero
     ],
 )
 def test_what_an_explanation_uses(name: str, uses: tuple[str, ...]) -> None:

@@ -27,7 +27,7 @@ from heedful.report import formats
 from heedful.schemas import schema, schema_names
 from heedful.specs import ModelSpec, PrepareSpec, TermSpec, TrainSpec
 from heedful.store import SCHEMA_VERSION, Store, outputs
-from heedful.verdict import Part, Ranked, Settings, Statement, Stratum, saved, verdict
+from heedful.verdict import Part, Ranked, Settings, Statement, Stratum, verdict
 from kept_schemas import check, check_table, check_verb
 
 ONLY = ("interventions", "erasure", "plausibility")
@@ -58,7 +58,7 @@ def test_every_verb_that_prints_json_has_a_schema() -> None:
 VERSIONS: dict[str, int] = {
     "verdict": verdict.SCHEMA_VERSION,
     "run": SCHEMA_VERSION,
-    "audit-facts": saved.FACTS_VERSION,
+    "audit-facts": verdict.FACTS_VERSION,
     "annotate-results": import_module("heedful.apps.annotation.results").VERSION,
     "annotate-line": jsonl.VERSION,
     "grid": gridfile.SCHEMA_VERSION,

@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 
 from heedful.verdict import (
     Cell,
+    Comparison,
     Decision,
     Sample,
     Statement,
-    Weighed,
     closed,
+    compare_with_threshold,
     difference,
+    examples_needed,
     first,
     how_many,
     needed,
     position,
     rejected,
     sample,
-    weigh,
 )
 from reference import verdict as reference
 
@@ -43,7 +44,7 @@ def triples(n: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("per_cluster", [1, 3])
 def test_equal_to_one_resample_at_a_time(per_cluster: int) -> None:
     values = triples(30)
-    found = weigh(one_cell(values, per_cluster), position, 0.55, 0.1, 199, seed=4)
+    found = compare_with_threshold(one_cell(values, per_cluster), position, 0.55, 0.1, 199, seed=4)
     rows = values.tolist()
     clusters = [rows[i : i + per_cluster] for i in range(0, 30, per_cluster)]
     low, high, above, below = reference.studentised(clusters, 0.55, 0.1, 199, 4)
@@ -75,14 +76,16 @@ def test_one_sided_bounds_cover(n: int) -> None:
     missed = np.zeros(2)
     for _ in range(400):
         values = random.exponential(0.5, (n, 2)) + np.array([0.2, 0.0])
-        found = weigh(one_cell(values), difference, 0.2, 0.05, 199, seed=0)
+        found = compare_with_threshold(one_cell(values), difference, 0.2, 0.05, 199, seed=0)
         missed += [found.low > 0.2, found.high < 0.2]
     assert (missed / 400 < 0.085).all()
 
 
 def test_nothing_that_varies_is_not_certainty() -> None:
     """Zero in 100 leaves room for 3 in 100: the rule of three."""
-    found = weigh(one_cell(np.zeros((100, 2))), difference, 0.02, 0.05, 200, seed=0)
+    found = compare_with_threshold(
+        one_cell(np.zeros((100, 2))), difference, 0.02, 0.05, 200, seed=0
+    )
     assert found.high == pytest.approx(1 - 0.05 ** (1 / 100))
     assert found.p_below == pytest.approx(0.98**100)
 
@@ -92,7 +95,7 @@ def test_seeds_and_examples_are_crossed() -> None:
     names = tuple(f"e{i}" for i in range(40))
     clusters = pd.Series(names, index=names)
     cells = [[Cell("m", "", ("v",), names, np.full((40, 1), mean), 0)] for mean in (0.2, 0.6)]
-    found = weigh(sample(cells, clusters), first, 0.0, 0.05, 200, seed=0)
+    found = compare_with_threshold(sample(cells, clusters), first, 0.0, 0.05, 200, seed=0)
     assert found.seed_error == pytest.approx(0.2)
     assert found.low == pytest.approx(0.4 - 6.3138 * 0.2, abs=1e-3)
     assert found.checkpoints == 2
@@ -106,7 +109,9 @@ def test_more_seeds_are_surer() -> None:
     random = np.random.default_rng(0)
     seeds = random.normal(0.6, 0.1, 8)[:, None, None] + random.normal(0, 0.05, (8, 40, 1))
     cells = [[Cell("m", "", ("v",), names, values, 0)] for values in seeds]
-    few, many = (weigh(sample(cells[:s], clusters), first, 0, 0.05, 200, 0) for s in (2, 8))
+    few, many = (
+        compare_with_threshold(sample(cells[:s], clusters), first, 0, 0.05, 200, 0) for s in (2, 8)
+    )
     assert many.low > few.low
 
 
@@ -126,15 +131,19 @@ def test_holm_is_the_definition(p_values: list[float]) -> None:
 def test_mirror_images(seed: int, threshold: float) -> None:
     """Turning floor and ceiling round turns above into below, and nothing else."""
     values = triples(25, seed)
-    there = weigh(one_cell(values), position, threshold, 0.05, 200, 0)
-    back = weigh(one_cell(values[:, [0, 2, 1]]), position, 1 - threshold, 0.05, 200, 0)
+    there = compare_with_threshold(one_cell(values), position, threshold, 0.05, 200, 0)
+    back = compare_with_threshold(
+        one_cell(values[:, [0, 2, 1]]), position, 1 - threshold, 0.05, 200, 0
+    )
     assert back.estimate == pytest.approx(1 - there.estimate)
     assert (back.low, back.high) == pytest.approx((1 - there.high, 1 - there.low))
     assert (back.p_above, back.p_below) == pytest.approx((there.p_below, there.p_above))
 
 
-def weighed(estimate: float, error: float, seed_error: float = 0.0, clusters: int = 100) -> Weighed:
-    return Weighed(estimate, 0, 0, 1, 1, error, seed_error, clusters, 1)
+def weighed(
+    estimate: float, error: float, seed_error: float = 0.0, clusters: int = 100
+) -> Comparison:
+    return Comparison(estimate, 0, 0, 1, 1, error, seed_error, clusters, 1)
 
 
 def test_examples_that_would_decide() -> None:
@@ -147,8 +156,15 @@ def test_examples_that_would_decide() -> None:
     assert needed(weighed(0.5 + 1e-12, 0.05), 0.5, 0.05) is None
 
 
+def test_what_would_decide_is_told_in_examples_not_clusters() -> None:
+    assert examples_needed(weighed(0.6, 0.05), 0.5, 0.05, 100) == 155
+    assert examples_needed(weighed(0.6, 0.05), 0.5, 0.05, 1000) == 1550  # ten in each cluster
+    assert examples_needed(weighed(0.9, 0.05), 0.5, 0.05, 1000) == 1001
+    assert examples_needed(weighed(0.5, 0.05), 0.5, 0.05, 1000) is None
+
+
 def test_a_single_cluster_decides_nothing() -> None:
-    found = weigh(one_cell(triples(5), per_cluster=5), position, 0.5, 0.05, 200, 0)
+    found = compare_with_threshold(one_cell(triples(5), per_cluster=5), position, 0.5, 0.05, 200, 0)
     assert (found.p_above, found.p_below) == (1.0, 1.0)
     assert math.isnan(found.low)
 
@@ -161,7 +177,9 @@ def test_a_few_texts_that_differ_do_not_end_all_certainty(different: int) -> Non
     values[:different, 0] = 0.9
     names = tuple(f"text-{i}" for i in range(96))
     cell = Cell("m", "", ("a", "floor", "ceiling"), names, values, 0)
-    found = weigh(sample([[cell]], {name: name for name in names}), position, 0.5, 0.05, 999, 0)
+    found = compare_with_threshold(
+        sample([[cell]], {name: name for name in names}), position, 0.5, 0.05, 999, 0
+    )
     assert found.p_above < 0.01
     assert 0.9 < found.low <= found.estimate
 

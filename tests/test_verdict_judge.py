@@ -27,7 +27,7 @@ from heedful.verdict import (
     judge,
     overall,
 )
-from heedful.verdict.recommend import _preferred
+from heedful.verdict.recommendation import _preferred
 from verdict_tables import World, costs, rows_of
 
 QUICK = Settings(resamples=200, signed=("lrp", "gradient"))

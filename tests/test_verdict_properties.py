@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,17 +14,20 @@ import pytest
 from scipy import stats
 
 from heedful.verdict import (
+    EFFECTS,
     PROPERTIES,
+    QUESTIONS,
+    REQUIRED,
     Cell,
     Decision,
     Settings,
     Statement,
     compare,
+    decide,
     drop_reason,
     horizon_times,
     judge,
     never_flipped,
-    settle,
     tabulate_rows,
 )
 from verdict_tables import World, rows_of
@@ -33,7 +38,7 @@ SMALL = World(examples=120)
 
 def statements(rows: pd.DataFrame, chosen: Settings = QUICK) -> dict[str, Statement]:
     table = tabulate_rows(rows)
-    settled = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
+    settled = decide([each(table, chosen) for each in PROPERTIES.values()], chosen)
     return {each.property: each for each in settled}
 
 
@@ -51,6 +56,17 @@ def test_each_property_finds_its_truth() -> None:
         assert found[name].low < found[name].estimate < found[name].high
         assert found[name].decision is Decision.SUPPORTED
         assert found[name].health == "usable"
+
+
+def test_every_property_declares_how_it_is_decided_and_shown() -> None:
+    folder = Path(import_module("heedful.verdict.properties").__file__ or "").parent
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == set(PROPERTIES)
+    assert len({each.order for each in PROPERTIES.values()}) == len(PROPERTIES)
+    for name, each in PROPERTIES.items():
+        assert each.name == name and each.question.endswith("?") and each.unit
+        if each.required:
+            assert each.smallest_effect is not None and (each.failure or name == "use")
+    assert set(REQUIRED) <= set(EFFECTS) <= set(QUESTIONS) == set(PROPERTIES)
 
 
 def test_position_from_a_table_by_hand() -> None:
@@ -167,6 +183,25 @@ def test_measures_that_do_not_agree_cannot_be_agreed_with(
     if decision is not Decision.SUPPORTED:
         assert "agree with each other" in found.blocked and found.blocked in found.notes
     assert any("even if they hardly agree" in note for note in found.notes) == (position == 3.0)
+
+
+def test_unclear_agreement_says_how_many_examples_would_decide() -> None:
+    """How many would tell whether the measures agree, and, where that is open too, whether
+    attention agrees with them."""
+    unclear = statements(rows_of(World(measures=0.1005, agreement=0.5, truth=1.0)))["agreement"]
+    assert unclear.decision is Decision.INCONCLUSIVE
+    assert unclear.needed is not None and unclear.needed > 200
+    assert any("would decide" in note for note in unclear.notes)
+
+
+def test_whether_measures_agree_is_as_open_as_seeds_are_few() -> None:
+    """The mean over three trainings is clear by examples alone, and not by three trainings."""
+    taus = (0.02, 0.2, 0.5)
+    seeds = [rows_of(World(measures=tau, truth=1.0), f"seed={i}") for i, tau in enumerate(taus)]
+    found = statements(pd.concat(seeds))["agreement"]
+    assert found.decision is Decision.INCONCLUSIVE and "not clear yet" in found.blocked
+    one = statements(rows_of(World(measures=sum(taus) / 3, truth=1.0)))["agreement"]
+    assert one.decision is Decision.SUPPORTED
 
 
 def test_a_measure_blind_to_the_weights_is_unusable() -> None:

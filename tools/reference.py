@@ -91,8 +91,8 @@ def _cell(words: str) -> str:
 def properties() -> list[str]:
     """The page's parts."""
     parts = ["# Properties", PROPERTIES_INTRO]
-    for name, judge in PROPERTIES.items():
-        parts += [f"## {name}", *_paragraphs(judge), _decided(name)]
+    for name, each in PROPERTIES.items():
+        parts += [f"## {name}", *_paragraphs(each.evaluate), _decided(name)]
     return [*parts, "## The one line", _rule(), "## The numbers", NUMBERS_INTRO, _numbers()]
 
 

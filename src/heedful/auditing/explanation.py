@@ -56,9 +56,10 @@ class Named:
     @property
     def uses(self) -> tuple[str, ...]:
         """The perturbations that made it: as its piece declares them, with the values of the
-        parameters it names. A baseline that is no perturbation is left out."""
+        parameters it names. Padding counts as `zero`: its embedding is zero in our models."""
         values = _all_params(self)[1]
         names = [values[name[1:]] if name[:1] == "=" else name for name in self.piece.uses or ()]
+        names = ["zero" if name == "pad" else name for name in names]
         return tuple(name for name in dict.fromkeys(names) if name in REMOVALS)
 
 

@@ -9,17 +9,8 @@ from typing import Any
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.formats import DASH, bounds, clipped, finite, percent, plain, shown
+from heedful.verdict import QUESTIONS, RELATIVE
 
-QUESTIONS = {
-    "use": "Does the output move when the weights do?",
-    "importance": "Are the heavy words the ones that matter, for the prediction or against it?",
-    "baseline": "Do they say more than word frequency and position say without the model?",
-    "agreement": "Do the weights order words as measures of importance do?",
-    "direction": "Do they say which words speak for the prediction?",
-    "exclusivity": "Is there another attention with the same output?",
-    "stability": "Do other seeds attend to the same words?",
-    "plausibility": "Do the weights mark the words that people marked?",
-}
 MARKS = {
     "SUPPORTED": ("yes", "✓"),
     "NOT SUPPORTED": ("no", "✗"),
@@ -135,9 +126,6 @@ def _group_name(evidence: AuditEvidence, group: str, kind: str) -> str:
 def _number(text: str) -> float:
     return finite(int(text)) if text.isdecimal() else math.nan
 
-
-RELATIVE = ("importance", "agreement", "direction")
-"""Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""
 
 REACH = (-0.5, 1.5)
 """What is drawn of an interval on such a scale at most; a longer one is cut at the edge."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.report.audit_properties import QUESTIONS
 from heedful.report.charts import Charts, render
 from heedful.report.extra import need
 from heedful.report.figures.figure import CLASSES, KINDS, Figure, Group, Panel
 from heedful.report.formats import DASH, bounds, plain, shown
 from heedful.report.sheet import Sheet
+from heedful.verdict import QUESTIONS
 
 CAREFUL = (
     "The model was chosen by the texts that are shown here, so its numbers are a little too good: "

@@ -1,9 +1,19 @@
-"""A text on trial: its words by characters, so that any tokenizer can be mapped to them."""
+"""What is read of a text: its record, its words by characters, so that any tokenizer can be mapped
+to them, and a model's tokens of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from heedful.types import Text
 
 Span = tuple[int, int]
 
@@ -38,3 +48,164 @@ class Document:
             for side, spans in self.words.items()
             for start, end in spans
         )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One example as it was read. `labels` are names: one of them for a classifier, any
+    number for a model of many labels, None where the data has no labels. Where only some
+    can be the answer, `candidates` are their names."""
+
+    id: str
+    texts: Mapping[str, str]
+    labels: tuple[str, ...] | None
+    words: Mapping[str, tuple[Span, ...]] | None = None
+    rationales: Mapping[str, tuple[Span, ...]] | None = None
+    cluster: str | None = None
+    candidates: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Records:
+    """All examples. `label_names` may name labels no example has; `numbered` says that their
+    order is the data's own numbering and not merely alphabetical."""
+
+    items: Sequence[Record]
+    label_names: tuple[str, ...]
+    source: str
+    numbered: bool = False
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One text, special tokens included; the columns of `heedful.types.Text`. `beside` is the
+    other text of a pair that a model reads apart: it is given, and not on trial. Where only
+    some of the model's classes can be the answer, `candidates` are their numbers."""
+
+    tokens: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    words: NDArray[np.int64]
+    segments: NDArray[np.int64] | None = None
+    sentences: NDArray[np.int64] | None = None
+    beside: Row | None = None
+    candidates: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def cut(self, limit: int) -> Row:
+        """The first tokens alone."""
+        cut: list[Any] = [
+            None if column is None else column[:limit]
+            for column in (self.tokens, self.mask, self.words, self.segments, self.sentences)
+        ]
+        return replace(Row(*cut), beside=self.beside, candidates=self.candidates)
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """How many texts were cut, and how many of all words were lost by it."""
+
+    texts: int = 0
+    words: int = 0
+    of_texts: int = 0
+    of_words: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.words / self.of_words if self.of_words else 0.0
+
+    @property
+    def sentence(self) -> str:
+        """Empty where nothing was cut."""
+        if not self.texts:
+            return ""
+        return (
+            f"{self.texts} of {self.of_texts} texts were longer than the model reads and were "
+            f"cut: {self.share:.1%} of all words were lost."
+        )
+
+
+def truncation(texts_read: Iterable[tuple[Row, Document, bool]]) -> Truncation:
+    """Of each text whether it was cut. A word is lost where its text was cut and none of its
+    tokens is left."""
+    texts = words = of_texts = of_words = 0
+    for row, document, short in texts_read:
+        of_texts += 1
+        of_words += document.length
+        if short:
+            texts += 1
+            words += document.length - len(np.unique(row.words[row.words >= 0]))
+    return Truncation(texts, words, of_texts, of_words)
+
+
+def pad(rows: Sequence[Row]) -> Text:
+    """Rows side by side, padded on the right."""
+    lengths = torch.tensor([len(row) for row in rows])
+    segments = [row.segments for row in rows if row.segments is not None]
+    sentences = [row.sentences for row in rows if row.sentences is not None]
+    return Text(
+        _padded([row.tokens for row in rows], 0),
+        lengths,
+        _padded([row.mask for row in rows], False),
+        words=_padded([row.words for row in rows], -1),
+        segments=_padded(segments, 0) if segments else None,
+        sentences=_padded(sentences, -1) if sentences else None,
+    )
+
+
+def _padded(columns: Sequence[NDArray[np.generic]], value: int) -> torch.Tensor:
+    tensors = [torch.from_numpy(column) for column in columns]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=value)
+
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTERS = rf"[^\W{_HAN}]+"
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+_PIECE = re.compile(rf"[{_HAN}]|{_FLAG}|{_LETTERS}(?:['’‐‑-]{_LETTERS})*|[^\s\x00-\x1f\x7f]")
+_JOINER = "\u200d"
+_SKIN = range(0x1F3FB, 0x1F400)
+
+
+def split_words(text: str) -> tuple[Span, ...]:
+    """Runs of letters and digits, with apostrophes and hyphens inside them; every other
+    visible character by itself. Each ideograph is a word, an emoji with its modifiers is
+    one. Scripts without spaces and ideographs (Thai) stay whole between spaces.
+    """
+    spans = (match.span() for match in _PIECE.finditer(text))
+    return tuple(spans if text.isascii() else _glued(text, spans))
+
+
+def _glued(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Combining marks and emoji modifiers go with what they stand on; what cannot be seen
+    (a zero-width space) is no word."""
+    start, end = -1, -1
+    for left, right in spans:
+        if left == end and _belongs(text, start, left):
+            end = right
+            continue
+        if _seen(text, start, end):
+            yield start, end
+        start, end = left, right
+    if _seen(text, start, end):
+        yield start, end
+
+
+def _belongs(text: str, start: int, place: int) -> bool:
+    """Whether the character at `place` goes on with the word that began at `start`."""
+    before, here = text[place - 1], text[place]
+    if _is_mark(here) or before == _JOINER:
+        return True
+    return _is_mark(before) and text[start].isalpha() and here.isalnum()
+
+
+def _is_mark(character: str) -> bool:
+    mark = unicodedata.category(character)[0] == "M" or ord(character) in _SKIN
+    return mark or character == _JOINER
+
+
+def _seen(text: str, start: int, end: int) -> bool:
+    return start >= 0 and any(
+        unicodedata.category(each) not in ("Cf", "Cc") for each in text[start:end]
+    )

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heedful.corpora import CORPORA
 from heedful.errors import HeedfulError, unknown_name
-from heedful.subjects.codecs import DOCUMENTS
-from heedful.subjects.columns import table_records
-from heedful.subjects.document import Document, Span
-from heedful.subjects.reading import Reading, reading_of
-from heedful.subjects.records import Record, Records
-from heedful.subjects.shelf import Filling, Shelf
-from heedful.subjects.survey import drawn, first_of_text
-from heedful.subjects.words import split_words
+from heedful.randomness import stable_hash
+from heedful.subjects.document import Document, Record, Records, Span, split_words
+from heedful.subjects.options import Reading, reading_of
+from heedful.subjects.shelf import DOCUMENTS, Filling, Shelf
+from heedful.subjects.sources import named_records, table_records
 
 EMPTY = "without words"
 Words = Mapping[str, tuple[Span, ...]]
@@ -66,8 +64,6 @@ def find_records(data: Any, reading: Reading) -> Records:
     """`data` left out is the corpus that a fine-tuned model was trained on."""
     name = reading.trained["piece"] if data is None and reading.trained else data
     if isinstance(name, str) and name in CORPORA and (name != "file" or data is None):
-        from heedful.subjects.named import named_records
-
         return named_records(name, reading)
     if isinstance(data, str) and not (data.strip() and (Path(data).suffix or Path(data).exists())):
         raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
@@ -181,3 +177,49 @@ def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
         facts += [] if item.candidates is None else [item.candidates]
         total.update(_CANONICAL.encode(facts).encode())
     return total.hexdigest()[:16]
+
+
+_BYTES = 16
+
+
+def first_of_text(records: Sequence[Record]) -> NDArray[np.int64]:
+    """For each record the place of the first one with the same first text, itself maybe. Ids
+    that occur twice are refused."""
+    names, texts = bytearray(), bytearray()
+    for record in records:
+        names += _short_digest(record.id)
+        texts += _short_digest(record.texts["a"].strip())
+    _check_ids(records, names)
+    _, places, back = np.unique(_numbers(texts), axis=0, return_index=True, return_inverse=True)
+    first: NDArray[np.int64] = places[back.reshape(-1)]
+    return first
+
+
+def drawn(records: Sequence[Record], seed: int) -> NDArray[np.int64]:
+    """The places of all records, as `pick` sorts their ids."""
+    hashes = (stable_hash(seed, "documents", record.id) for record in records)
+    keys = np.fromiter(hashes, dtype=np.int64, count=len(records))
+    order = np.argsort(keys, kind="stable")
+    if (np.diff(keys[order]) > 0).all():
+        return order
+    names = [record.id for record in records]
+    places = sorted(range(len(names)), key=lambda place: (keys[place], names[place]))
+    return np.array(places, dtype=np.int64)
+
+
+def _check_ids(records: Sequence[Record], names: bytearray) -> None:
+    _, places, counts = np.unique(_numbers(names), axis=0, return_index=True, return_counts=True)
+    twice = places[counts > 1]
+    if len(twice):
+        raise HeedfulError(
+            f"{len(twice)} ids occur twice, the first is {records[int(twice.min())].id!r}: ids "
+            f"must be unique, name another column or none."
+        )
+
+
+def _short_digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf8", "surrogatepass"), digest_size=_BYTES).digest()
+
+
+def _numbers(digests: bytearray) -> NDArray[np.uint64]:
+    return np.frombuffer(digests, dtype=np.uint64).reshape(-1, _BYTES // 8)

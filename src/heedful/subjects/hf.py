@@ -1,4 +1,6 @@
-"""A Hugging Face model with its texts: loaded or given, asked what it was made for."""
+"""A Hugging Face model with its texts: loaded or given, asked what it was made for. Models whose
+outputs are no classes are asked a question with two answers: is the number above the usual one;
+does this one label apply."""
 
 from __future__ import annotations
 
@@ -8,19 +10,39 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from heedful.models import attach, classes, evaluating, label_words, next_token
-from heedful.subjects.digest import tokenizer_digest, weights_digest
+import torch
+from torch import Tensor
+
+from heedful.errors import HeedfulError
+from heedful.models import (
+    Head,
+    attach,
+    classes,
+    evaluating,
+    label_words,
+    next_token,
+    one_label,
+    regression,
+)
 from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.encode import encode_documents
-from heedful.subjects.hf_load import Loaded
-from heedful.subjects.labels import with_labels
-from heedful.subjects.limits import check_tokens, fillers, longest
-from heedful.subjects.loading import Loading
-from heedful.subjects.reading import Reading
-from heedful.subjects.settle import finish, settle
-from heedful.subjects.subject import Subject
-from heedful.subjects.tasks import CLASSES, LABEL_WORDS, NEXT, Task, task_of
-from heedful.subjects.yes_no import yes_no
+from heedful.subjects.labels import finish, finish_labelled, match_labels, with_labels
+from heedful.subjects.options import LabelMap, Loading, Reading
+from heedful.subjects.pretrained import (
+    CLASSES,
+    LABEL_WORDS,
+    NEXT,
+    NUMBER,
+    Loaded,
+    Task,
+    check_tokens,
+    fillers,
+    longest,
+    task_of,
+)
+from heedful.subjects.subject import Subject, tokenizer_digest, weights_digest
+from heedful.subjects.tokens import encode_documents
+
+YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
 
 @contextmanager
@@ -45,33 +67,32 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         _key(loaded, task, loading, limit),
         documents.dropped,
     )
-    with (
-        evaluating(loaded.module),
-        _asked(loaded, task, draft, documents, loading) as subject,
-    ):
-        yield subject
+    with evaluating(loaded.module):
+        filler = fillers(loaded)
+        head, asked = _question(loaded, task, draft, documents, loading)
+        with attach(loaded.module, filler, head) as model:
+            subject = replace(asked, model=model)
+            if task.kind in (CLASSES, LABEL_WORDS):
+                yield finish_labelled(subject, documents, loading.label_map)
+            else:
+                yield finish(subject, documents.digest)
 
 
-@contextmanager
-def _asked(
+def _question(
     loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
-) -> Iterator[Subject]:
-    filler = fillers(loaded)
+) -> tuple[Head, Subject]:
+    """The head that asks, and the subject as it is asked; a question with two answers has labels 0
+    and 1."""
     if task.kind == CLASSES:
-        with attach(loaded.module, filler, classes) as model:
-            yield settle(replace(draft, model=model), documents, loading.label_map)
-    elif task.kind == LABEL_WORDS:
-        with attach(loaded.module, filler, label_words(task.tokens)) as model:
-            yield settle(replace(draft, model=model), documents, loading.label_map)
-    elif task.kind == NEXT:
+        return classes, draft
+    if task.kind == LABEL_WORDS:
+        return label_words(task.tokens), draft
+    if task.kind == NEXT:
         nothing = itertools.repeat(None, len(draft))
-        unlabelled = with_labels(draft.documents, nothing)
-        with attach(loaded.module, filler, next_token) as model:
-            yield finish(replace(draft, model=model, documents=unlabelled), documents.digest)
-    else:
-        question = yes_no(loaded, task, draft, documents, loading)
-        with attach(loaded.module, filler, question.head) as model:
-            yield finish(replace(question.subject, model=model), documents.digest)
+        return next_token, replace(draft, documents=with_labels(draft.documents, nothing))
+    if task.kind == NUMBER:
+        return _above(loaded, draft, documents)
+    return _one_of_many(loaded, task, draft, documents, loading)
 
 
 def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, Any]:
@@ -86,3 +107,105 @@ def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, 
         "template": loading.template,
         "max_length": limit,
     }
+
+
+def _one_of_many(
+    loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
+) -> tuple[Head, Subject]:
+    index = task.names.index(loading.label) if loading.label else _commonest(loaded, draft)
+    name = task.names[index]
+    labels = _applies(documents, task.names, index, loading.label_map)
+    return (
+        one_label(index),
+        replace(
+            draft,
+            documents=with_labels(draft.documents, labels),
+            label_names=(f"not {name}", name),
+            key={**draft.key, "label": name},
+            notes=(*draft.notes, f"of {len(task.names)} labels only {name!r} is on trial."),
+        ),
+    )
+
+
+def _above(loaded: Loaded, draft: Subject, documents: Documents) -> tuple[Head, Subject]:
+    """Centre and scale are the median and the standard deviation of the predictions; a
+    single text has no spread, and its number is taken as it is."""
+    numbers = _outputs(loaded, draft)[:, 0].double()
+    centre, scale = float(numbers.quantile(0.5)), float(numbers.std(correction=0))
+    if len(numbers) == 1:
+        centre, scale = 0.0, 1.0
+    if not scale > 0:
+        raise HeedfulError(
+            f"{loaded.name} predicts {centre:g} for every text: there is nothing to explain."
+        )
+    labels = [
+        _number(mark, document.id)
+        for mark, document in zip(documents.marks, documents, strict=True)
+    ]
+    return (
+        regression(centre, scale),
+        replace(
+            draft,
+            documents=with_labels(
+                draft.documents, [None if y is None else int(y > centre) for y in labels]
+            ),
+            label_names=(f"at most {centre:.4g}", f"above {centre:.4g}"),
+            key={**draft.key, "centre": centre, "scale": scale},
+            notes=(
+                *draft.notes,
+                f"the model predicts a number: explained is whether it is above {centre:.4g}"
+                f"{', the median of its predictions' if len(numbers) > 1 else ''}.",
+            ),
+        ),
+    )
+
+
+def _commonest(loaded: Loaded, draft: Subject) -> int:
+    """The label with most positive predictions, of equals the one with larger outputs."""
+    outputs = _outputs(loaded, draft).double()
+    return int(((outputs > 0).sum(0) + outputs.mean(0).sigmoid() / 2).argmax())
+
+
+@torch.no_grad()
+def _outputs(loaded: Loaded, draft: Subject) -> Tensor:
+    """The module's own outputs for all documents."""
+    parts, order = [], []
+    with attach(loaded.module, fillers(loaded), classes) as model:
+        for indices, batch in draft.batches():
+            parts.append(model(batch).logits.cpu())
+            order += indices.tolist()
+    return torch.cat(parts)[torch.tensor(order).argsort()]
+
+
+def _applies(
+    documents: Documents, names: tuple[str, ...], index: int, label_map: LabelMap | None
+) -> list[int | None]:
+    """Whether each document has the label. A column that is named like it answers by itself."""
+    given = {name for mark in documents.marks for name in mark or ()}
+    if documents.label_column and documents.label_column.casefold() == names[index].casefold():
+        if not all(name.casefold() in YES for name in given):
+            raise HeedfulError(
+                f"the label column {documents.label_column!r} must hold 0 and 1, not "
+                f"{', '.join(sorted(given)[:5])}."
+            )
+        return [None if m is None else YES[m[0].casefold()] for m in documents.marks]
+    known = sorted(given)
+    numbers = documents.label_names if documents.numbered else ()
+    places = dict(zip(known, match_labels(known, names, label_map, numbers), strict=True))
+    return [
+        None if mark is None else int(any(places[name] == index for name in mark))
+        for mark in documents.marks
+    ]
+
+
+def _number(mark: tuple[str, ...] | None, name: str) -> float | None:
+    if mark is None:
+        return None
+    try:
+        (text,) = mark
+        return float(text)
+    except ValueError as error:
+        raise HeedfulError(
+            f"{name!r} has the label {', '.join(mark)!r} and the model predicts a number: name a "
+            f"column of numbers, or label_column=None."
+        ) from error

@@ -11,17 +11,13 @@ from torch import nn
 
 from heedful.errors import HeedfulError
 from heedful.models import evaluating
-from heedful.subjects.codecs import ROWS
-from heedful.subjects.digest import tokens_digest, weights_digest
-from heedful.subjects.document import Document, Span
+from heedful.subjects.document import Document, Row, Span, truncation
 from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.encode import words_of
-from heedful.subjects.loading import Loading
-from heedful.subjects.reading import Reading
-from heedful.subjects.row import Row, truncation
-from heedful.subjects.settle import settle
-from heedful.subjects.shelf import Shelf
-from heedful.subjects.subject import Subject
+from heedful.subjects.labels import finish_labelled
+from heedful.subjects.options import Loading, Reading
+from heedful.subjects.shelf import ROWS, Shelf
+from heedful.subjects.subject import Subject, tokens_digest, weights_digest
+from heedful.subjects.tokens import words_of
 from heedful.types import Model
 
 
@@ -93,7 +89,7 @@ def _subject(
         "tokens": tokens_digest(rows),
         "dtype": "none" if tensor is None else str(tensor.dtype).removeprefix("torch."),
     }
-    return settle(
+    return finish_labelled(
         Subject(
             model,
             documents.items,

@@ -6,27 +6,32 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora import Prepared, Tokens, tokenizer
+import numpy as np
+
+from heedful.corpora import (
+    SPECIALS,
+    Prepared,
+    Tokens,
+    Vocabulary,
+    normalise,
+    sentence_numbers,
+    tokenizer,
+)
 from heedful.edits import restored
 from heedful.errors import HeedfulError
+from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
-from heedful.subjects.codecs import DOCUMENTS
-from heedful.subjects.digest import weights_digest
-from heedful.subjects.document import Document, Span
+from heedful.subjects.document import Document, Row, Span, truncation
 from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.limits import LONGEST
-from heedful.subjects.loading import Loading
-from heedful.subjects.named import prepared_records
-from heedful.subjects.reading import Reading
-from heedful.subjects.row import Row, truncation
-from heedful.subjects.run_rows import compared, encode_texts, unknown_note
-from heedful.subjects.settle import settle
-from heedful.subjects.shelf import Shelf
-from heedful.subjects.subject import Subject
+from heedful.subjects.labels import finish_labelled
+from heedful.subjects.options import LONGEST, Loading, Reading
+from heedful.subjects.shelf import DOCUMENTS, ROWS, Shelf
+from heedful.subjects.sources import prepared_records
+from heedful.subjects.subject import Subject, weights_digest
 
 Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
 _KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
@@ -98,7 +103,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         documents.dropped,
         unknown_note(rows),
     )
-    yield settle(draft, documents, loading.label_map)
+    yield finish_labelled(draft, documents, loading.label_map)
 
 
 def read_texts(
@@ -152,3 +157,69 @@ def _on_trial(document: Document) -> Document:
 def _spans(cut: Tokenizer, text: str) -> tuple[Span, ...]:
     tokens = next(cut([text]))
     return tuple(zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True))
+
+
+MANY_UNKNOWN = 0.1
+_normalised = lru_cache(maxsize=1 << 16)(normalise)
+
+
+def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> Shelf[Row]:
+    """One row per document, with the words of a corpus."""
+    vocabulary, labels = _vocabulary(prepared), prepared.labels
+    rows = (_among(_row_of(each, vocabulary, limit), each, labels) for each in documents)
+    return Shelf.of(rows, ROWS)
+
+
+def compared(
+    rows: Iterable[Row], documents: Iterable[Document]
+) -> Iterator[tuple[Row, Document, bool]]:
+    """Every word is one token, so a text was cut where it has fewer tokens than words."""
+    for row, document in zip(rows, documents, strict=True):
+        yield row, document, bool(row.mask.sum() < document.length)
+
+
+def unknown_note(rows: Iterable[Row]) -> tuple[str, ...]:
+    words = unknown = 0
+    for row in rows:
+        words += int(row.mask.sum())
+        unknown += int((row.tokens[row.mask] == UNKNOWN).sum())
+    share = unknown / words if words else 0.0
+    if share <= MANY_UNKNOWN:
+        return ()
+    return (f"{share:.0%} of all words are unknown to the model and look the same to it.",)
+
+
+def _vocabulary(prepared: Prepared) -> Vocabulary:
+    words = tuple(prepared.words)
+    ids = {word: i for i, word in enumerate(words) if i >= len(SPECIALS)}
+    return Vocabulary(words, (0,) * len(words), ids)
+
+
+def _row_of(document: Document, vocabulary: Vocabulary, limit: int) -> Row:
+    """Side a, with side b beside it where there is one."""
+    sides = {
+        side: _row(document.texts[side], document.words[side], vocabulary, limit)
+        for side in document.texts
+    }
+    return replace(sides["a"], beside=sides.get("b"))
+
+
+def _among(row: Row, document: Document, labels: tuple[str, ...]) -> Row:
+    """With the classes that can be the answer, where the corpus says which."""
+    if document.candidates is None:
+        return row
+    places = {name: place for place, name in enumerate(labels)}
+    known = tuple(places[name] for name in document.candidates if name in places)
+    return replace(row, candidates=known)
+
+
+def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:
+    """Start, the words, end; every word is one token."""
+    spans = spans[: limit - 2]
+    tokens = vocabulary.encode([_normalised(text[a:b]) for a, b in spans]).astype(np.int64)
+    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
+    words[-1] = -1
+    starts = np.array([start for start, _ in spans], dtype=np.int32)
+    sentences = np.full(len(tokens), -1, dtype=np.int64)
+    sentences[1:-1] = sentence_numbers(text, starts)
+    return Row(tokens, words >= 0, words, sentences=sentences)

@@ -1,8 +1,12 @@
-"""A model on trial with its texts."""
+"""A model on trial with its texts, and digests of weights, tokenizers and tokens: results belong to
+exactly these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,13 +15,12 @@ import numpy as np
 import torch
 from jaxtyping import Bool
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models import class_logits
-from heedful.subjects.document import Document
-from heedful.subjects.overview import Overview, overview
-from heedful.subjects.row import Row, Truncation, pad
+from heedful.subjects.document import Document, Row, Truncation, pad
+from heedful.subjects.shelf import NAMES, Filling
 from heedful.types import Batch, Model
 
 Indices = Sequence[int] | NDArray[np.int64]
@@ -138,3 +141,56 @@ def groups(lengths: Indices, tokens: int, size: int) -> Iterator[NDArray[np.int6
             yield order[start:end]
             start = end
     yield order[start:]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Labels are −1 where there is none; `rationales` says whether any document has one, and
+    `marked_share` is the share of words a rationale marks, on average over those that mark some."""
+
+    ids: Sequence[str]
+    clusters: Sequence[str]
+    labels: NDArray[np.int64]
+    rationales: bool
+    marked_share: float
+
+
+def overview(documents: Iterable[Document]) -> Overview:
+    """In one pass."""
+    ids, clusters, labels, marked = Filling(NAMES), Filling(NAMES), array("q"), False
+    total, marking = 0.0, 0
+    for document in documents:
+        ids.add(document.id)
+        clusters.add(document.cluster)
+        labels.append(-1 if document.label is None else document.label)
+        marked |= document.rationale is not None
+        if document.rationale is not None and any(document.rationale):
+            total += sum(document.rationale) / len(document.rationale)
+            marking += 1
+    numbers = np.array(labels, dtype=np.int64)
+    return Overview(ids.done(), clusters.done(), numbers, marked, total / max(1, marking))
+
+
+def weights_digest(module: nn.Module) -> str:
+    """The same for equal parameters and buffers, wherever they were loaded from."""
+    total = hashlib.sha256()
+    for name, tensor in sorted(module.state_dict().items()):
+        plain = tensor.detach().cpu().contiguous()
+        total.update(f"{name} {plain.dtype} {tuple(plain.shape)}".encode())
+        total.update(plain.reshape(-1).view(torch.uint8).numpy().data)
+    return total.hexdigest()[:16]
+
+
+def tokenizer_digest(tokenizer: Any) -> str:
+    """Without truncation and padding, which a call sets."""
+    facts = json.loads(tokenizer.backend_tokenizer.to_str())
+    kept = {name: value for name, value in facts.items() if name not in ("truncation", "padding")}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def tokens_digest(rows: Iterable[Row]) -> str:
+    """For tokenizers that cannot be read: what they made of the texts."""
+    total = hashlib.sha256()
+    for row in rows:
+        total.update(row.tokens.tobytes() + b"/" + row.words.tobytes() + b"\n")
+    return total.hexdigest()[:16]

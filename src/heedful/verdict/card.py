@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 
 from heedful.store import FileKind, begins
-from heedful.verdict.lines import number
-from heedful.verdict.recommend import Ranked
-from heedful.verdict.statement import Statement
+from heedful.verdict.recommendation import Ranked
+from heedful.verdict.statement import Statement, number
 from heedful.verdict.verdict import Verdict
 
 TITLE = "Should attention be shown as an explanation?"

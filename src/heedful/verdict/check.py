@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from heedful.errors import HeedfulError
 from heedful.store import FileKind, begins
-from heedful.verdict.decide import Decision
-from heedful.verdict.statement import Statement
+from heedful.verdict.statement import Decision, Statement
 from heedful.verdict.verdict import Verdict
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -10,32 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
-
-EFFECTS: Mapping[str, float] = {
-    "use": 0.02,
-    "agreement": 0.5,
-    "importance": 0.67,
-    "baseline": 0.0,
-    "direction": 0.5,
-    "plausibility": 0.05,
-}
-"""The smallest effects of interest, and why these.
-
-use: two points of probability. A reader cannot see a smaller change of a probability.
-agreement: half of the way from chance to what the importance measures reach among themselves.
-    Nearer to chance than to another measure of importance is no explanation.
-importance: two thirds of the way from a random order to the best one. Weights that put a wrong word
-    first in two examples of three and the word that decides second stay below that; chosen on
-    the development models of the benchmark.
-baseline: any clear lead over what can be said of the words without the model.
-direction: half of the way, for explanations that say which class a word speaks for.
-plausibility: 0.05 of AUPRC above the better baseline, about what separates neighbouring methods
-    in published tables of rationales.
-"""
-
-REQUIRED = ("use", "importance", "baseline", "agreement")
-"""What attention must pass to be shown as an explanation. These share one alpha, however many
-of them were measured: the data must not choose how many there are."""
+from heedful.verdict.multiplicity import level_at
 
 
 @dataclass(frozen=True)
@@ -80,9 +55,9 @@ class Settings:
     looks: int = 1
 
     def __post_init__(self) -> None:
-        for name in self.effects:
-            if name not in EFFECTS:
-                raise unknown_name("property with a smallest effect", name, list(EFFECTS))
+        unknown = sorted(self.effects.keys() - _declared()[0].keys()) if self.effects else []
+        if unknown:
+            raise unknown_name("property with a smallest effect", unknown[0], list(_declared()[0]))
         if not 0 < self.alpha < 0.5:
             raise HeedfulError(f"alpha is {self.alpha}: give a number above 0 and below 0.5.")
         if not 1 <= self.look <= self.looks:
@@ -95,7 +70,16 @@ class Settings:
 
     def effect(self, name: str) -> float:
         """The smallest effect of interest of a property."""
-        return {**EFFECTS, **self.effects}[name]
+        return {**_declared()[0], **self.effects}[name]
+
+    def level(self, name: str) -> float:
+        """The one-sided level at which a property's bounds are made in this look."""
+        return level_at(self.look, self.looks, self.share(name))
+
+    def share(self, name: str) -> float:
+        """A property's share of alpha: the required ones have one alpha together."""
+        required = _declared()[1]
+        return self.alpha / len(required) if name in required else self.alpha
 
     def made_with(self, explanation: str) -> tuple[str, ...]:
         """The perturbations an explanation was made by, which must not be those that score it."""
@@ -119,7 +103,9 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with every smallest effect spelled out."""
-        return json.loads(json.dumps({**asdict(self), "effects": {**EFFECTS, **self.effects}}))  # type: ignore[no-any-return]
+        effects = {**_declared()[0], **self.effects}
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "effects": effects}))
+        return plain
 
     def digest(self) -> str:
         """16 hexadecimal digits: the same for the same settings, however they were spelled and
@@ -130,3 +116,11 @@ class Settings:
         kept["importance"] = sorted(kept["importance"])
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _declared() -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """The smallest effects that properties declare, and which of them are required. Imported late:
+    properties are evaluated under settings."""
+    from heedful.verdict.properties import EFFECTS, REQUIRED
+
+    return EFFECTS, REQUIRED

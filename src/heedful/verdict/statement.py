@@ -6,10 +6,23 @@ import builtins
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from heedful.verdict.decide import Decision
+from enum import StrEnum
 
 NAN = math.nan
+
+
+class Decision(StrEnum):
+    """What is said of a statement. REPORTED ones are never decided on; UNUSABLE and NOT MEASURED
+    say why there is no decision, NOT ANSWERED that this kind of explanation does not speak to
+    the question, INCONCLUSIVE that more examples may bring a decision."""
+
+    SUPPORTED = "SUPPORTED"
+    NOT_SUPPORTED = "NOT SUPPORTED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    UNUSABLE = "UNUSABLE"
+    NOT_MEASURED = "NOT MEASURED"
+    NOT_ANSWERED = "NOT ANSWERED"
+    REPORTED = "REPORTED"
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,7 @@ class Statement:
     that decide (each at its share of alpha, and of this look where there are several): a
     statement is decided where both are on one side of the threshold.
     `blocked` says why there can be no decision whatever the numbers; `needed` is about how
-    many clusters of examples would decide."""
+    many examples would decide."""
 
     property: str
     decision: Decision
@@ -103,3 +116,12 @@ def not_answered(name: str, unit: str, reason: str) -> Statement:
 def not_measured(name: str, unit: str, reason: str) -> Statement:
     """For a property whose measurements are not there: said, not guessed."""
     return Statement(name, Decision.NOT_MEASURED, unit, blocked=reason, notes=(reason,))
+
+
+def number(value: float) -> str:
+    """Two digits after the point, three for small numbers."""
+    if not math.isfinite(value):
+        return "?"
+    if value == 0:
+        return "0"
+    return f"{value:.3f}" if abs(value) < 0.1 else f"{value:.2f}"

@@ -1,15 +1,65 @@
-"""The table of measurements, spread out: one matrix of examples × explanations per measure."""
+"""The table of measurements, spread out to examples × explanations, and cells: paired columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from heedful.errors import HeedfulError
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`values` has a column for the explanation on trial, then its floor, then its ceiling,
+    as far as the formula needs them; examples with any of them undefined are left out and
+    counted. `names` are the columns' explanations. `sign` is −1 where less is better."""
+
+    measure: str
+    operator: str
+    names: tuple[str, ...]
+    examples: tuple[str, ...]
+    values: Float[np.ndarray, "n c"]
+    undefined: int
+    sign: int = 1
+
+    def among(self, examples: Collection[str]) -> Cell:
+        """The same on some of the examples."""
+        keep = np.array([name in examples for name in self.examples], dtype=bool)
+        names = tuple(name for name in self.examples if name in examples)
+        return replace(self, examples=names, values=self.values[keep])
+
+
+def cell(
+    measure: str, operator: str, columns: Sequence[tuple[str, pd.Series]], sign: int = 1
+) -> Cell:
+    """Paired columns. Pairing is by example: a mean over other examples is another mean."""
+    table = pd.concat([column for _, column in columns], axis=1, sort=True)
+    whole = table.dropna()
+    return Cell(
+        measure,
+        operator,
+        tuple(name for name, _ in columns),
+        tuple(str(name) for name in whole.index),
+        whole.to_numpy(dtype=np.float64),
+        len(table) - len(whole),
+        sign,
+    )
+
+
+def best_floor(wide: pd.DataFrame, floors: Sequence[str]) -> str:
+    """The floor that is harder to beat, chosen once; "" where none was measured."""
+    means = {
+        name: float(np.nanmean(wide[name].to_numpy(dtype=np.float64)))
+        for name in floors
+        if name in wide.columns and wide[name].notna().any()
+    }
+    return max(means, key=lambda name: means[name], default="")
+
 
 _TEXT = ("model", "example", "cluster", "explanation", "operator", "measure")
 _NUMBERS = ("label", "predicted", "confidence", "length", "value")

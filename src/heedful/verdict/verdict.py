@@ -1,33 +1,45 @@
-"""The verdict: every statement, one line, a recommendation, and what to be careful about."""
+"""The verdict: every statement, one line, a recommendation, and what to be careful about; as text,
+as JSON, and in the folder an audit leaves."""
 
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
+from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
+from heedful.input_files import check_parquet, read_whole
 from heedful.schemas import check_version
-from heedful.verdict import encode
-from heedful.verdict.cautions import cautions, known_facts
-from heedful.verdict.contenders import DIRECTION, IMPORTANCE
-from heedful.verdict.decide import Decision
-from heedful.verdict.lines import lines
-from heedful.verdict.overall import ANSWERS, headline, overall
+from heedful.store import SCHEMA_VERSION as TABLES_VERSION
+from heedful.store import FileKind, table_version
+from heedful.verdict.decision import ANSWERS, decide, headline, overall
 from heedful.verdict.properties import PROPERTIES
-from heedful.verdict.recommend import Recommendation, recommend
+from heedful.verdict.recommendation import (
+    DIRECTION,
+    IMPORTANCE,
+    Recommendation,
+    Sites,
+    recommend,
+    sites,
+)
 from heedful.verdict.settings import Settings
-from heedful.verdict.settle import settle
-from heedful.verdict.sites import Sites, sites
-from heedful.verdict.statement import Statement
+from heedful.verdict.statement import Decision, Statement, number
 from heedful.verdict.table import tabulate_blocks
+from heedful.verdict.warnings import known_facts, warnings_of
 
 SCHEMA_VERSION = 2
+FACTS_VERSION = 1
+AGAIN = "run `heedful audit` again with -o"
 CAVEATS = (
     "Interventions on attention hold the states fixed and are not surgical: what comes later "
     "sees inputs it was not trained on.",
@@ -86,8 +98,16 @@ class Verdict:
 
     def lines(self) -> list[str]:
         """For a terminal: short and plain."""
-        said = (self.recommendation, self.direction, self.sites)
-        return lines(f"{self.decision}: {self.headline}", self.statements, said, self.warnings)
+        return [
+            f"{self.decision}: {self.headline}",
+            "",
+            *(_line(each) for each in self.statements),
+            "",
+            f"Which words matter: {self.recommendation.sentence}",
+            f"Which class they speak for: {self.direction.sentence}",
+            f"Other attention: {self.sites.sentence}",
+            *(f"Careful: {text}" for text in self.warnings),
+        ]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -96,12 +116,22 @@ class Verdict:
         return f"<Verdict: {self.headline}>"
 
     def to_json(self) -> str:
-        data = {"schema_version": SCHEMA_VERSION, **encode.plain(self)}
+        data = {"schema_version": SCHEMA_VERSION, **_plain(self)}
         return json.dumps(data, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> Verdict:
-        return _read(text)
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise HeedfulError("this is no verdict: give a verdict.json of an audit.") from error
+        check_schema(data, "this verdict")
+        try:
+            found: Verdict = _decoded(Verdict, data)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            again = "this verdict.json is damaged: make it again by an audit."
+            raise HeedfulError(again) from error
+        return found
 
 
 def judge(
@@ -117,7 +147,7 @@ def judge(
     table = tabulate_blocks([rows] if isinstance(rows, pd.DataFrame) else rows)
     if not table.checkpoints:
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
-    statements = settle([decide(table, chosen) for decide in PROPERTIES.values()], chosen)
+    statements = decide([each(table, chosen) for each in PROPERTIES.values()], chosen)
     found = overall(statements)
     costs = costs if costs is not None else pd.DataFrame()
     return Verdict(
@@ -129,8 +159,8 @@ def judge(
         recommend(table, costs, chosen, IMPORTANCE),
         recommend(table, costs, chosen, DIRECTION),
         sites(table, chosen),
-        cautions(table, given, statements, chosen),
-        encode.plain(known_facts(table, given)),
+        warnings_of(table, given, statements, chosen),
+        _plain(known_facts(table, given)),
         chosen.to_dict(),
         chosen.digest(),
         versions(),
@@ -139,10 +169,8 @@ def judge(
 
 def versions() -> dict[str, str]:
     """What computed this."""
-    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
-
-
-_LIBRARIES = ("heedful", "numpy", "scipy", "pandas")
+    libraries = ("heedful", "numpy", "scipy", "pandas")
+    return {"python": platform.python_version(), **{name: _version(name) for name in libraries}}
 
 
 def _version(name: str) -> str:
@@ -152,41 +180,120 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def _read(text: str) -> Verdict:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise HeedfulError("this is no verdict: give a verdict.json of an audit.") from error
-    check_schema(data, "this verdict")
-    try:
-        return _verdict(data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise HeedfulError("this verdict.json is damaged: make it again by an audit.") from error
+def _line(each: Statement) -> str:
+    """Property, decision, number with bounds against the threshold, and how many examples."""
+    start = f"{each.property:<13}{each.decision:<14}"
+    if math.isnan(each.estimate):
+        return f"{start}{each.blocked}".rstrip()
+    text = f"{start}{number(each.estimate)} ({number(each.low)} to {number(each.high)})"
+    if not math.isnan(each.threshold):
+        text += f" against {number(each.threshold)}"
+    return f"{text}, {each.n} examples{_why(each)}"
 
 
-_AGAIN = "make it again by an audit with this Heedful"
+def _why(each: Statement) -> str:
+    if each.decision is Decision.UNUSABLE:
+        return f"; {each.blocked}"
+    if each.decision is not Decision.INCONCLUSIVE:
+        return ""
+    reason = each.blocked or next((note for note in each.notes if "decide" in note), "")
+    return f"; {reason}" if reason else ""
 
 
-def check_schema(data: Any, what: str, again: str = _AGAIN) -> None:
+def _plain(value: Any) -> Any:
+    """Only what JSON knows; undefined numbers are null, since NaN is no JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    return str(value)
+
+
+def _decoded(kind: Any, value: Any) -> Any:
+    """A value of this type from what `_plain` made of it. Raises what a damaged file brings up."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        if kind in (Verdict, Recommendation, Sites) and not hints.keys() <= value.keys():
+            raise KeyError(*(hints.keys() - value.keys()))
+        known = {name: item for name, item in value.items() if name in hints}
+        build: Any = kind
+        return build(**{name: _decoded(hints[name], item) for name, item in known.items()})
+    if kind is float:
+        return math.nan if value is None else float(value)
+    if kind is str and not isinstance(value, str):
+        raise TypeError(f"a text was expected, not {value!r}")
+    if get_origin(kind) is tuple:
+        return tuple(_decoded(get_args(kind)[0], item) for item in value)
+    if get_origin(kind) is Mapping:
+        return {name: _decoded(get_args(kind)[1], item) for name, item in value.items()}
+    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
+
+
+def check_schema(
+    data: Any, what: str, again: str = "make it again by an audit with this Heedful"
+) -> None:
     """Only verdicts of this schema can be read; `what` names the one that is looked at."""
     found = data.get("schema_version") if isinstance(data, dict) else None
     check_version(what, found, SCHEMA_VERSION, again)
 
 
-def _verdict(data: Mapping[str, Any]) -> Verdict:
-    return Verdict(
-        Decision(data["decision"]),
-        data["reason"],
-        data["needed"],
-        data["headline"],
-        tuple(encode.statement(each) for each in data["statements"]),
-        encode.recommendation(data["recommendation"]),
-        encode.recommendation(data["direction"]),
-        encode.sites(data["sites"]),
-        tuple(data["warnings"]),
-        data["facts"],
-        data["settings"],
-        data["digest"],
-        data["versions"],
-        tuple(data["caveats"]),
-    )
+def _is_verdict(path: Path) -> bool:
+    """Of any version, and however its JSON was laid out since."""
+    try:
+        found = json.loads(read_whole(path))
+    except (ValueError, RecursionError, HeedfulError):
+        return False
+    named = {"schema_version", "decision", "statements", "digest"}
+    return isinstance(found, dict) and named <= set(found)
+
+
+VERDICT = FileKind("a verdict of Heedful", _is_verdict)
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """What `facts.json` holds."""
+    versioned = {"schema_version": FACTS_VERSION, **facts}
+    return json.dumps(versioned, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """The first ones said no version. Raises ValueError where it is not what was written."""
+    facts = json.loads(read_text(folder / "facts.json"))
+    if not isinstance(facts, dict):
+        raise ValueError("no facts")
+    version = facts.pop("schema_version", 1)
+    check_version(str(folder / "facts.json"), version, FACTS_VERSION, AGAIN)
+    return facts
+
+
+def read_verdict(folder: Path) -> dict[str, Any]:
+    """As plain values. Raises ValueError where it is not what was written."""
+    data = json.loads(read_text(folder / "verdict.json"))
+    if not isinstance(data, dict):
+        raise ValueError("no verdict")
+    check_schema(data, str(folder / "verdict.json"))
+    found: dict[str, Any] = data
+    return found
+
+
+def check_tables(files: Iterable[Path]) -> None:
+    """Each is opened, so that one that is cut or gone is found now. A table that says no
+    version was written anew by another program, from one of the first."""
+    for path in files:
+        check_parquet(path, pq.read_metadata(path))
+        version = table_version(path)
+        check_version(str(path), 1 if version is None else version, TABLES_VERSION, AGAIN)
+
+
+def read_text(path: Path) -> str:
+    """What is not there is an OSError, as for the other files of a folder."""
+    path.stat()
+    return read_whole(path)

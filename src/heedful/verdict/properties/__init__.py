@@ -1,29 +1,38 @@
-"""The properties a verdict speaks about, one file each."""
+"""The properties a verdict speaks about: every `Property` that a module of this folder defines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 
-from heedful.verdict.properties.agreement import agreement
-from heedful.verdict.properties.baseline import baseline
-from heedful.verdict.properties.direction import direction
-from heedful.verdict.properties.exclusivity import exclusivity
-from heedful.verdict.properties.importance import importance
-from heedful.verdict.properties.plausibility import plausibility
-from heedful.verdict.properties.stability import stability
-from heedful.verdict.properties.use import use
-from heedful.verdict.settings import Settings
-from heedful.verdict.statement import Statement
-from heedful.verdict.table import Table
+from heedful.verdict.evaluation import Property
 
-PROPERTIES: Mapping[str, Callable[[Table, Settings], Statement]] = {
-    "use": use,
-    "importance": importance,
-    "baseline": baseline,
-    "agreement": agreement,
-    "direction": direction,
-    "exclusivity": exclusivity,
-    "stability": stability,
-    "plausibility": plausibility,
+
+def _defined() -> Iterator[Property]:
+    for module in iter_modules(__path__, f"{__name__}."):
+        values = vars(import_module(module.name)).values()
+        yield from (each for each in values if isinstance(each, Property))
+
+
+PROPERTIES: Mapping[str, Property] = {
+    each.name: each for each in sorted(set(_defined()), key=lambda each: each.order)
 }
 """In the order they are shown."""
+
+EFFECTS: Mapping[str, float] = {
+    name: each.smallest_effect
+    for name, each in PROPERTIES.items()
+    if each.smallest_effect is not None
+}
+"""The smallest effects of interest."""
+
+REQUIRED = tuple(name for name, each in PROPERTIES.items() if each.required)
+"""What attention must pass to be shown as an explanation. These share one alpha, however many
+of them were measured: the data must not choose how many there are."""
+
+QUESTIONS: Mapping[str, str] = {name: each.question for name, each in PROPERTIES.items()}
+"""What a page asks about each."""
+
+RELATIVE = tuple(name for name, each in PROPERTIES.items() if each.relative)
+"""Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""

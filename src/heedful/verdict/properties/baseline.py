@@ -7,34 +7,36 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heedful.verdict.assess import assess
-from heedful.verdict.cell import Cell, best_floor, cell
-from heedful.verdict.formulas import difference
+from heedful.verdict.evaluation import Property, evaluate_property
+from heedful.verdict.inference import difference
 from heedful.verdict.properties.importance import MEASURE, scored
-from heedful.verdict.question import Question
-from heedful.verdict.settings import REQUIRED, Settings
+from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
-from heedful.verdict.table import Table
-
-UNIT = "more of the importance captured than by the better model-free baseline"
+from heedful.verdict.table import Cell, Table, best_floor, cell
 
 
 def baseline(table: Table, chosen: Settings) -> Statement:
     """Paired differences to the better of what can be said of the words without the model."""
-    question = Question(
-        property="baseline",
-        unit=UNIT,
-        formula=difference,
-        threshold=chosen.effect("baseline"),
-        sides=lambda cell: cell.operator,
-        what="removal operators",
-        least=2,
-        together=len(REQUIRED),
-    )
-    found = assess(question, table, lambda model: tuple(_leads(table, model, chosen)), chosen)
+    found = evaluate_property(BASELINE, lambda model: _leads(table, model, chosen), table, chosen)
     names = sorted({part.floor_name for part in found.parts})
     note = f"the better model-free baseline here: {', '.join(names)}."
     return replace(found, notes=(*found.notes, note)) if names else found
+
+
+BASELINE = Property(
+    name="baseline",
+    order=3,
+    question="Do they say more than word frequency and position say without the model?",
+    unit="more of the importance captured than by the better model-free baseline",
+    evaluate=baseline,
+    # any clear lead over what can be said of the words without the model
+    smallest_effect=0.0,
+    required=True,
+    failure="tells no more than word frequency or position",
+    formula=difference,
+    sides="removal operators",
+    least=2,
+)
 
 
 def _leads(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:

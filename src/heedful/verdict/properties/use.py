@@ -7,39 +7,39 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heedful.verdict.assess import assess
-from heedful.verdict.cell import Cell, cell
-from heedful.verdict.formulas import difference, first
-from heedful.verdict.question import Question
-from heedful.verdict.settings import REQUIRED, Settings
+from heedful.verdict.evaluation import Property, evaluate_property
+from heedful.verdict.inference import difference, estimate_of
+from heedful.verdict.settings import Settings
 from heedful.verdict.statement import Statement
-from heedful.verdict.table import Table
-from heedful.verdict.weigh import estimate_of
+from heedful.verdict.table import Cell, Table, cell
 
 EDITS = ("uniform", "permute")
 TRAINED = "uniform_trained"
-UNIT = "change of the output (TVD) under uniform and permuted weights"
 
 
 def use(table: Table, chosen: Settings) -> Statement:
     """On the scale of probabilities, so it needs no labels. How much accuracy is lost is shown
     beside it: a model can use its attention in every text and answer as well without."""
-    question = Question(
-        property="use",
-        unit=UNIT,
-        formula=first,
-        threshold=chosen.effect("use"),
-        sides=lambda cell: cell.operator,
-        what="changes of attention",
-        together=len(REQUIRED),
-    )
 
-    def cells_of(model: str) -> tuple[Cell, ...]:
+    def cells_of(model: str) -> Iterator[Cell]:
         # a randomised model may use its attention as well: there is nothing to check
-        return () if model == "randomised" else tuple(_cells(table, model, chosen))
+        return iter(()) if model == "randomised" else _cells(table, model, chosen)
 
-    found = assess(question, table, cells_of, chosen)
+    found = evaluate_property(USE, cells_of, table, chosen)
     return _with_trained(replace(found, numbers={**found.numbers, **_beside(table, chosen)}), table)
+
+
+USE = Property(
+    name="use",
+    order=1,
+    question="Does the output move when the weights do?",
+    unit="change of the output (TVD) under uniform and permuted weights",
+    evaluate=use,
+    # two points of probability: a reader cannot see a smaller change of a probability
+    smallest_effect=0.02,
+    required=True,
+    sides="changes of attention",
+)
 
 
 def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:

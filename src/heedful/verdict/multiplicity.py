@@ -1,4 +1,4 @@
-"""Looking more than once without being wrong more often: alpha spending.
+"""Testing more than once without being wrong more often: Holm's procedure and alpha spending.
 
 Of a one-sided alpha, α·ln(1 + (e − 1)·t) may be spent by the time a share t of the planned
 evidence is in (Lan & DeMets 1983, the Pocock-like choice). Each look's own level follows by
@@ -9,6 +9,7 @@ McPherson & Rowe 1969). Looks are equally spaced; fewer looks than planned stay 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -29,6 +30,17 @@ def level_at(look: int, looks: int, alpha: float) -> float:
 def spent(share: float, alpha: float) -> float:
     """How much of alpha may be gone when this share of the evidence is in."""
     return alpha * math.log(1 + (math.e - 1) * share)
+
+
+def rejected(p_values: Sequence[float], alpha: float) -> list[bool]:
+    """Holm's step-down (1979): which hypotheses fall."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    fallen = [False] * len(p_values)
+    for rank, i in enumerate(order):
+        if not p_values[i] <= alpha / (len(p_values) - rank):
+            break
+        fallen[i] = True
+    return fallen
 
 
 _STEPS = 801

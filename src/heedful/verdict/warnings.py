@@ -24,7 +24,7 @@ FEW = 50
 SHARES = ("special_mass", "truncated", "tie_rate")
 
 
-def cautions(
+def warnings_of(
     table: Table, facts: Mapping[str, Any], statements: Sequence[Statement], chosen: Settings
 ) -> tuple[str, ...]:
     """In the order they matter."""

@@ -8,31 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heedful.models import tokenizing
-from heedful.subjects.codecs import ROWS
-from heedful.subjects.document import Document, Span
-from heedful.subjects.row import Row, Truncation, truncation
-from heedful.subjects.shelf import Filling, Shelf
+from heedful.subjects.document import Document, Row, Span, Truncation, truncation
+from heedful.subjects.options import Prompt
+from heedful.subjects.shelf import ROWS, Filling, Shelf
 
 AT_ONCE = 1000  # texts a tokenizer is given together
 CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What stands before and after the text, for a model that has to be asked."""
-
-    before: str = ""
-    after: str = ""
-
-    def around(self, text: str) -> str:
-        return f"{self.before}{text}{self.after}"
 
 
 def encode_documents(

@@ -1,4 +1,4 @@
-"""How data is to be read: one value that travels from the user to the readers."""
+"""How data is read and how a model is loaded and asked: two values that travel from the user."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from heedful.errors import HeedfulError, unknown_name
 from heedful.store import Place, Store, store_at
@@ -80,3 +82,71 @@ def reading_of(**options: Any) -> Reading:
         if name not in known:
             raise unknown_name("option", name, known)
     return Reading(**options)
+
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+DEVICES = ("auto", "cpu", "cuda")
+LabelMap = Mapping[str, str | int]
+LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What stands before and after the text, for a model that has to be asked."""
+
+    before: str = ""
+    after: str = ""
+
+    def around(self, text: str) -> str:
+        return f"{self.before}{text}{self.after}"
+
+
+@dataclass(frozen=True)
+class Loading:
+    """`device` and `dtype` left out: the best device and float32, or for a model that is
+    already in memory those it has. `label` chooses one label of a model with many,
+    `label_words` (class name to word) make a language model a classifier, asked with
+    `template` ("{text} It was"). `label_map` leads from the data's labels to the model's.
+    """
+
+    device: str = "auto"
+    dtype: str | None = None
+    label: str | None = None
+    label_words: Mapping[str, str] | None = None
+    label_map: LabelMap | None = None
+    template: str = "{text}"
+    max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        kind = self.device.partition(":")[0]
+        if kind not in DEVICES:
+            raise unknown_name("device", self.device, list(DEVICES))
+        if kind == "cuda" and not torch.cuda.is_available():
+            raise HeedfulError(f"no CUDA device was found for {self.device!r}: use the device cpu.")
+        if self.dtype is not None and self.dtype not in DTYPES:
+            raise unknown_name("dtype", self.dtype, list(DTYPES))
+        if self.max_length is not None and self.max_length < 3:
+            raise HeedfulError(f"max_length is {self.max_length}: give at least 3 tokens.")
+        if self.template.count("{text}") != 1:
+            raise HeedfulError(f"the template {self.template!r} must hold {{text}} once.")
+
+    def refuse(self, who: str, *names: str) -> None:
+        """Of a model that has no use for some options, so that none is silently without effect."""
+        for name in names:
+            if getattr(self, name) != getattr(Loading, name):
+                option = f"--{name.replace('_', '-')}"
+                raise HeedfulError(f"{who} takes no {name}: leave it ({option}) out.")
+
+    @property
+    def prompt(self) -> Prompt:
+        return Prompt(*self.template.split("{text}"))
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        return DTYPES[self.dtype or "float32"]
+
+    @property
+    def best_device(self) -> str:
+        if self.device != "auto":
+            return self.device
+        return "cuda" if torch.cuda.is_available() else "cpu"
