@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ from heedful.corpora.sentences import sentence_numbers
 from heedful.corpora.tokenize import Tokens, given_tokens, sub_words, tokenizer
 from heedful.corpora.vocabulary import Vocabulary
 from heedful.errors import HeedfulError
-
-Progress = Callable[[str, int, int], None]
+from heedful.progress import Progress
 
 
 @dataclass(frozen=True)

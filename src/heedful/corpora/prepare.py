@@ -18,7 +18,7 @@ import pandas as pd
 from safetensors.numpy import save_file
 
 from heedful.catalogue import Piece
-from heedful.corpora.encode import Progress, Tokenised, table, tokenise
+from heedful.corpora.encode import Tokenised, table, tokenise
 from heedful.corpora.example import Example, RawCorpus
 from heedful.corpora.files import MissingData, digests
 from heedful.corpora.impermissible import mark
@@ -33,6 +33,7 @@ from heedful.corpora.vocabulary import (
 )
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
+from heedful.progress import Progress
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec
 from heedful.store import Place, Run, Store, run_key, store_at
 

@@ -262,9 +262,6 @@ class Prepared:
         }
 
 
-SHARE = 4
-
-
 def at_a_quarter(split: Split) -> Split:
     """One decoding step of each target, so that writing the next word becomes a classification.
 
@@ -272,7 +269,7 @@ def at_a_quarter(split: Split) -> Split:
     at "the 25th-percentile length" of a sentence, which can be read in more than one way.
     """
     side = split.sides["b"]
-    given = [1 + (len(ids) - 2) // SHARE for ids in side.tokens]
+    given = [1 + (len(ids) - 2) // 4 for ids in side.tokens]
     labels = [int(ids[n]) for ids, n in zip(side.tokens, given, strict=True)]
     return replace(
         split,
