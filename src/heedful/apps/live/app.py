@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -105,7 +106,7 @@ class Live:
 
     async def facts(self) -> dict[str, Any]:
         """The models served: names, sites, labels, explanations that fit; and the limits."""
-        return {"models": self._facts, "limits": self.limits.to_dict()}
+        return {"models": self._facts, "limits": asdict(self.limits)}
 
     async def predict(self, asked: Predict) -> dict[str, Any]:
         """Words, class probabilities, the weights of every site and head, explanations."""

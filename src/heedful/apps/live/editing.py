@@ -44,7 +44,7 @@ def edited(seen: Seen, change: Change, weights: list[float]) -> dict[str, Any]:
 
 def edited_by(seen: Seen, change: Change, kind: str, seed: int) -> dict[str, Any]:
     """A preset, by name."""
-    return _answered(seen, change, preset(seen, change.each, kind, change.head, seed))
+    return _answered(seen, change, PRESETS[kind](seen, change.each, change.head, seed))
 
 
 def edit_of(change: Change, shown: Float[Tensor, " u"]) -> Edit:
@@ -99,11 +99,6 @@ def _checked(each: Sight, weights: list[float], seen: Seen) -> Tensor:
     if not float(given.sum()) > 0:
         raise HeedfulError("all weights are 0: give at least one of them more.")
     return given / given.sum()
-
-
-def preset(seen: Seen, each: Sight, kind: str, head: int | None, seed: int) -> Tensor:
-    """The weights of units."""
-    return PRESETS[kind](seen, each, head, seed)
 
 
 def has_furthest(seen: Seen, each: Sight) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from heedful.auditing import fitted, named
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
 from heedful.saliency import SALIENCIES, explain, fit_prior
-from heedful.subjects import Asked, Document
+from heedful.subjects import Asked
 from heedful.words import word_mask
 
 MOST_LABELS = 50
@@ -64,9 +64,6 @@ class Limits:
                     f"{self.number} is served here."
                 )
 
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
-
 
 class Opened:
     """Its methods are called by one thread at a time."""
@@ -88,12 +85,9 @@ class Opened:
         self.limits.check_words(subject.documents[0].length)
         return see(subject)
 
-    def first(self) -> Seen:
-        return see(self.asked.subject)
-
     def facts(self) -> dict[str, Any]:
         """What does not depend on a text, found with a first one."""
-        subject, first = self.asked.subject, self.first()
+        subject, first = self.asked.subject, see(self.asked.subject)
         names = subject.label_names
         return {
             "name": self.asked.name,
@@ -105,7 +99,10 @@ class Opened:
             "sites": [_site_facts(each) for each in first.sights.values()],
             "main": _main(first),
             "explanations": fitting(first),
-            "examples": [_example(document) for document in subject.documents],
+            "examples": [
+                {"text": document.texts["a"], "text_b": document.texts.get("b")}
+                for document in subject.documents
+            ],
             "notes": list(subject.notes),
         }
 
@@ -157,10 +154,6 @@ def _main(seen: Seen) -> str:
     if not seen.sights:
         raise HeedfulError("this model has no attention: give one that has some.")
     return (words or list(seen.sights))[-1]
-
-
-def _example(document: Document) -> dict[str, str | None]:
-    return {"text": document.texts["a"], "text_b": document.texts.get("b")}
 
 
 def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
