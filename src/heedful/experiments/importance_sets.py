@@ -23,6 +23,7 @@ from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
 from heedful.experiments.permutation import row_keys
 from heedful.experiments.reachability import fixed
+from heedful.experiments.score import summary_line
 from heedful.metrics import COLUMNS, TOLERANCE, restricted_mean, summarise, survival, tied_ranks
 from heedful.models import class_logits, probabilities
 from heedful.randomness import keyed_uniform
@@ -164,18 +165,9 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
         censored = wide[f"never_{name}"].to_numpy() > 0
         shares = np.where(censored, _tried(wide, name), wide[f"fraction_{name}"])
         found = restricted_mean(shares, censored)
-        yield {
-            "site": site,
-            "measure": f"restricted_fraction_{name}",
-            "group": "all",
-            "n": found.n,
-            "undefined": 0,
-            "mean": found.mean,
-            "sd": np.nan,
-            "median": _median(shares, censored),
-            "low": found.mean - _NORMAL * found.error,
-            "high": found.mean + _NORMAL * found.error,
-        }
+        ends = (found.mean - _NORMAL * found.error, found.mean + _NORMAL * found.error)
+        place = (site, f"restricted_fraction_{name}", "all")
+        yield summary_line(place, found.n, found.mean, ends, _median(shares, censored))
 
 
 def _tried(wide: pd.DataFrame, name: str) -> pd.Series:
