@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece, Range
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
@@ -261,6 +261,15 @@ def _mass(view: AttentionRows, order: Tensor, count: Tensor) -> Tensor:
     return gone.gather(1, (count - 1).clamp_min(0)[:, None]).squeeze(1)
 
 
+def _by_ranking(*kinds: tuple[str, str, bool | None, Range]) -> dict[str, Measure]:
+    """Measures of each kind, one for each ranking."""
+    return {
+        f"{kind}{name}": Measure(f"{words}, {order}", better, range=limits)
+        for kind, words, better, limits in kinds
+        for name, order in RANKINGS.items()
+    }
+
+
 PIECE = Piece(
     name="importance_sets",
     description="items removed, by several rankings, until the decision flips",
@@ -273,37 +282,22 @@ PIECE = Piece(
         "tried": Measure(
             "share of the items up to which steps were tried; 1 for all of them", range=SHARE
         ),
-        **{
-            f"{SOONER}{n}": Measure(f"the same where no weight was left sooner, {m}", range=SHARE)
-            for n, m in RANKINGS.items()
-        },
+        **_by_ranking((SOONER, "the same where no weight was left sooner", None, SHARE)),
         "reachable": Measure(
             "1 where some attention changes the decision (linear sites)", range=SHARE
         ),
-        **{
-            f"count_{n}": Measure(f"items removed at the flip, {m}", range=NOT_NEGATIVE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"fraction_{n}": Measure(f"share of items removed at the flip, {m}", False, range=SHARE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"mass_{n}": Measure(f"attention removed at the flip, {m}", range=SHARE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"never_{n}": Measure(
-                f"1 where no proper subset flips the decision, {m}", False, range=SHARE
-            )
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"restricted_fraction_{n}": Measure(
-                f"share of items until the flip (Kaplan-Meier up to 1), {m}", False, range=SHARE
-            )
-            for n, m in RANKINGS.items()
-        },
+        **_by_ranking(
+            ("count_", "items removed at the flip", None, NOT_NEGATIVE),
+            ("fraction_", "share of items removed at the flip", False, SHARE),
+            ("mass_", "attention removed at the flip", None, SHARE),
+            ("never_", "1 where no proper subset flips the decision", False, SHARE),
+            (
+                "restricted_fraction_",
+                "share of items until the flip (Kaplan-Meier up to 1)",
+                False,
+                SHARE,
+            ),
+        ),
     },
     formula=(
         "min k: the decision flips when the first k of n items in an order are erased and the "
