@@ -19,7 +19,7 @@ from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.furthest import diverse, furthest_same_output, share_of
 from heedful.experiments.outputs import one_logit, outputs, reduced, repeatedly, rerun
 from heedful.experiments.permutation import permuted_weights, row_keys
-from heedful.experiments.search import SearchParams, search
+from heedful.experiments.search import SearchParams, search, worth
 from heedful.metrics import entropy, jsd, tvd
 from heedful.randomness import keyed_normal
 from heedful.types import AttentionRows, SiteSpec
@@ -121,9 +121,7 @@ class _Trial:
             distance = partial(tvd, q=original)
             moved = reduced(self.each, self.site, self.view, draws, distance)
         apart = jsd(draws, self.attention[:, None])
-        # those that keep the output, the furthest first; then those that move it least
-        merit = torch.where(moved <= self.epsilon, 1 + apart, -moved)
-        best = merit.topk(params.candidates, -1).indices
+        best = worth(apart, moved, self.epsilon).topk(params.candidates, -1).indices
         chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
         return chosen.clamp_min(1e-12).log() + 1e-3 * noise
 

@@ -21,6 +21,7 @@ from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
 from heedful.corpora import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.score import summary_line
 from heedful.metrics import COLUMNS, SCORES, bootstrap_statistic, link_counts
 from heedful.types import AttentionRows, Batch, Model, SiteSpec
 
@@ -144,19 +145,10 @@ class Counts:
         site, name, group = place
         counts = np.stack([self._parts[place][example] for example in sorted(self._parts[place])])
         for measure, score in SCORES.items():
-            low, high = bootstrap_statistic(_pooled(score), (counts,), seed, resamples)
-            yield {
-                "site": site,
-                "measure": f"{measure}{name}",
-                "group": group,
-                "n": len(counts),
-                "undefined": 0,
-                "mean": _pooled(score)(counts),
-                "sd": np.nan,
-                "median": np.nan,
-                "low": low,
-                "high": high,
-            }
+            pooled = _pooled(score)
+            ends = bootstrap_statistic(pooled, (counts,), seed, resamples)
+            place_of = (site, f"{measure}{name}", group)
+            yield summary_line(place_of, len(counts), pooled(counts), ends)
 
 
 def _pooled(score: Score) -> Callable[[np.ndarray], float]:

@@ -18,6 +18,8 @@ from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Pass
 from heedful.experiments.furthest import furthest_same_output, share_of
 from heedful.experiments.outputs import one_logit, passed, read_map, read_mask, reading, resumed
+from heedful.experiments.permutation import reordered
+from heedful.experiments.search import worth
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
@@ -207,23 +209,16 @@ def _reordered(trial: _Trial, keys: Tensor) -> Float[Tensor, "b h k"]:
     weights = (trial.weights * rows).sum(2) / rows.sum(2).clamp_min(1)
     tries = ORDERS_LINEAR if trial.site.linear else ORDERS
     draws = keyed_uniform(keys, (tries, mask.shape[1]))
-    there = (~mask).to(torch.int8).argsort(dim=-1, stable=True)
     best, merit = torch.zeros_like(weights), torch.full_like(trial.entropy, -torch.inf)
     for draw in draws.unbind(1):
         order = draw.masked_fill(~mask, torch.inf).argsort(dim=-1, stable=True)
-        shift = _swapped(weights, there, order) - weights.clamp_min(1e-30).log()
+        swapped = reordered(weights, mask[:, None], order[:, None].expand_as(weights))
+        shift = swapped.clamp_min(1e-30).log() - weights.clamp_min(1e-30).log()
         apart, _, output = trial.measure(trial.moved(shift))
-        worth = torch.where(output <= trial.params.epsilon, 1 + apart, -output)
-        best = torch.where((worth > merit)[:, None, None], shift, best)
-        merit = torch.maximum(worth, merit)
+        value = worth(apart, output, trial.params.epsilon)
+        best = torch.where((value > merit)[:, None, None], shift, best)
+        merit = torch.maximum(value, merit)
     return best
-
-
-def _swapped(weights: Tensor, there: Tensor, order: Tensor) -> Tensor:
-    """Logarithms of the weights, those at `order` put to the places `there`."""
-    places, taken = (each[:, None].expand_as(weights) for each in (there, order))
-    moved = torch.zeros_like(weights).scatter(2, places, weights.gather(2, taken))
-    return moved.clamp_min(1e-30).log()
 
 
 def _confirmed(trial: _Trial, best: Tensor) -> Tensor:

@@ -230,48 +230,26 @@ ERASURE_MEASURES = {
 
 
 def faithfulness(curves: Curves) -> dict[str, Float[Tensor, " b"]]:
-    """Every measure of one explanation."""
+    """Every measure of one explanation. Of decisions that never flip the share is NaN and they are
+    censored, not dropped (`metrics/flips.py`); without an explanation all are NaN."""
+    share, first = curves.first_flip / curves.words, curves.first_flip
     return {
         "comprehensiveness": comprehensiveness(curves),
         "sufficiency": sufficiency(curves),
-        "deletion_auc": deletion_auc(curves),
-        "insertion_auc": insertion_auc(curves),
-        "flip_share": flip_share(curves),
-        "flip_censored": flip_censored(curves),
+        "deletion_auc": torch.trapezoid(curves.curve.removed, curves.shares, dim=-1),
+        "insertion_auc": torch.trapezoid(curves.curve.kept, curves.shares, dim=-1),
+        "flip_share": torch.where(share.isfinite(), share, torch.nan),
+        "flip_censored": torch.where(first.isnan(), torch.nan, first.isinf().double()),
     }
 
 
 def comprehensiveness(curves: Curves) -> Float[Tensor, " b"]:
     """Mean over the shares of p(text) − p(text without the top words), after DeYoung et al. 2020,
-    whose own has a share of 1% too (`experiments/rationale.py`).
-
-    Shares that come to the same number of words in a short text count once each, as there.
-    """
+    whose own has a share of 1% too (`experiments/rationale.py`). Shares that come to the same
+    number of words in a short text count once each, as there."""
     return (curves.whole[:, None] - curves.bins.removed).mean(-1)
 
 
 def sufficiency(curves: Curves) -> Float[Tensor, " b"]:
     """Mean over the shares of p(text) − p(the top words alone); the lower the better."""
     return (curves.whole[:, None] - curves.bins.kept).mean(-1)
-
-
-def deletion_auc(curves: Curves) -> Float[Tensor, " b"]:
-    """Trapezoids under p(text without the top words), by the share of words that are gone."""
-    return torch.trapezoid(curves.curve.removed, curves.shares, dim=-1)
-
-
-def insertion_auc(curves: Curves) -> Float[Tensor, " b"]:
-    """Trapezoids under p(the top words alone), by the share of words that are there."""
-    return torch.trapezoid(curves.curve.kept, curves.shares, dim=-1)
-
-
-def flip_share(curves: Curves) -> Float[Tensor, " b"]:
-    """The share of words gone at the first flip. NaN where the decision never flips: such
-    texts are censored, not dropped (`metrics/flips.py`)."""
-    share = curves.first_flip / curves.words
-    return torch.where(share.isfinite(), share, torch.nan)
-
-
-def flip_censored(curves: Curves) -> Float[Tensor, " b"]:
-    """1 where the decision never flips, 0 where it does, NaN where there is no explanation."""
-    return torch.where(curves.first_flip.isnan(), torch.nan, curves.first_flip.isinf().double())

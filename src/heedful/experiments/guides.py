@@ -212,21 +212,16 @@ PIECE = Piece(
             for name in GUIDES
         },
         **{
-            f"attended:{name}": Measure(
-                f"accuracy of the label guessed from the most attended word, attention: {name}",
-                range=SHARE,
-            )
-            for name in LOOKED_AT
-        },
-        **{
-            f"occurring:{name}": Measure(
-                f"the same word, by all texts it occurs in, attention: {name}", range=SHARE
-            )
-            for name in LOOKED_AT
-        },
-        **{
-            f"leak:{name}": Measure(
-                f"attended less occurring, paired, attention: {name}", signed=True, range=SIGNED
+            f"{kind}:{name}": Measure(f"{words}, attention: {name}", signed=signed, range=limits)
+            for kind, words, signed, limits in (
+                (
+                    "attended",
+                    "accuracy of the label guessed from the most attended word",
+                    False,
+                    SHARE,
+                ),
+                ("occurring", "the same word, by all texts it occurs in", False, SHARE),
+                ("leak", "attended less occurring, paired", True, SIGNED),
             )
             for name in LOOKED_AT
         },

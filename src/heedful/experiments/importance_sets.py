@@ -17,12 +17,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece, Range
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
 from heedful.experiments.permutation import row_keys
 from heedful.experiments.reachability import fixed
+from heedful.experiments.score import summary_line
 from heedful.metrics import COLUMNS, TOLERANCE, restricted_mean, summarise, survival, tied_ranks
 from heedful.models import class_logits, probabilities
 from heedful.randomness import keyed_uniform
@@ -164,18 +165,9 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
         censored = wide[f"never_{name}"].to_numpy() > 0
         shares = np.where(censored, _tried(wide, name), wide[f"fraction_{name}"])
         found = restricted_mean(shares, censored)
-        yield {
-            "site": site,
-            "measure": f"restricted_fraction_{name}",
-            "group": "all",
-            "n": found.n,
-            "undefined": 0,
-            "mean": found.mean,
-            "sd": np.nan,
-            "median": _median(shares, censored),
-            "low": found.mean - _NORMAL * found.error,
-            "high": found.mean + _NORMAL * found.error,
-        }
+        ends = (found.mean - _NORMAL * found.error, found.mean + _NORMAL * found.error)
+        place = (site, f"restricted_fraction_{name}", "all")
+        yield summary_line(place, found.n, found.mean, ends, _median(shares, censored))
 
 
 def _tried(wide: pd.DataFrame, name: str) -> pd.Series:
@@ -269,6 +261,15 @@ def _mass(view: AttentionRows, order: Tensor, count: Tensor) -> Tensor:
     return gone.gather(1, (count - 1).clamp_min(0)[:, None]).squeeze(1)
 
 
+def _by_ranking(*kinds: tuple[str, str, bool | None, Range]) -> dict[str, Measure]:
+    """Measures of each kind, one for each ranking."""
+    return {
+        f"{kind}{name}": Measure(f"{words}, {order}", better, range=limits)
+        for kind, words, better, limits in kinds
+        for name, order in RANKINGS.items()
+    }
+
+
 PIECE = Piece(
     name="importance_sets",
     description="items removed, by several rankings, until the decision flips",
@@ -281,37 +282,22 @@ PIECE = Piece(
         "tried": Measure(
             "share of the items up to which steps were tried; 1 for all of them", range=SHARE
         ),
-        **{
-            f"{SOONER}{n}": Measure(f"the same where no weight was left sooner, {m}", range=SHARE)
-            for n, m in RANKINGS.items()
-        },
+        **_by_ranking((SOONER, "the same where no weight was left sooner", None, SHARE)),
         "reachable": Measure(
             "1 where some attention changes the decision (linear sites)", range=SHARE
         ),
-        **{
-            f"count_{n}": Measure(f"items removed at the flip, {m}", range=NOT_NEGATIVE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"fraction_{n}": Measure(f"share of items removed at the flip, {m}", False, range=SHARE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"mass_{n}": Measure(f"attention removed at the flip, {m}", range=SHARE)
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"never_{n}": Measure(
-                f"1 where no proper subset flips the decision, {m}", False, range=SHARE
-            )
-            for n, m in RANKINGS.items()
-        },
-        **{
-            f"restricted_fraction_{n}": Measure(
-                f"share of items until the flip (Kaplan-Meier up to 1), {m}", False, range=SHARE
-            )
-            for n, m in RANKINGS.items()
-        },
+        **_by_ranking(
+            ("count_", "items removed at the flip", None, NOT_NEGATIVE),
+            ("fraction_", "share of items removed at the flip", False, SHARE),
+            ("mass_", "attention removed at the flip", None, SHARE),
+            ("never_", "1 where no proper subset flips the decision", False, SHARE),
+            (
+                "restricted_fraction_",
+                "share of items until the flip (Kaplan-Meier up to 1)",
+                False,
+                SHARE,
+            ),
+        ),
     },
     formula=(
         "min k: the decision flips when the first k of n items in an order are erased and the "

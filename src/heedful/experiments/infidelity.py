@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
+from heedful.experiments.sanity import Reembedded
 from heedful.models import logit, probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.removal import Operator, answers
@@ -25,7 +26,6 @@ from heedful.types import (
     Embeddings,
     Keep,
     Model,
-    SiteSpec,
     Target,
     Text,
     Trace,
@@ -119,23 +119,15 @@ def max_sensitivity(
 # A model whose embeddings of one batch are moved a little: what a sensitivity test explains.
 
 
-class Shifted:
-    """Wraps a model; side `a` of `batch` is seen with noise. Noise is keyed by example, token
-    and dimension, so batch size and padding do not change it."""
+class Shifted(Reembedded):
+    """Side `a` of `batch` is seen with noise, keyed by example, token and dimension, so that batch
+    size and padding do not change it."""
 
     def __init__(self, model: Model, batch: Batch, radius: float, seed: int, draw: int) -> None:
-        self._model, self._batch = model, batch
-        own = model.embed(batch)
+        super().__init__(model)
+        own, self._batch = model.embed(batch), batch
         noise = _noise(own["a"], batch, radius, seed, draw)
         self._moved: Embeddings = {**own, "a": own["a"] + noise}
-
-    @property
-    def sites(self) -> tuple[SiteSpec, ...]:
-        return self._model.sites
-
-    @property
-    def fillers(self) -> Mapping[str, int]:
-        return self._model.fillers
 
     def embed(self, batch: Batch) -> Embeddings:
         if not _same(batch, self._batch):
@@ -153,10 +145,7 @@ class Shifted:
         embeddings: Embeddings | None = None,
     ) -> Trace:
         given = embeddings if embeddings is not None else self._inputs(batch, keep)
-        return self._model(batch, edits, keep, given)
-
-    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        return self._model.resume(batch, trace, edits)
+        return self.inner(batch, edits, keep, given)
 
     def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise HeedfulError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
@@ -41,12 +41,18 @@ def permuted_weights(
     view: AttentionRows, keys: Tensor, permutations: int
 ) -> Float[Tensor, "n m k"]:
     """The weights of each row in `permutations` random orders; masked places stay zero."""
-    k = view.weights.shape[1]
-    bits = keyed_bits(keys, (permutations, k)).masked_fill(~view.mask[:, None], _LAST)
-    # real tokens first, in random order; then each takes the place of the next real token
-    shuffled = view.weights[:, None].expand(-1, permutations, -1).gather(-1, bits.argsort(-1))
-    place = (view.mask.cumsum(-1) - 1).clamp_min(0)
-    return shuffled.gather(-1, place[:, None].expand_as(shuffled)) * view.mask[:, None]
+    shape = (permutations, view.weights.shape[1])
+    order = keyed_bits(keys, shape).masked_fill(~view.mask[:, None], _LAST).argsort(-1)
+    return reordered(view.weights[:, None].expand_as(order), view.mask[:, None], order)
+
+
+def reordered(
+    weights: Float[Tensor, "n m k"], mask: Bool[Tensor, "n 1 k"], order: Int[Tensor, "n m k"]
+) -> Float[Tensor, "n m k"]:
+    """Weights in an order that has the real tokens first: each takes the place of the next real
+    token, and masked places stay zero."""
+    place = (mask.cumsum(-1) - 1).clamp_min(0)
+    return weights.gather(-1, order).gather(-1, place.expand_as(order)) * mask
 
 
 _LAST = (1 << 63) - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import torch
@@ -73,12 +73,11 @@ def _moved(one: Tensor, two: Tensor) -> Tensor:
 # makes of it is the explanation's own doing (Kindermans et al. 2019).
 
 
-@dataclass(frozen=True, eq=False)
-class OtherOrigin:
-    """`inner`, seen through embeddings with `shift` added to each."""
+class Reembedded:
+    """A model seen through other embeddings of its texts; all else is the `inner` one's."""
 
-    inner: Model
-    shift: Float[Tensor, " e"]
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -87,6 +86,20 @@ class OtherOrigin:
     @property
     def fillers(self) -> Mapping[str, int]:
         return self.inner.fillers
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        return self.inner.resume(batch, trace, edits)
+
+    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return self.inner.without_each(batch, trace)
+
+
+class OtherOrigin(Reembedded):
+    """With `shift` added to each embedding."""
+
+    def __init__(self, inner: Model, shift: Float[Tensor, " e"]) -> None:
+        super().__init__(inner)
+        self.shift = shift
 
     def embed(self, batch: Batch) -> Embeddings:
         return {side: x + self.shift for side, x in self.inner.embed(batch).items()}
@@ -105,12 +118,6 @@ class OtherOrigin:
         back = {side: x - self.shift for side, x in given.items()}
         trace = self.inner(batch, edits, keep, back)
         return replace(trace, embeddings=given if keep.embeddings else {})
-
-    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        return self.inner.resume(batch, trace, edits)
-
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return self.inner.without_each(batch, trace)
 
 
 @lrp_logits.register

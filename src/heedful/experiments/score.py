@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,20 @@ def score_summary(labels: np.ndarray, p: np.ndarray, seed: int, resamples: int) 
 
 Line = tuple[str, float, float, float]
 """A measure, its value, and the ends of its interval."""
+
+
+def summary_line(
+    place: tuple[str, str, str],
+    n: int,
+    mean: float,
+    ends: tuple[float, float],
+    median: float = float("nan"),
+) -> dict[str, Any]:
+    """A number of several examples that is no mean over rows; `place` is its site, measure and
+    group."""
+    facts = {"n": n, "undefined": 0, "mean": mean, "sd": np.nan, "median": median}
+    low, high = ends
+    return dict(zip(COLUMNS, place, strict=False)) | facts | {"low": low, "high": high}
 
 
 def score_table(lines: list[Line], n: int) -> pd.DataFrame:

@@ -132,3 +132,9 @@ def _spread_slope(w: Tensor, log_w: Tensor) -> Tensor | float:
     middle = (0.5 * (w[:, :, None] + w[:, None])).clamp_min(1e-300)
     slope: Tensor = 0.5 * (log_w[:, :, None] - middle.log()).sum(2) / (m * (m - 1))
     return slope
+
+
+def worth(apart: Tensor, moved: Tensor, epsilon: float) -> Tensor:
+    """Of attentions to start from: first those that keep the output, the furthest before others;
+    then those that move it least."""
+    return torch.where(moved <= epsilon, 1 + apart, -moved)

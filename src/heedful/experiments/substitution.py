@@ -102,21 +102,13 @@ PIECE = Piece(
             "1 where the decision (or a target's next word) is right", True, range=SHARE
         ),
         **{
-            f"score:{name}": Measure(f"the score, attention {name}", True, range=PERCENT)
-            for name in CONDITIONS
-        },
-        **{
-            f"delta:{name}": Measure(
-                f"its change, attention {name}", signed=True, range=(-100.0, 100.0)
+            f"{kind}:{name}": Measure(words.format(name), better, signed, limits)
+            for kind, words, better, signed, limits in (
+                ("score", "the score, attention {}", True, False, PERCENT),
+                ("delta", "its change, attention {}", None, True, (-100.0, 100.0)),
+                ("correct", "1 where right, attention {}", None, False, SHARE),
+                ("changed", "correct:{} less correct", None, True, SIGNED),
             )
-            for name in CONDITIONS
-        },
-        **{
-            f"correct:{name}": Measure(f"1 where right, attention {name}", range=SHARE)
-            for name in CONDITIONS
-        },
-        **{
-            f"changed:{name}": Measure(f"correct:{name} less correct", signed=True, range=SIGNED)
             for name in CONDITIONS
         },
     },

@@ -76,10 +76,8 @@ BLEU = Piece(
     name="bleu",
     description="corpus BLEU of translations, from sacreBLEU's counts",
     make=bleu,
-    version=1,
     paper="vashishth2019",
     higher_is_better=True,
-    signed=False,
     citation="Papineni et al. 2002; Post 2018",
     formula=(
         "100 · exp(min(0, 1 − r/c)) · (p₁ p₂ p₃ p₄)^¼: n-gram precisions p, reference length r, "

@@ -48,7 +48,7 @@ def streamed(piece: Piece, evidence: Evidence, folder: Path, params: Mapping[str
         notes |= found.notes
         tables = {"maps": found.maps, "rows": found.rows}
         parts.write(name, {kind: each for kind, each in tables.items() if each is not None})
-    kinds = [kind for kind in ("rows", "maps") if parts.file(names[0], kind).is_file()]
+    kinds = ("rows", "maps") if parts.file(names[0], "maps").is_file() else ("rows",)
     return Streamed({kind: Frames(partial(_tables, parts, names, kind)) for kind in kinds}, notes)
 
 
