@@ -8,7 +8,6 @@ from heedful.subjects.document import split_words as split_words
 from heedful.subjects.documents import Documents as Documents
 from heedful.subjects.documents import inside as inside
 from heedful.subjects.documents import read_documents as read_documents
-from heedful.subjects.labels import mapping_warning as mapping_warning
 from heedful.subjects.labels import match_labels as match_labels
 from heedful.subjects.module import Adapter as Adapter
 from heedful.subjects.open import Asked as Asked

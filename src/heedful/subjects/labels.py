@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from heedful.errors import HeedfulError
 from heedful.subjects.document import Document
@@ -58,37 +56,6 @@ def with_labels(documents: Iterable[Document], labels: Iterable[int | None]) -> 
     """The same documents with other labels."""
     pairs = zip(documents, labels, strict=True)
     return Shelf.of((replace(document, label=label) for document, label in pairs), DOCUMENTS)
-
-
-def mapping_warning(labels: Sequence[int], predicted: Sequence[int], classes: int) -> str | None:
-    """A sentence where accuracy is far below chance, which no honest model is: labels are
-    then probably mixed up. Chance is what predictions of these frequencies would hit by luck.
-    """
-    table = _confusion(labels, predicted, classes)
-    n = int(table.sum())
-    if not n:
-        return None
-    accuracy = float(np.trace(table)) / n
-    chance = float(table.sum(1) @ table.sum(0)) / n**2
-    error = (chance * (1 - chance) / n) ** 0.5
-    if accuracy >= 0.8 * chance or accuracy >= chance - 3 * error:
-        return None
-    rows, columns = linear_sum_assignment(-table)
-    best = float(table[rows, columns].sum()) / n
-    return (
-        f"accuracy is {accuracy:.0%} where chance is {chance:.0%}: labels may be shifted or "
-        f"swapped (the best other assignment has {best:.0%}); give a label_map."
-    )
-
-
-def _confusion(
-    labels: Sequence[int], predicted: Sequence[int], classes: int
-) -> NDArray[np.float64]:
-    table = np.zeros((classes, classes))
-    for label, guess in zip(labels, predicted, strict=True):
-        if label >= 0:
-            table[label, guess] += 1
-    return table
 
 
 def _by_map(data: Sequence[str], model: Sequence[str], given: LabelMap) -> tuple[int, ...]:

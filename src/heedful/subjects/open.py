@@ -6,19 +6,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from heedful.corpora import Prepared
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.subjects.document import Document, Row
 from heedful.subjects.documents import documents_of, find_records
 from heedful.subjects.module import Adapter, open_module
-from heedful.subjects.options import LONGEST, Loading, Reading
+from heedful.subjects.options import LONGEST, Loading, Reading, reading_and_loading
 from heedful.subjects.pretrained import (
     CAUSAL,
     Loaded,
@@ -35,6 +35,9 @@ from heedful.subjects.subject import Subject
 from heedful.subjects.tokens import encode_documents, unseen
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
+NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
+FIRST = "This is a first text, and a good one."
+EXAMPLES = 8
 
 
 @contextmanager
@@ -118,22 +121,6 @@ def _hugging_face(
         f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a pipeline, "
         f"a (model, tokenizer) pair, a run, or an Adapter (heedful.subjects.module)."
     )
-
-
-def reading_and_loading(options: dict[str, Any]) -> tuple[Reading, Loading]:
-    reading, loading = ({each.name for each in fields(kind)} for kind in (Reading, Loading))
-    for name in options:
-        if name not in reading | loading:
-            raise unknown_name("option", name, sorted(reading | loading))
-    return (
-        Reading(**{name: value for name, value in options.items() if name in reading}),
-        Loading(**{name: value for name, value in options.items() if name in loading}),
-    )
-
-
-NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
-FIRST = "This is a first text, and a good one."
-EXAMPLES = 8
 
 
 @dataclass(frozen=True)

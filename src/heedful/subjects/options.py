@@ -150,3 +150,14 @@ class Loading:
         if self.device != "auto":
             return self.device
         return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def reading_and_loading(options: dict[str, Any]) -> tuple[Reading, Loading]:
+    reading, loading = ({each.name for each in fields(kind)} for kind in (Reading, Loading))
+    for name in options:
+        if name not in reading | loading:
+            raise unknown_name("option", name, sorted(reading | loading))
+    return (
+        Reading(**{name: value for name, value in options.items() if name in reading}),
+        Loading(**{name: value for name, value in options.items() if name in loading}),
+    )
