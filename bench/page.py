@@ -29,7 +29,7 @@ $ python -m bench --quick                        # does it run at all? keeps not
 $ python -m bench.page                           # this page from what is kept
 ```
 
-Results are kept in `bench/measured/`, part by part: a run that was stopped goes on where it was.
+Results are kept in `bench/measured/`, part by part: a run that was stopped resumes.
 `--out FOLDER` keeps results and page elsewhere. What a package is missing for is skipped, and the
 page says so."""
 

@@ -139,7 +139,7 @@ def read_reasons(path: Path) -> list[Reason]:
         reason = Reason(*line)
         if not reason.text.strip() or not any(reason.fits(cell) for cell in cells):
             raise HeedfulError(
-                f"line {at} of {path} gives no reason, or one for no published cell: mend it."
+                f"line {at} of {path} gives no reason, or one for no published cell: fix it."
             )
         found.append(reason)
     return found

@@ -156,7 +156,7 @@ def _options(study: Study, corpus: str, lines: pd.DataFrame) -> Iterable[str]:
         models = [known[name] for name in sorted(set(part["model"]))]
         told = [
             f"--layers {layers}" if layers != 1 else "",
-            f"--size {size}" if size != "full" else "",
+            f"--preset {size}" if size != "full" else "",
             _some("encoders", models, setting, lambda model: model.encoder),
             _some("attention", models, setting, lambda model: model.attention),
             f"--seeds {seeds}",

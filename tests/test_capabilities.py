@@ -9,6 +9,7 @@ import pytest
 from tools.public_api import commands, names
 
 from heedful.cli import catalogues
+from heedful.cli.app import RENAMED, renamed
 
 BEFORE = Path(__file__).parent / "golden" / "version-0.1"
 REPLACED = {"heedful zoo": "heedful benchmark"}
@@ -22,8 +23,18 @@ def lines(name: str) -> list[str]:
 def test_every_verb_and_option_is_still_there() -> None:
     now = set(commands().splitlines())
     kept = [line for line in lines("commands.txt") if not line.startswith(tuple(REPLACED))]
-    assert [line for line in kept if line not in now] == []
+    assert [line for line in kept if " ".join(renamed(line.split())) not in now] == []
     assert set(REPLACED.values()) <= now
+
+
+def test_an_old_option_name_works_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["audit", "m", "--operators", "delete,mask", "--smallest=importance=0.5"]
+    assert renamed([*typed, "--operators", "zero"])[2:6] == [
+        *("--perturbations", "delete,mask", "--min-effect=importance=0.5", "--perturbations"),
+    ]
+    told = capsys.readouterr().err
+    assert told.count("--operators is now --perturbations") == 1
+    assert set(RENAMED.values()).isdisjoint(RENAMED)
 
 
 def test_every_registry_entry_is_still_there() -> None:

@@ -218,7 +218,7 @@ BAD = {
     "unknown encoder": ["train", "--corpus", "planted", "--encoder", "gru9"],
     "unknown attention": ["train", "--corpus", "planted", "--attention", "magic"],
     "too many layers": ["train", "--corpus", "planted", "--layers", "9"],
-    "unknown sizes": ["train", "--corpus", "planted", "--sizes", "huge"],
+    "unknown sizes": ["train", "--corpus", "planted", "--hidden-sizes", "huge"],
     "odd hidden size": ["train", "--corpus", "planted", "--hidden", "7"],
     "no epochs": ["train", "--corpus", "planted", "--epochs", "0"],
     "negative rate": ["train", "--corpus", "planted", "--learning-rate", "-1"],

@@ -112,7 +112,7 @@ def test_an_audit_from_the_command_line(
     code, out, err = run(capsys, *given, "-o", "out")
     assert code == 0, err
     assert re.match(r"(INCONCLUSIVE|NOT SUPPORTED|NOT NEEDED|SUPPORTED): ", out)
-    assert "Which words matter: " in out and "Careful: too few examples: 6" in out
+    assert "Which words matter: " in out and "Warning: too few examples: 6" in out
     assert err == f"page: {Path('out') / 'page.html'}\n"
     found = Audit.load(tmp_path / "out")
     assert out.splitlines()[0] == f"{found.verdict.decision}: {found.verdict.headline}"
@@ -142,7 +142,7 @@ def test_plausibility_alone_and_no_labels(capsys: pytest.CaptureFixture[str], wo
     assert said["importance"]["decision"] == said["agreement"]["decision"] == "NOT MEASURED"
     given = ["audit", world / "bert", world / "good.csv", *LEAST, "--label-column", "none"]
     code, out, _ = run(capsys, *given)
-    assert code == 0 and "Careful: no labels" in out
+    assert code == 0 and "Warning: no labels" in out
 
 
 def test_label_words_pairs_and_markup(capsys: pytest.CaptureFixture[str], world: Path) -> None:
@@ -161,7 +161,7 @@ def test_label_words_pairs_and_markup(capsys: pytest.CaptureFixture[str], world:
 def test_what_decides_can_be_declared(capsys: pytest.CaptureFixture[str], world: Path) -> None:
     table(who=lambda i: f"author {i % 3}").to_csv("who.csv", index=False)
     given = ["audit", world / "bert", "who.csv", *LEAST, "--json"]
-    asked = ["--alpha", "0.01", "--smallest", "importance=0.4", "--smallest", "agreement=0.3"]
+    asked = ["--alpha", "0.01", "--min-effect", "importance=0.4", "--min-effect", "agreement=0.3"]
     code, out, err = run(capsys, *given, *asked, "--cluster-column", "who", "-o", "out")
     assert code == 0, err
     settings = json.loads(out)["verdict"]["settings"]
@@ -221,7 +221,7 @@ def test_a_killed_command_goes_on(
 
     monkeypatch.setattr(Measurer, "__call__", killed)
     code, _, err = run(capsys, *given)
-    assert code == 130 and "the same command goes on after it" in err
+    assert code == 130 and "the same command resumes" in err
     assert err.strip().count("\n") == 0 and not Path("out").exists()
     monkeypatch.setattr(Measurer, "__call__", whole)
     assert run(capsys, *given)[0] == 0 and Path("out", "verdict.json").is_file()
@@ -315,7 +315,7 @@ def test_operators_that_are_the_same_to_the_model_are_no_other_settings(
 ) -> None:
     """A GPT-2 has no mask token: mask and unk are one operator."""
     given = ["check", world / "gpt2", world / "good.csv", *LEAST, "--n", "2"]
-    given += ["--label-words", "1= good,0= bad", "--operators"]
+    given += ["--label-words", "1= good,0= bad", "--perturbations"]
     code, _, err = run(capsys, *given, "delete,mask,unk", "--write-baseline", "base.json")
     assert code == 0, err
     for same in ("delete,mask,unk", "delete,mask"):
@@ -402,18 +402,18 @@ BAD: dict[str, tuple[list[str], str]] = {
     "unknown layer": ([*AUDIT, *LEAST[:-3], "attention:layer=9"], "choose one from 0 to 1"),
     "unknown head": ([*AUDIT, *LEAST[:-3], "attention:head=99"], "choose one from 0 to 1"),
     "empty name": ([*AUDIT, "--also", "lime,,lrp"], "separate names by one comma"),
-    "unknown operator": ([*AUDIT, "--operators", "burn,delete"], "choose one of"),
-    "one operator": ([*AUDIT, "--operators", "delete"], "at least two"),
-    "operator twice": ([*AUDIT, "--operators", "delete,delete"], "twice"),
+    "unknown operator": ([*AUDIT, "--perturbations", "burn,delete"], "choose one of"),
+    "one operator": ([*AUDIT, "--perturbations", "delete"], "at least two"),
+    "operator twice": ([*AUDIT, "--perturbations", "delete,delete"], "twice"),
     "unknown inner operator": ([*AUDIT, "--also", "occlusion:operator=burn"], "unknown"),
     "unknown group": ([*AUDIT, "--only", "magic"], "choose one of agreement"),
     "alpha too large": ([*AUDIT, "--alpha", "0.7"], "above 0 and below 0.5"),
     "alpha in words": ([*AUDIT, "--alpha", "small"], "--alpha"),
-    "smallest unknown": ([*AUDIT, "--smallest", "beauty=1"], "choose one of agreement, baseline"),
-    "smallest of what is reported": ([*AUDIT, "--smallest", "stability=1"], "choose one of"),
-    "smallest no number": ([*AUDIT, "--smallest", "importance"], "write property=number"),
-    "smallest nan": ([*AUDIT, "--smallest", "importance=nan"], "finite"),
-    "smallest nothing": ([*AUDIT, "--smallest", "importance=0", "--dry-run"], "above 0"),
+    "smallest unknown": ([*AUDIT, "--min-effect", "beauty=1"], "choose one of agreement, baseline"),
+    "smallest of what is reported": ([*AUDIT, "--min-effect", "stability=1"], "choose one of"),
+    "smallest no number": ([*AUDIT, "--min-effect", "importance"], "write property=number"),
+    "smallest nan": ([*AUDIT, "--min-effect", "importance=nan"], "finite"),
+    "smallest nothing": ([*AUDIT, "--min-effect", "importance=0", "--dry-run"], "above 0"),
     "cluster column missing": ([*AUDIT, "--cluster-column", "who"], "no column 'who'"),
     "check, alpha too large": ([*CHECK, "--alpha", "0.5"], "above 0 and below 0.5"),
     "check, a label of none": ([*CHECK, "--label", "x"], "leave label out"),

@@ -119,7 +119,7 @@ def test_wrong_commands_are_refused(line: str) -> None:
     [
         "heedful --version",
         "heedful audit --help",
-        "heedful audit MODEL DATA --smallest importance=0.4 -o x  # as declared",
+        "heedful audit MODEL DATA --min-effect importance=0.4 -o x  # as declared",
         "heedful store ls --store s3://bucket/runs | head -3 > list.txt",
         "export HEEDFUL_DATA=data",
         "make PYTHON=python3.12 test",

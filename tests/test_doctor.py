@@ -1,4 +1,4 @@
-"""`heedful doctor`: the answer first, what mends it, exit code 2 for a core that is ill."""
+"""`heedful doctor`: the answer first, what fixes it, exit code 2 for a core that is ill."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ TEXT = PAGE.read_text(encoding="utf8")
 
 
 def test_every_direct_dependency_has_a_line_with_a_licence_and_its_extras() -> None:
-    """`python -m tools.notices` mends this."""
+    """`python -m tools.notices` fixes this."""
     rows = lines(TEXT)
     assert set(rows) == set(direct())
     for name, extras in direct().items():

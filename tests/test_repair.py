@@ -320,7 +320,7 @@ def test_a_dry_run_trains_nothing(capsys: pytest.CaptureFixture[str], tmp_path: 
     [
         (["--methods", "tieing"], "choose one of concat"),
         (["--methods", "diversity,,tying"], "empty name"),
-        (["--methods", "diversity", "--within", "1.5"], "--within is 1.5"),
+        (["--methods", "diversity", "--max-score-drop", "1.5"], "--max-score-drop is 1.5"),
         (["--methods", "diversity", "--score", "bleu"], "choose one of accuracy"),
         (["--methods", "diversity", "--seeds", "none"], "--seeds is 'none'"),
         (["--methods", "diversity", "--corpus", "toytranslation"], "choose a corpus with classes"),

@@ -373,7 +373,7 @@ def test_commands_that_make_the_rows() -> None:
     wider = next(line for line in commands(crossed) if "--corpora sst --attention dot" in line)
     assert "--encoders" not in wider  # concat with masked words is no model of the study
     later = lines("bilstm-dot-base", [0.1, 0.2]).assign(seed=[3, 7], size="small")
-    assert "--size small --encoders bilstm --attention dot --seeds 3,7 " in commands(later)[0]
+    assert "--preset small --encoders bilstm --attention dot --seeds 3,7 " in commands(later)[0]
 
 
 def test_every_command_of_the_page_is_one() -> None:
@@ -488,7 +488,7 @@ def test_only_a_store_that_is_named_is_read(checkout: Path) -> None:
         (["--store", "elsewhere"], "no store at elsewhere"),
         (["--store", "file"], "no store at file"),
         (["--dry-run"], "leave out --dry-run"),
-        (["--json", "--size", "tiny", "--engine", "x"], "leave out --size, --engine, --json"),
+        (["--json", "--preset", "tiny", "--engine", "x"], "leave out --preset, --engine, --json"),
     ],
 )
 def test_a_report_takes_a_store_and_nothing_else(

@@ -158,7 +158,7 @@ def unpacking(given: Path) -> Work:
 
 
 def packing(given: Path) -> Work:
-    """A pack that was not finished is refused as a whole, and packing again mends it."""
+    """A pack that was not finished is refused as a whole, and packing again fixes it."""
     parts = two_packed(given)
     store = Store(given / "store")
 
@@ -583,7 +583,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "record a folder": (
         lambda p: ((p / "run.json").unlink(), (p / "run.json").mkdir()),
         "it cannot be read (Is a directory",
-        "mend that",
+        "fix that",
     ),
 }
 
@@ -673,7 +673,7 @@ def test_what_a_disk_does_not_give_out_is_not_taken_for_lost(
     write(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(runs, "file_digest", fail)
-        with one_sentence("Input/output error at .*: mend that and run the command again"):
+        with one_sentence("Input/output error at .*: fix that and run the command again"):
             Store(tmp_path).open(KEY)
         assert Store(tmp_path).clear_damaged() == []
     assert Store(tmp_path).has(KEY)

@@ -112,7 +112,7 @@ def test_a_folder_stays_what_it_is(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "gopher2://x/y": "cannot open the store gopher2://x/y: Protocol not known: gopher2; mend",
+    "gopher2://x/y": "cannot open the store gopher2://x/y: Protocol not known: gopher2; fix",
     "S3://bucket": "Protocol not known: S3",
     "nowhere://x": "the store nowhere://x needs another package: Install no_such_package",
     "sftp://me:secret@host/x": "the store's URL holds a password, which others could read: leave",
@@ -294,7 +294,7 @@ def test_a_place_that_may_only_be_read(tmp_path: Path) -> None:
     url = faulty(tmp_path / "far")
     write(on_machine(tmp_path / "a", url))
     store = on_machine(tmp_path / "b", url)
-    kept = "Permission denied.*; the run is kept on this machine: mend that, and the next start"
+    kept = "Permission denied.*; the run is kept on this machine: fix that, and the next start"
     with far_refusing():
         assert store.open(KEY).json("value") == 1 and not store.problems()
         for _ in range(2):

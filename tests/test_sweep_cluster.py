@@ -174,7 +174,7 @@ def job() -> Job:
 
 def test_a_node_with_another_heedful_is_refused(tmp_path: Path) -> None:
     outcome = attempt_as("0.0.1", job(), tmp_path, Machine())
-    assert outcome.mend and "and the sweep is of 0.0.1: install the same" in outcome.error
+    assert outcome.fix and "and the sweep is of 0.0.1: install the same" in outcome.error
     assert list(tmp_path.iterdir()) == []
 
 

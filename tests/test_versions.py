@@ -298,11 +298,11 @@ def test_a_checkpoint_of_another_version_is_not_resumed(
 def test_only_the_very_version_is_read(found: object) -> None:
     """True is 1 to Python, and 1.0 too; neither is a version."""
     if type(found) is int and found == 1:
-        check_version("it", found, 1, "mend it")
+        check_version("it", found, 1, "fix it")
         return
     with pytest.raises(HeedfulError) as error:
-        check_version("it", found, 1, "mend it")
-    assert str(error.value).endswith((": mend it.", ": update Heedful."))
+        check_version("it", found, 1, "fix it")
+    assert str(error.value).endswith((": fix it.", ": update Heedful."))
     assert ("newer" in str(error.value)) == (type(found) is int and found > 1)
 
 

@@ -131,7 +131,7 @@ def _decided(name: str) -> str:
     if name not in EFFECTS:
         return "- **decides**: never; it is reported."
     effect = f"{EFFECTS[name]:g}"
-    return f"- **smallest effect of interest**: {effect} (`--smallest {name}={effect}`)"
+    return f"- **smallest effect of interest**: {effect} (`--min-effect {name}={effect}`)"
 
 
 def _rule() -> str:

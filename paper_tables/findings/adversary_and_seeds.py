@@ -179,7 +179,7 @@ FINDING = Finding(
         "than the paper did."
     ),
     commands=(
-        "heedful study wiegreffe2019 --corpora sst --size small "
+        "heedful study wiegreffe2019 --corpora sst --preset small "
         "--probes score,seeds,frontier --seeds 3",
         "heedful study wiegreffe2019 --corpora sst --probes score,adversarial --seeds 5",
     ),

@@ -30,7 +30,7 @@ is taken training by training, so it can be clear where two brackets overlap. *L
 and their like are said only where an interval leaves zero out, without a correction for how many
 are looked at; otherwise the page says that it cannot tell. Small models are named by what reads
 the words before attention does: an *LSTM* (in order, both ways), or nothing but their *word
-vectors*. *SST* are sentences about films, to be told good from bad; *IMDB* whole reviews of
+vectors*. *SST* is sentiment of sentences from film reviews; *IMDB* whole reviews of
 films; *20News* posts on baseball and hockey; *bAbI* made-up stories with a question, to be
 answered from one sentence in the first task and from two in the second; *SNLI* pairs of
 sentences, of which one may follow from the other; *HateXplain* posts that may offend.

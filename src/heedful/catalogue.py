@@ -257,7 +257,7 @@ def load(offer: EntryPoint, kind: str) -> Any:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:200].rstrip(".")
         raise HeedfulError(
             f"the {kind} {offer.name!r} of the package {package(offer)} cannot be imported "
-            f"({why}): mend the package or uninstall it."
+            f"({why}): fix the package or uninstall it."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Errors a user can mend."""
+"""Errors a user can fix."""
 
 import difflib
 from collections.abc import Iterable

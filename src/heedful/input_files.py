@@ -80,7 +80,7 @@ def readable(path: Path) -> Iterator[None]:
             f"{path} cannot be read as Parquet ({first_line(error)}): write it again."
         ) from error
     except (OSError, ValueError, OverflowError, RecursionError, KeyError) as error:
-        raise HeedfulError(f"{path} cannot be read ({first_line(error)}): mend it.") from error
+        raise HeedfulError(f"{path} cannot be read ({first_line(error)}): fix it.") from error
 
 
 def read_lines(path: Path, newline: str | None = "") -> Iterator[str]:

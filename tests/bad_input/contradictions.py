@@ -64,7 +64,7 @@ BAD: dict[str, Bad] = {
         *EXPLAIN, "--explanations", "lime:samples=10,samples=20", names="'samples'"
     ),
     "a smallest effect twice": twice(
-        *AUDIT, "--smallest", "use=0.5", "--smallest", "use=0.2", names="--smallest"
+        *AUDIT, "--min-effect", "use=0.5", "--min-effect", "use=0.2", names="--min-effect"
     ),
     "a threshold twice": twice(
         *CHECK, "--at-least", "use=0.5", "--at-least", "use=0.2", names="--at-least"

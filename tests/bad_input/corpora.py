@@ -32,10 +32,10 @@ BAD: dict[str, Bad] = {
         "train", "--corpus", "imdb", names="no data folder was given", fix="--data-dir"
     ),
     "a data folder that is not there": bad(
-        "prepare", "sst", "--data-dir", "none", names="none", fix="mend --data-dir"
+        "prepare", "sst", "--data-dir", "none", names="none", fix="fix --data-dir"
     ),
     "a data folder that is a file": bad(
-        "prepare", "sst", "--data-dir", "SHARED/good.csv", names="good.csv", fix="mend --data-dir"
+        "prepare", "sst", "--data-dir", "SHARED/good.csv", names="good.csv", fix="fix --data-dir"
     ),
     "a data folder without the corpus": bad(
         "prepare", "sst", "--data-dir", "SHARED/full", names="full", fix="--data-dir"
@@ -154,7 +154,7 @@ BAD: dict[str, Bad] = {
         "v.vec", "good 0.1 0.2\nbad 0.1\n", *PLANTED, "--param", "vectors=v.vec", fix="give"
     ),
     "an impermissible pattern that is none": bad(
-        *PLANTED, "--param", "impermissible=/(/", names="/(/", fix="mend it"
+        *PLANTED, "--param", "impermissible=/(/", names="/(/", fix="fix it"
     ),
     "an impermissible word that nowhere is": bad(
         *PLANTED, "--param", "impermissible=zebra", names="zebra", fix="give"

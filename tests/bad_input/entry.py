@@ -41,7 +41,7 @@ def nothing(world: World) -> None:
 class Bad:
     """What is typed after `prepare` was done; in it `SHARED` is the shared folder, and `MODEL_KEY`
     and its like the keys of runs in its store. The sentence must hold `names`, the offending
-    thing, and `fix`, what mends it. Whole runs of the kinds in `leaves` may have been finished
+    thing, and `fix`, what fixes it. Whole runs of the kinds in `leaves` may have been finished
     before anybody could know, and are kept."""
 
     typed: tuple[object, ...]

@@ -70,7 +70,7 @@ BAD: dict[str, Bad] = {
         names="'author'",
         fix="did you mean 'authors'?",
     ),
-    "sizes": bad(*PLANTED, "--sizes", "codes", names="'codes'", fix="code"),
+    "sizes": bad(*PLANTED, "--hidden-sizes", "codes", names="'codes'", fix="code"),
     "a dev metric": meant(*PLANTED, "--select", "acuracy", right="accuracy"),
     "a decoder": bad(*PLANTED, "--decoder", "qurey", names="qurey", fix="choose one of"),
     "a device": meant(*PLANTED, "--device", "cdua", right="cuda"),
@@ -91,7 +91,7 @@ BAD: dict[str, Bad] = {
     "a study's encoder": meant(*STUDY, "--encoders", "bilsmt", right="bilstm"),
     "a study's attention": meant(*STUDY, "--attention", "dto", right="dot"),
     "a study's probe": meant(*STUDY, "--probes", "permutaton", right="permutation"),
-    "a study's size": meant(*STUDY, "--size", "smal", right="small"),
+    "a study's size": meant(*STUDY, "--preset", "smal", right="small"),
     "an engine": meant(*STUDY, "--engine", "locall", right="local"),
     "a method of repair": meant(*REPAIR, "--methods", "tieing", right="tying"),
     "a score of repair": meant(
@@ -108,12 +108,12 @@ BAD: dict[str, Bad] = {
     "a target": bad(*EXPLAIN, "attention", "--target", "odds", names="'odds'", fix="choose one of"),
     "a class": meant(*EXPLAIN, "attention", "--of", "LABEL_2", right="LABEL_1"),
     "a removal operator": bad(
-        *AUDIT, "--operators", "delete,maks", names="'maks'", fix="did you mean 'mask'?"
+        *AUDIT, "--perturbations", "delete,maks", names="'maks'", fix="did you mean 'mask'?"
     ),
     "a group of measures": meant(*AUDIT, "--only", "erasrue", right="erasure"),
     "an extra group": meant(*AUDIT, "--extra", "sanitty", right="sanity"),
     "a property": bad(
-        *AUDIT, "--smallest", "importnace=1", names="'importnace'", fix="mean 'importance'?"
+        *AUDIT, "--min-effect", "importnace=1", names="'importnace'", fix="mean 'importance'?"
     ),
     "a property to check": bad(
         "check",

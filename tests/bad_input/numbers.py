@@ -35,10 +35,12 @@ BAD: dict[str, Bad] = {
     "alpha below 0": bad(*CHECK, "--alpha", "-0.1", names="alpha", fix="above 0 and below 0.5"),
     "alpha that is no number": bad(*AUDIT, "--alpha", "nan", names="alpha", fix="above 0"),
     "alpha in words": refused(*AUDIT, "--alpha", "small", fix="--help"),
-    "a smallest effect of 0": refused(*AUDIT, "--smallest", "importance=0", fix="above 0"),
-    "a smallest effect below 0": refused(*AUDIT, "--smallest", "importance=-1", fix="above 0"),
-    "an endless effect": refused(*AUDIT, "--smallest", "importance=1e309", fix="finite"),
-    "an effect without number": refused(*AUDIT, "--smallest", "importance", fix="property=number"),
+    "a smallest effect of 0": refused(*AUDIT, "--min-effect", "importance=0", fix="above 0"),
+    "a smallest effect below 0": refused(*AUDIT, "--min-effect", "importance=-1", fix="above 0"),
+    "an endless effect": refused(*AUDIT, "--min-effect", "importance=1e309", fix="finite"),
+    "an effect without number": refused(
+        *AUDIT, "--min-effect", "importance", fix="property=number"
+    ),
     "a threshold without number": refused(
         *CHECK, "--at-least", "importance=", fix="property=number"
     ),
@@ -97,8 +99,10 @@ BAD: dict[str, Bad] = {
     "a weight of no number": refused(*TRAIN, "--term", "tying=heavy", fix="name=weight"),
     "an endless weight": refused(*TRAIN, "--term", "tying=inf", fix="not negative"),
     "a weight below 0": refused(*TRAIN, "--term", "tying=-1", fix="not negative"),
-    "a share above 1": refused(*REPAIR, "--within", "2", fix="from 0 to below 1"),
-    "a share that is no number": refused(*REPAIR, "--within", "nan", fix="from 0 to below 1"),
+    "a share above 1": refused(*REPAIR, "--max-score-drop", "2", fix="from 0 to below 1"),
+    "a share that is no number": refused(
+        *REPAIR, "--max-score-drop", "nan", fix="from 0 to below 1"
+    ),
     "texts to repair with": refused(*REPAIR, "--n", "0", fix="--help"),
     "a warm-up above 1": bad(
         *TRAIN, "--pretrained", "SHARED/bert", "--warmup", "2", names="warm-up", fix="below 1"

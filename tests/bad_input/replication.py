@@ -41,7 +41,7 @@ BAD: dict[str, Bad] = {
     ),
     "nothing to replicate": bad("replicate", names="SPEC", fix="--help"),
     "an empty draft": draft("", "d.yaml", "name"),
-    "a draft that is broken": draft("studies: [", "line 1", "mend"),
+    "a draft that is broken": draft("studies: [", "line 1", "fix"),
     "a draft of other bytes": draft(b"caf\xe9: 1", "d.yaml", "UTF-8"),
     "a draft with an unknown key": draft(DRAFT + "studeis: []\n", "line 5", "did you mean"),
     "a draft of an unknown study": draft(

@@ -165,10 +165,10 @@ BAD: dict[str, Bad] = {
         *PREPARE, "SHARED/good.csv", names=CHARS, fix="to 1,000", HEEDFUL_MAX_TEXT_CHARS="9" * 5000
     ),
     "a pattern nested too deep": bad(
-        *PLANTED, "--param", f"impermissible=/{'(' * 5000}/", names="/((((", fix="mend it"
+        *PLANTED, "--param", f"impermissible=/{'(' * 5000}/", names="/((((", fix="fix it"
     ),
     "a pattern repeated too often": bad(
-        *PLANTED, "--param", "impermissible=/a{99999999999}/", names="/a{99", fix="mend it"
+        *PLANTED, "--param", "impermissible=/a{99999999999}/", names="/a{99", fix="fix it"
     ),
     "very many impermissible words": of_file(
         "i.jsonl",
@@ -208,7 +208,7 @@ BAD: dict[str, Bad] = {
         fix=MEGABYTES,
     ),
     "an export of Label Studio too deep": written(
-        "l.json", "[" * 100_000, *IMPORT, "--format", "label-studio", fix="mend it"
+        "l.json", "[" * 100_000, *IMPORT, "--format", "label-studio", fix="fix it"
     ),
     "an audit of very many rows": _lowered(
         spoilt("audit", _audit, "report", "audit", names="rows.parquet", fix=MEGABYTES)

@@ -369,7 +369,7 @@ BAD: dict[str, Bad] = {
         b"{}", "rubbish", "give a pack of runs", "rubbish/run.json"
     ),
     "a URL of an unknown kind": bad(
-        "store", "ls", "--store", "zzz://bucket/runs", names="zzz://bucket/runs", fix="mend --store"
+        "store", "ls", "--store", "zzz://bucket/runs", names="zzz://bucket/runs", fix="fix --store"
     ),
     "a URL of nothing": bad("store", "ls", "--store", "://", names="://", fix="--store"),
     "a URL without a bucket": bad(

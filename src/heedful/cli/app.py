@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import typer
 
 from heedful import __version__
@@ -19,6 +21,7 @@ from heedful.cli.report import cite, report, schema
 from heedful.cli.store import store
 from heedful.cli.study import study
 from heedful.cli.sweep import sweep
+from heedful.cli.terminal import say
 from heedful.cli.train import train
 from heedful.errors import HeedfulError
 
@@ -74,10 +77,32 @@ _STOPPED = 130
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
 
 
+RENAMED = {
+    "--operators": "--perturbations",
+    "--smallest": "--min-effect",
+    "--within": "--max-score-drop",
+    "--size": "--preset",
+    "--sizes": "--hidden-sizes",
+}
+"""Options of version 0.1 and their names today; the old ones still work."""
+
+
+def renamed(arguments: Iterable[str]) -> list[str]:
+    """The arguments with today's option names; each old name is mentioned once on stderr."""
+    given, told = [], set[str]()
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if name in RENAMED and name not in told:
+            told.add(name)
+            say(f"note: {name} is now {RENAMED[name]}; the old name will go in version 1.0.")
+        given.append(RENAMED.get(name, name) + equals + value)
+    return given
+
+
 def perform(arguments: list[str]) -> int:
     """The exit code. What typer has its own exceptions and codes for is told by Python's."""
     try:
-        code = app(arguments, prog_name="heedful", standalone_mode=False)
+        code = app(renamed(arguments), prog_name="heedful", standalone_mode=False)
     except _UsageError as error:
         raise HeedfulError(usage(error)) from error
     except typer.Abort:

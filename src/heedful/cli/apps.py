@@ -46,7 +46,7 @@ def serve(
         int, typer.Option(min=0, max=10_000, help="Calls that may wait for the model.")
     ] = 8,
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=86_400, help="An answer may take so long.")
+        float, typer.Option(min=0.1, max=86_400, help="Request timeout in seconds.")
     ] = 30.0,
     asked: ModelOptions = ModelOptions(),
 ) -> None:

@@ -68,7 +68,7 @@ def audit(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a model on trial. Started again after a kill, it goes on where it was."""
+    """Audit a model: may its attention be shown as an explanation? Run it again to resume."""
     from heedful.auditing import AUDIT
     from heedful.verdict import CARD
 

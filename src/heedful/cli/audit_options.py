@@ -139,9 +139,10 @@ class MeasureOptions:
         str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
     ] = None
     also: Also = None
-    operators: Annotated[str, typer.Option(help="How words are taken away, at least two.")] = (
-        "delete,mask"
-    )
+    operators: Annotated[
+        str,
+        typer.Option("--perturbations", help="How words are removed: two or more, such as delete."),
+    ] = "delete,mask"
     quick: Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")] = (
         False
     )
@@ -162,12 +163,13 @@ class MeasureOptions:
             "null_space of heads."
         ),
     ] = None
-    alpha: Annotated[
-        float | None, typer.Option(help="How often a decision may be wrong by chance; else 0.05.")
-    ] = None
+    alpha: Annotated[float | None, typer.Option(help="Significance level. [default: 0.05]")] = None
     smallest: Annotated[
         list[str] | None,
-        typer.Option(help="A property's smallest effect of interest: importance=0.5; repeatable."),
+        typer.Option(
+            "--min-effect",
+            help="A property's smallest effect of interest: importance=0.5; repeatable.",
+        ),
     ] = None
 
     def spec(self, seed: int) -> AuditSpec:
@@ -203,10 +205,10 @@ class MeasureOptions:
     def settings(self) -> Settings:
         from heedful.verdict import Settings
 
-        effects = numbers(self.smallest or [], "--smallest")
+        effects = numbers(self.smallest or [], "--min-effect")
         for name, value in effects.items():
             if value < 0 or (value == 0 and name != "baseline"):
-                raise HeedfulError(f"--smallest is {name}={value:g}: give a number above 0.")
+                raise HeedfulError(f"--min-effect is {name}={value:g}: give a number above 0.")
         plain = Settings(effects=effects)
         return plain if self.alpha is None else replace(plain, alpha=self.alpha)
 
@@ -233,10 +235,10 @@ class MeasureOptions:
     def _ways(self) -> tuple[str, ...]:
         from heedful.removal import REMOVALS
 
-        ways = tuple(names(self.operators, "--operators"))
+        ways = tuple(names(self.operators, "--perturbations"))
         if len(ways) < 2:
             raise HeedfulError(
-                f"--operators is {self.operators!r}: give at least two, such as delete,mask."
+                f"--perturbations is {self.operators!r}: give at least two, such as delete,mask."
             )
         for way in ways:
             if way not in REMOVALS:

@@ -235,7 +235,7 @@ def _store_words(store: Facts) -> str:
     if not store["damaged"]:
         return f"{store['path']}: {store['runs']} runs (heedful store verify checks their files)"
     few = _few(store["damaged"])
-    return f"{store['path']}: {few} damaged; heedful store verify says how to mend them"
+    return f"{store['path']}: {few} damaged; heedful store verify says how to fix them"
 
 
 def _row(name: str, text: str) -> str:
@@ -308,7 +308,7 @@ def packages() -> list[Package]:
 
 
 def bring(extra: str, found: list[Package]) -> str | None:
-    """The command that mends an extra; None where nothing is to be mended."""
+    """The command that fixes an extra; None where nothing is to be mended."""
     wrong = [each for each in found if each.extra == extra and each.state != OK]
     if not wrong:
         return None

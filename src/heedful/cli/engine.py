@@ -143,7 +143,7 @@ def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
         what = "skipped" if failure.skipped else "failed"
         say(f"{what}: {failure.job.title}: {failure.reason}")
     if failures:
-        say("what was done is kept: mend the reason and start again.")
+        say("what was done is kept: fix the reason and start again.")
 
 
 @contextmanager

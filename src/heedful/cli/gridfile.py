@@ -44,14 +44,14 @@ class Lines:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise HeedfulError(
-                f"{self.path.name}, line {line}: this is not YAML ({error.problem}): mend it."
+                f"{self.path.name}, line {line}: this is not YAML ({error.problem}): fix it."
             ) from error
         except yaml.YAMLError as error:
             raise HeedfulError(
-                f"{self.path.name} is not YAML ({_first_line(error)}): mend or remove that."
+                f"{self.path.name} is not YAML ({_first_line(error)}): fix or remove that."
             ) from error
         except RecursionError as error:
-            raise HeedfulError(f"{self.path.name} is nested too deep: mend it.") from error
+            raise HeedfulError(f"{self.path.name} is nested too deep: fix it.") from error
         if node is None:
             raise HeedfulError(f"{self.path.name}, line 1: the file is empty: name `studies`.")
         return node

@@ -1,4 +1,4 @@
-"""The entry point: every error a user can mend is one sentence and exit code 2.
+"""The entry point: every error a user can fix is one sentence and exit code 2.
 
 Almost nothing is imported before it is caught what happens meanwhile: Ctrl-C, no memory left.
 """
@@ -11,9 +11,7 @@ __all__ = ["main"]
 
 BAD, STOPPED, UNREAD = 2, 130, 141
 """Exit codes: a mistake, Ctrl-C, and a pipe that nobody reads any more (as of other tools)."""
-_FAREWELL = (
-    "\nstopped: what was finished is kept in the store, and the same command goes on after it."
-)
+_FAREWELL = "\nstopped: what was finished is kept in the store, and the same command resumes."
 
 
 def main(arguments: list[str] | None = None) -> int:

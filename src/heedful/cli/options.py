@@ -97,7 +97,7 @@ def _checked(store: Store) -> Store:
 def check_data_dir(path: Path | None) -> Path | None:
     if path is not None and not path.is_dir():
         raise HeedfulError(
-            f"the data directory {path} is no folder: mend --data-dir (or HEEDFUL_DATA)."
+            f"the data directory {path} is no folder: fix --data-dir (or HEEDFUL_DATA)."
         )
     return path
 

@@ -144,7 +144,7 @@ def usage(error: Exception) -> str:
 
 
 def refusal(error: Exception) -> str | None:
-    """The sentence for an error that whoever typed can mend; None where it is a bug of ours."""
+    """The sentence for an error that whoever typed can fix; None where it is a bug of ours."""
     if isinstance(error, HeedfulError):
         return str(error)
     if isinstance(error, OSError):  # a path that cannot be read or written, a full disk
@@ -166,7 +166,7 @@ def _refused_by_system(error: OSError) -> str:
     what = error.strerror or str(error)
     where = f" at {error.filename}" if error.filename else ""
     long = error.errno == errno.ENAMETOOLONG
-    return f"{what}{where}: {'give a shorter one' if long else 'mend the path or make room'}."
+    return f"{what}{where}: {'give a shorter one' if long else 'fix the path or make room'}."
 
 
 def _missing(error: ImportError) -> str:

@@ -57,7 +57,10 @@ def repair(
         Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
     ] = None,
     within: Annotated[
-        float, typer.Option(help="How much score the chosen model may lose: 0.03 is 3 points.")
+        float,
+        typer.Option(
+            "--max-score-drop", help="How much score the chosen model may lose: 0.03 is 3 points."
+        ),
     ] = 0.03,
     score: Annotated[str, typer.Option(help="accuracy, f1 or roc_auc.")] = "accuracy",
     quick: Annotated[
@@ -81,8 +84,8 @@ def repair(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a base model and one per method, audit all, and choose. Started again after a
-    kill, it goes on where it was."""
+    """Train a base model and one per method, audit all, and choose. Run it again
+    to resume."""
     from heedful.repair import REPAIR, SPEC, Work
     from heedful.report import check_packages
     from heedful.runner import machine

@@ -92,7 +92,7 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
     show(f"registered: {path}")
     show(f"hash: {found.hash}")
     for key in known:
-        show(f"Careful: {key} is in the store already: this study is not blind to it.")
+        show(f"Warning: {key} is in the store already: this study is not blind to it.")
 
 
 def _replicate(

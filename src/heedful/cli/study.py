@@ -147,10 +147,12 @@ def study(
     attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
     layers: Annotated[int | None, typer.Option(help="Layers of the encoder.")] = None,
     sizes: Annotated[
-        str | None, typer.Option(help="Sizes of the authors' code or of the paper.")
+        str | None,
+        typer.Option("--hidden-sizes", help="Those of the authors' code, or of the paper."),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="full, or small: the study's own, printed, by corpus.")
+        str,
+        typer.Option("--preset", help="full, or small: the study's own, printed, by corpus."),
     ] = "full",
     seeds_: Annotated[
         str | None,
@@ -177,7 +179,7 @@ def study(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train and probe a paper's grid. Started again, it goes on where it was stopped."""
+    """Train and measure a paper's grid. Run it again to resume."""
     if report:
         _reproduction(context, name, store if was_given(context, "store") else None)
         return
@@ -262,7 +264,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
         raise HeedfulError(f"--report goes with --store alone: leave out {', '.join(others)}.")
     place = None if store is None else existing_store(store)
     if store is not None and place is None:
-        raise HeedfulError(f"there is no store at {store}: mend --store, or leave it out.")
+        raise HeedfulError(f"there is no store at {store}: fix --store, or leave it out.")
     checkout = _checkout()
     kept = checkout.read_kept()
     if kept.dropped:

@@ -136,7 +136,8 @@ class ScratchOptions:
     layers: Annotated[int | None, typer.Option(help="1 (the default), 2 or 3.")] = None
     dropout: Annotated[float | None, typer.Option(help="0; generation 0.3.")] = None
     sizes: Annotated[
-        str | None, typer.Option(help="jain2019's sizes: code (the default) or paper.")
+        str | None,
+        typer.Option("--hidden-sizes", help="jain2019's sizes: code (the default) or paper."),
     ] = None
     hidden: Annotated[int | None, typer.Option(help="The encoder's size instead.")] = None
 

@@ -56,16 +56,16 @@ def _columns(line: str, place: int) -> list[list[str]]:
     if _SKIPPED.fullmatch(columns[0]):
         return []
     if not _WORD.fullmatch(columns[0]) or not _WORD.fullmatch(columns[6]):
-        raise HeedfulError(f"line {place} has no number for its word or its head: mend the file.")
+        raise HeedfulError(f"line {place} has no number for its word or its head: fix the file.")
     return [columns]
 
 
 def _sentence(name: str, rows: list[list[str]]) -> Sentence:
     heads = tuple(int(row[6]) - 1 for row in rows)
     if [int(row[0]) for row in rows] != list(range(1, len(rows) + 1)):
-        raise HeedfulError(f"the words of sentence {name!r} are not numbered 1, 2, …: mend them.")
+        raise HeedfulError(f"the words of sentence {name!r} are not numbered 1, 2, …: fix them.")
     if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
-        raise HeedfulError(f"a head in sentence {name!r} is no other word of it: mend the file.")
+        raise HeedfulError(f"a head in sentence {name!r} is no other word of it: fix the file.")
     return Sentence(tuple(row[1] for row in rows), heads)
 
 

@@ -95,7 +95,7 @@ def _matched(how: str, texts: list[str]) -> list[Spans]:
         ) from error
     found = json.loads(told.stdout)
     if isinstance(found, str):
-        raise HeedfulError(f"the impermissible pattern {how} is none ({found}): mend it.")
+        raise HeedfulError(f"the impermissible pattern {how} is none ({found}): fix it.")
     return [[(start, end) for start, end in spans] for spans in found]
 
 

@@ -71,7 +71,9 @@ class Work:
         if self.score not in SCORES:
             raise unknown_name("score", self.score, list(SCORES))
         if not 0 <= self.within < 1:
-            raise HeedfulError(f"--within is {self.within:g}: give a share from 0 to below 1.")
+            raise HeedfulError(
+                f"--max-score-drop is {self.within:g}: give a share from 0 to below 1."
+            )
         if corpus_kind(self.corpus) == "generation":
             raise HeedfulError(
                 f"{self.corpus.title} is for models that write, and an audit needs a decision: "

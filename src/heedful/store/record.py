@@ -60,7 +60,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a run may not be read, and what mends that. Only what is `lost` may be cleaned away:
+    """Why a run may not be read, and what fixes that. Only what is `lost` may be cleaned away:
     what a newer Heedful wrote, or a disk does not give out just now, may be whole."""
 
     reason: str

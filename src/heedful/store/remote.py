@@ -31,8 +31,8 @@ _ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "r2", 
 _CHUNK = 1 << 22
 _HEADS = (1 << 16, 1 << 24)
 """Bytes from the beginning in which a record is looked for."""
-_REACH = "check its address, your account and the network, or mend --store, and start again"
-_KEPT = "the run is kept on this machine: mend that, and the next start uploads it"
+_REACH = "check its address, your account and the network, or fix --store, and start again"
+_KEPT = "the run is kept on this machine: fix that, and the next start uploads it"
 
 
 class Remote:
@@ -185,10 +185,10 @@ def _file_system(url: str) -> tuple[Any, str]:
         files, root = url_to_fs(url)
     except ImportError as error:
         raise HeedfulError(
-            f"the store {url} needs another package: {why(error)}, or mend --store."
+            f"the store {url} needs another package: {why(error)}, or fix --store."
         ) from error
     except Exception as error:
-        raise HeedfulError(f"cannot open the store {url}: {why(error)}; mend --store.") from error
+        raise HeedfulError(f"cannot open the store {url}: {why(error)}; fix --store.") from error
     return files, str(root)
 
 

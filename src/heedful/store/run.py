@@ -201,7 +201,7 @@ def write_folder(path: Path) -> None:
 
 def _unreadable(error: OSError) -> Problem:
     reason = f"it cannot be read ({why(error)})"
-    return Problem(reason, "mend that and run the command again", lost=False)
+    return Problem(reason, "fix that and run the command again", lost=False)
 
 
 def _files(folder: Path) -> dict[str, str]:

@@ -45,7 +45,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Small:
-    """`--size small` of one corpus: at most so many examples of a split, and epochs; and
+    """`--preset small` of one corpus: at most so many examples of a split, and epochs; and
     `probes` that are called with other parameters."""
 
     limit: int | None = None

@@ -52,7 +52,7 @@ def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
     def score(model: Model, dev: Split, device: str) -> DevScore:
         p = predict(model, dev, device)
         if not np.isfinite(p).all():
-            raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+            raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
         return class_score(name, dev.labels.numpy(), p)
 
     return score
@@ -74,7 +74,7 @@ def likelihood(model: Model, dev: Split, device: str) -> DevScore:
             chosen = torch.log_softmax(logits[there].double(), -1).gather(1, gold[there][:, None])
             total, count = total + float(chosen.sum()), count + len(chosen)
     if not np.isfinite(total):
-        raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+        raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
     mean = total / max(1, count)
     return DevScore(mean, -mean)
 

@@ -146,7 +146,7 @@ def predict(model: Any, texts: Encoded, device: str) -> np.ndarray:
         for index, inputs in texts.batches(_SHOWN):
             out[index] = probabilities(model(**_to(inputs, device)).logits).cpu().numpy()
     if not np.isfinite(out).all():
-        raise HeedfulError("the outputs are no numbers any more: lower --learning-rate.")
+        raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
     return out
 
 

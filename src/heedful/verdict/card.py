@@ -33,7 +33,7 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             *_ranked(verdict.direction.ranked),
             f"**Other attention:** {escape(verdict.sites.sentence)}",
             "",
-            *_list("Careful", verdict.warnings),
+            *_list("Warnings", verdict.warnings),
             *_list("What this does not mean", verdict.caveats),
             f"Settings `{verdict.digest}`; {_facts(verdict)}.",
             "",

@@ -106,7 +106,7 @@ class Verdict:
             f"Which words matter: {self.recommendation.sentence}",
             f"Which class they speak for: {self.direction.sentence}",
             f"Other attention: {self.sites.sentence}",
-            *(f"Careful: {text}" for text in self.warnings),
+            *(f"Warning: {text}" for text in self.warnings),
         ]
 
     def __str__(self) -> str:

@@ -107,7 +107,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         if type(error) is sqlite3.DatabaseError or "no such" in str(error):
             raise _damaged(path) from error
         raise Refusal(
-            503, f"{path.name} cannot be used ({error}): make room, mend its rights, try again."
+            503, f"{path.name} cannot be used ({error}): make room, fix its rights, try again."
         ) from error
 
 

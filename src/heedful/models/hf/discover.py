@@ -153,7 +153,7 @@ def _run(module: Any, arguments: Mapping[str, Any]) -> Any:
     except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
         raise HeedfulError(
             f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
-            "mend its configuration (often pad_token_id) before attaching it."
+            "fix its configuration (often pad_token_id) before attaching it."
         ) from error
 
 

@@ -60,7 +60,7 @@ function inReach([low, high], row, name, corpus) {
 }
 
 function reachSays(low, high, p, corpus) {
-  const below = low > 0.0005 ? `No attention whatever can take the probability below ${number(low, 2)}`
+  const below = low > 0.0005 ? `No attention can take the probability below ${number(low, 2)}`
     : "Some attention takes the probability to nothing";
   const above = high < 0.9995 ? `none can take it above ${number(high, 2)}` : "some takes it to one";
   const says = Number.isFinite(p) ? `The model says ${number(p, 2)}. ` : "";

@@ -109,26 +109,26 @@ class Board:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether it is done, how long it took and who did it. What a user must mend (`mend`) is
+    """Whether it is done, how long it took and who did it. What a user must fix (`fix`) is
     not worth another try; anything else may be."""
 
     worker: str
     seconds: float
     error: str = ""
-    mend: bool = False
+    fix: bool = False
     details: str = ""
 
 
 def attempt(job: Job, place: Place, machine: Machine) -> Outcome:
     started, worker = time.perf_counter(), this_worker()
-    error, mend, details = "", False, ""
+    error, fix, details = "", False, ""
     try:
         work(job, place, machine)
     except HeedfulError as wrong:
-        error, mend = str(wrong).rstrip("."), True
+        error, fix = str(wrong).rstrip("."), True
     except Exception as wrong:  # noqa: BLE001 - a worker outlives whatever a job does
         error, details = _one_line(wrong), traceback.format_exc()
-    return Outcome(worker, time.perf_counter() - started, error, mend, details)
+    return Outcome(worker, time.perf_counter() - started, error, fix, details)
 
 
 def attempt_as(version: str, job: Job, place: Place, machine: Machine) -> Outcome:
@@ -143,7 +143,7 @@ def settle(board: Board, job: Job, outcome: Outcome) -> None:
     """Tell the board."""
     if not outcome.error:
         board.finished(job, outcome.worker, outcome.seconds)
-    elif outcome.mend:
+    elif outcome.fix:
         board.failed(job, outcome.worker, outcome.error)
     else:
         board.died(job, outcome.worker, outcome.error, outcome.details)

@@ -140,7 +140,7 @@ def _refused(address: str, said: bytes | None) -> HeedfulError:
 
 def _silent(address: str) -> HeedfulError:
     return HeedfulError(
-        f"no Ray cluster answers at {address}: start one (`ray start --head`), mend --address, "
+        f"no Ray cluster answers at {address}: start one (`ray start --head`), fix --address, "
         f"or leave it out to use this machine."
     )
 
