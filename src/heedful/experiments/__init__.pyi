@@ -1,4 +1,10 @@
+from heedful.experiments.adversarial import ENTROPY_WITHIN as ENTROPY_WITHIN
+from heedful.experiments.adversarial import Apart as Apart
+from heedful.experiments.adversarial import ExclusivityParams as ExclusivityParams
 from heedful.experiments.adversarial import adversarial as adversarial
+from heedful.experiments.adversarial import exclusivity as exclusivity
+from heedful.experiments.adversarial import furthest_attention as furthest_attention
+from heedful.experiments.adversarial import largest_jsd as largest_jsd
 from heedful.experiments.alignment import cross_sites as cross_sites
 from heedful.experiments.ceiling import Ceilings as Ceilings
 from heedful.experiments.ceiling import Hunt as Hunt
@@ -26,12 +32,6 @@ from heedful.experiments.evidence import repeated as repeated
 from heedful.experiments.exact import MOST_WORDS as MOST_WORDS
 from heedful.experiments.exact import all_subsets as all_subsets
 from heedful.experiments.exact import exact_orders as exact_orders
-from heedful.experiments.exclusivity import ENTROPY_WITHIN as ENTROPY_WITHIN
-from heedful.experiments.exclusivity import Apart as Apart
-from heedful.experiments.exclusivity import ExclusivityParams as ExclusivityParams
-from heedful.experiments.exclusivity import exclusivity as exclusivity
-from heedful.experiments.exclusivity import furthest_attention as furthest_attention
-from heedful.experiments.exclusivity import largest_jsd as largest_jsd
 from heedful.experiments.extracted import Learning as Learning
 from heedful.experiments.extracted import alone as alone
 from heedful.experiments.extracted import drawn as drawn

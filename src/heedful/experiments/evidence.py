@@ -1,4 +1,4 @@
-"""What a probe is given, and what it gives back.
+"""What an experiment is given, and what it gives back: evidence, passes, rows and maps.
 
 Forward passes are made once and shared by all probes of one model: for linear sites a
 trace is only the weights and a few numbers per token, so a whole split stays in memory.

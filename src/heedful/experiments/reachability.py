@@ -1,4 +1,4 @@
-"""Which outputs can attention reach at all?
+"""Which outputs can attention reach at all, and what does each token say by itself?
 
 Every attention gives logits in the convex hull of the tokens' own logits, so a decision
 that every single token makes is one that no attention can change.
