@@ -23,11 +23,13 @@ from heedful.experiments.erasure import erasures as erasures
 from heedful.experiments.erasure import other_item as other_item
 from heedful.experiments.erasure import top_word as top_word
 from heedful.experiments.evidence import Collector as Collector
+from heedful.experiments.evidence import Columns as Columns
 from heedful.experiments.evidence import Evidence as Evidence
 from heedful.experiments.evidence import Findings as Findings
-from heedful.experiments.evidence import Gathering as Gathering
 from heedful.experiments.evidence import Pass as Pass
 from heedful.experiments.evidence import base_trace as base_trace
+from heedful.experiments.evidence import gather as gather
+from heedful.experiments.evidence import joined as joined
 from heedful.experiments.evidence import repeated as repeated
 from heedful.experiments.exact import MOST_WORDS as MOST_WORDS
 from heedful.experiments.exact import all_subsets as all_subsets
