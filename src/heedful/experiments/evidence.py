@@ -6,7 +6,7 @@ trace is only the weights and a few numbers per token, so a whole split stays in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -255,3 +255,17 @@ def _codes(names: np.ndarray) -> np.ndarray:
     """Numbers that sort as the names do."""
     codes: np.ndarray = np.unique(names.astype(str), return_inverse=True)[1]
     return codes
+
+
+def by_rows(
+    evidence: Evidence,
+    passes: Iterable[Pass],
+    measured: Callable[[Pass, SiteSpec, AttentionRows], Mapping[str, Tensor]],
+) -> Findings:
+    """An experiment that measures numbers of each row of attention and nothing else."""
+    collector = Collector(evidence.data.ids)
+    for each in passes:
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, measured(each, site, view))
+    return Findings(collector.rows())
