@@ -1,4 +1,4 @@
-"""What the output does when attention is changed and nothing else."""
+"""The experiments an audit runs on a batch of texts, as rows of its table."""
 
 from __future__ import annotations
 

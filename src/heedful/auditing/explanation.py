@@ -1,4 +1,4 @@
-"""What an audit explains: the labels that a model gives to a batch of texts."""
+"""The explanations of an audit: by name, as maps of a batch with their cost, and of one text."""
 
 from __future__ import annotations
 

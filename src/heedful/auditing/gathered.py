@@ -1,4 +1,4 @@
-"""What one batch of an audit left."""
+"""What an audit has measured so far: on disk batch by batch, read again block by block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an audit is run."""
+"""How an audit is run: its plan, its pace, texts in waves, and what it will cost."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from heedful.experiments import Gathering, repeated
+from heedful.experiments import Columns, gather, joined, repeated
 
 COLUMNS = (
     "model",
@@ -63,7 +63,7 @@ class Table:
     """Gathers measures of one batch."""
 
     facts: Facts
-    _rows: Gathering = field(default_factory=Gathering)
+    _parts: list[Columns] = field(default_factory=list)
 
     def add(
         self,
@@ -75,14 +75,14 @@ class Table:
         """One number per example for each measure."""
         names = {"model": model, "explanation": explanation, "operator": operator}
         columns = {key: repeated(name, len(self.facts.example)) for key, name in names.items()}
-        self._rows.add({**columns, **self.facts.columns()}, measures)
+        gather(self._parts, {**columns, **self.facts.columns()}, measures)
 
     def extend(self, other: Table) -> None:
         """Add what was measured on some of the examples."""
-        self._rows.extend(other._rows)
+        self._parts += other._parts
 
     def rows(self) -> pd.DataFrame:
-        return pd.DataFrame(self._rows.columns() if self._rows else [], columns=list(COLUMNS))
+        return pd.DataFrame(joined(self._parts) if self._parts else [], columns=list(COLUMNS))
 
 
 def ordered(rows: pd.DataFrame) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def _unknown(each: Pass, site: SiteSpec, view: AttentionRows, loo: Tensor) -> di
     """What can be seen without knowing which tokens are impermissible."""
     mask = view.mask
     both = {"attention": view.weights, "loo": loo}
-    ((_, agreed),) = agreement(both, mask, precision=view.weights.dtype).items()
+    agreed = agreement(both, mask, precision=view.weights.dtype)["attention", "loo"]
     even = mask.double() / mask.sum(-1, keepdim=True)
     uniform = outputs(each, site, view, even[:, None])[:, 0].argmax(-1)
     label = each.batch.labels[view.example]

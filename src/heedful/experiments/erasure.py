@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import (
     less,
     original,
@@ -42,17 +42,16 @@ def erasure(evidence: Evidence) -> Findings:
     """ΔJS = JS(p, q of the heaviest) − JS(p, q of a random other), and their weights'
     difference. Undefined for rows of one item, and where all weight is on one: without it there
     is no context left to decide by."""
-    collector = Collector(evidence.data.ids)
-    for each in evidence.resumable("erasure"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            found = erased(each, site, view, evidence.seed)
-            measures = _measures(view, found)
-            if site.linear:
-                best = _best(each, site, view)
-                measures["js_best"] = torch.where(found.known, best, torch.nan)
-            collector.add(each, site, view, measures)
-    return Findings(collector.rows())
+
+    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        found = erased(each, site, view, evidence.seed)
+        measures = _measures(view, found)
+        if site.linear:
+            best = _best(each, site, view)
+            measures["js_best"] = torch.where(found.known, best, torch.nan)
+        return measures
+
+    return by_rows(evidence, evidence.resumable("erasure"), measured)
 
 
 @dataclass(frozen=True)
@@ -224,12 +223,11 @@ def flips(evidence: Evidence) -> Findings:
     """A table of two by two, one cell a measure, so that means are its shares. The random
     item is the one of the probe `erasure`, and undefined are the same rows: of one item, or
     with all weight on one."""
-    collector = Collector(evidence.data.ids)
-    for each in evidence.resumable("flips"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            collector.add(each, site, view, _cells(erased(each, site, view, evidence.seed)))
-    return Findings(collector.rows())
+
+    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        return _cells(erased(each, site, view, evidence.seed))
+
+    return by_rows(evidence, evidence.resumable("flips"), measured)
 
 
 def _cells(found: Erased) -> dict[str, Tensor]:

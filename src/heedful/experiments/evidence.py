@@ -1,4 +1,4 @@
-"""What a probe is given, and what it gives back.
+"""What an experiment is given, and what it gives back: evidence, passes, rows and maps.
 
 Forward passes are made once and shared by all probes of one model: for linear sites a
 trace is only the weights and a few numbers per token, so a whole split stays in memory.
@@ -6,7 +6,7 @@ trace is only the weights and a few numbers per token, so a whole split stays in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -161,29 +161,17 @@ Columns = dict[str, np.ndarray]
 PLACE = ["example", "site", "head", "query"]
 
 
-@dataclass
-class Gathering:
-    """Numbers as they are measured, some columns of facts beside them; one table at the end."""
+def gather(parts: list[Columns], facts: Columns, measures: Mapping[str, Tensor]) -> None:
+    """Numbers as they are measured, columns of facts beside them: one per row of facts for each
+    measure."""
+    for name, values in measures.items():
+        numbers = values.detach().double().cpu().numpy()
+        parts.append({**facts, "measure": repeated(name, len(numbers)), "value": numbers})
 
-    _parts: list[Columns] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
-    def add(self, facts: Columns, measures: Mapping[str, Tensor]) -> None:
-        """One number per row of facts for each measure."""
-        for name, values in measures.items():
-            numbers = values.detach().double().cpu().numpy()
-            self.put({**facts, "measure": repeated(name, len(numbers)), "value": numbers})
-
-    def put(self, columns: Columns) -> None:
-        self._parts.append(columns)
-
-    def extend(self, other: Gathering) -> None:
-        self._parts += other._parts
-
-    def columns(self) -> Columns:
-        return {key: np.concatenate([each[key] for each in self._parts]) for key in self._parts[0]}
+def joined(parts: list[Columns]) -> Columns:
+    """All of them, for one table at the end."""
+    return {key: np.concatenate([each[key] for each in parts]) for key in parts[0]}
 
 
 def repeated(name: str, count: int) -> np.ndarray:
@@ -196,14 +184,14 @@ class Collector:
     """Gathers measures and maps pass by pass; the tables are sorted by measure and example."""
 
     ids: tuple[str, ...]
-    _rows: Gathering = field(default_factory=Gathering)
-    _maps: Gathering = field(default_factory=Gathering)
+    _rows: list[Columns] = field(default_factory=list)
+    _maps: list[Columns] = field(default_factory=list)
 
     def add(
         self, each: Pass, site: SiteSpec, view: AttentionRows, measures: Mapping[str, Tensor]
     ) -> None:
         """One number per attention row for each measure."""
-        self._rows.add(_facts(each, site, view), measures)
+        gather(self._rows, _facts(each, site, view), measures)
 
     def add_maps(
         self,
@@ -222,7 +210,7 @@ class Collector:
             scores = kept.cpu().numpy()
             lists = np.empty(len(scores), dtype=object)
             lists[:] = [row[keep] for row, keep in zip(scores, mask, strict=True)]
-            self._maps.put({**facts, "map": repeated(name, len(lists)), "scores": lists})
+            self._maps.append({**facts, "map": repeated(name, len(lists)), "scores": lists})
 
     def rows(self) -> pd.DataFrame:
         return self._table(self._rows, "measure")
@@ -230,8 +218,8 @@ class Collector:
     def maps(self) -> pd.DataFrame:
         return self._table(self._maps, "map")
 
-    def _table(self, parts: Gathering, name: str) -> pd.DataFrame:
-        whole = parts.columns()
+    def _table(self, parts: list[Columns], name: str) -> pd.DataFrame:
+        whole = joined(parts)
         place = {example: number for number, example in enumerate(self.ids)}
         keys: list[Any] = [
             whole["query"],
@@ -267,3 +255,17 @@ def _codes(names: np.ndarray) -> np.ndarray:
     """Numbers that sort as the names do."""
     codes: np.ndarray = np.unique(names.astype(str), return_inverse=True)[1]
     return codes
+
+
+def by_rows(
+    evidence: Evidence,
+    passes: Iterable[Pass],
+    measured: Callable[[Pass, SiteSpec, AttentionRows], Mapping[str, Tensor]],
+) -> Findings:
+    """An experiment that measures numbers of each row of attention and nothing else."""
+    collector = Collector(evidence.data.ids)
+    for each in passes:
+        for site in evidence.sites:
+            view = each.rows(site)
+            collector.add(each, site, view, measured(each, site, view))
+    return Findings(collector.rows())

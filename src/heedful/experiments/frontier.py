@@ -17,7 +17,7 @@ from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.rationale import marked
 from heedful.experiments.seeds import Beside, beside
 from heedful.metrics import mass_inside
@@ -80,16 +80,16 @@ def frontier(
     names = [name for name in roles(weights, labels) if name in evidence.models]
     if not names:
         raise HeedfulError("the probe 'frontier' needs adversaries: run it by a study.")
-    collector = Collector(evidence.data.ids)
-    for each in evidence.passes("frontier"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            marks = _marks(evidence, each, site, view)
-            for name in names:
-                other = beside(evidence.models[name], each, site, view)
-                measures = _measures(other, view, marks)
-                collector.add(each, site, view, {f"{m}:{name}": v for m, v in measures.items()})
-    return Findings(collector.rows())
+
+    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        marks, found = _marks(evidence, each, site, view), dict[str, Tensor]()
+        for name in names:
+            other = beside(evidence.models[name], each, site, view)
+            measures = _measures(other, view, marks)
+            found |= {f"{measure}:{name}": values for measure, values in measures.items()}
+        return found
+
+    return by_rows(evidence, evidence.passes("frontier"), measured)
 
 
 def roles(

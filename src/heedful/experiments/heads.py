@@ -1,4 +1,7 @@
-"""What each head of each layer does, from its weights alone: cheap enough to look at all."""
+"""What each head of each layer does, and how far its weights can move unnoticed.
+
+Statistics are from weights alone: cheap enough to look at all.
+"""
 
 from __future__ import annotations
 

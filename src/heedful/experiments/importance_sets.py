@@ -1,4 +1,6 @@
-"""The orders in which items are removed, each from the most important on.
+"""How much must go until the decision flips, in which order? (serrano2019, §5)
+
+The orders in which items are removed go from the most important on.
 
 ∂p/∂α is that of the predicted class's probability, signed. The published product with α
 leaves out that the rest is renormalised; α_i (∂_i − Σ_j α_j ∂_j) is the first-order fall of
@@ -182,8 +184,6 @@ def _median(shares: np.ndarray, censored: np.ndarray) -> float:
     return float(half[0]) if len(half) else float("nan")
 
 
-# How much must go until the decision flips, in which order? (serrano2019, §5)
-#
 # Rows that no proper subset flips are kept and marked: to drop them for each ranking would
 # compare rankings on different texts. Removing everything leaves a zero context, which is no
 # decision of the model's, so it is not counted as a flip. Nor is it where sparse weights are all

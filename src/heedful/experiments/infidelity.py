@@ -1,4 +1,4 @@
-"""Infidelity and sensitivity of an explanation (Yeh et al. 2019).
+"""Infidelity and sensitivity of an explanation (Yeh et al. 2019), and interactions of words.
 
 Infidelity: do a set's scores add up to what removing the set does? Sensitivity: does the
 explanation change when the input hardly does?

@@ -11,7 +11,7 @@ from torch import Tensor
 from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.edits import permute
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import original, outputs, outputs_by_example, passed, reduced
 from heedful.metrics import tvd
 from heedful.models import probabilities
@@ -26,15 +26,12 @@ def permutation(evidence: Evidence, permutations: int = 100) -> Findings:
     """Median change of the output over random permutations of the real tokens' weights."""
     if permutations < 1:
         raise HeedfulError("the probe 'permutation' needs at least 1 permutation.")
-    collector = Collector(evidence.data.ids)
-    for each in evidence.resumable("permutation"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            measures = _sampled(each, site, view, evidence.seed, permutations)
-            if site.linear:
-                measures |= _moments(each, site, view)
-            collector.add(each, site, view, measures)
-    return Findings(collector.rows())
+
+    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        found = _sampled(each, site, view, evidence.seed, permutations)
+        return found | _moments(each, site, view) if site.linear else found
+
+    return by_rows(evidence, evidence.resumable("permutation"), measured)
 
 
 def permuted_weights(

@@ -1,4 +1,7 @@
-"""How much attention lies where people found the reason, or the generator put it?"""
+"""How much of an explanation lies where people found the reason, or the generator put it?
+
+By tokens of attention, by words of any explanation, and by ERASER's own definitions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which outputs can attention reach at all?
+"""Which outputs can attention reach at all, and what does each token say by itself?
 
 Every attention gives logits in the convex hull of the tokens' own logits, so a decision
 that every single token makes is one that no attention can change.
@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
 from heedful.models import class_logits, probabilities
 from heedful.saliency import text_site
@@ -19,12 +19,7 @@ from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 
 
 def reachability(evidence: Evidence) -> Findings:
-    collector = Collector(evidence.data.ids)
-    for each in evidence.passes("reachability"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            collector.add(each, site, view, _reached(each, site, view))
-    return Findings(collector.rows())
+    return by_rows(evidence, evidence.passes("reachability"), _reached)
 
 
 def _reached(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:

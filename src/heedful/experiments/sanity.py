@@ -58,8 +58,8 @@ def moved_by_shift(
 
 def _tau(one: Tensor, two: Tensor, batch: Batch) -> Tensor:
     both = {"one": one, "two": two}
-    ((_, found),) = agreement(both, word_mask(batch.texts["a"]), tuple(both), weights=()).items()
-    return found.tau
+    found = agreement(both, word_mask(batch.texts["a"]), signed=tuple(both), weights=())
+    return found["one", "two"].tau
 
 
 def _moved(one: Tensor, two: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The task scores on the data, without which nothing else can be read."""
+"""How well the task is done: scores on the data, and outcomes example by example."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.metrics import jsd, tvd
 from heedful.models import probabilities
 from heedful.types import AttentionRows, Model, SiteSpec
@@ -27,13 +27,11 @@ def seeds(evidence: Evidence, count: int = 7) -> Findings:
     """The base model against `count` others, example by example; medians over the others."""
     others = [evidence.models[role] for role in roles(count) if role in evidence.models]
     _check(len(others))
-    collector = Collector(evidence.data.ids)
-    for each in evidence.passes("seeds"):
-        for site in evidence.sites:
-            view = each.rows(site)
-            found = [beside(other, each, site, view) for other in others]
-            collector.add(each, site, view, _measures(found))
-    return Findings(collector.rows())
+
+    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        return _measures([beside(other, each, site, view) for other in others])
+
+    return by_rows(evidence, evidence.passes("seeds"), measured)
 
 
 def roles(count: int = 7) -> Mapping[str, Role]:

@@ -1,4 +1,6 @@
-"""How alike the attended states of a text are (mohankumar2020).
+"""What is in the attended states: how alike they are, and how much of the words is left.
+
+Conicity is how alike the attended states of a text are (mohankumar2020).
 
 Where they all point one way, moving attention among them changes little.
 """

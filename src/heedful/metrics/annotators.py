@@ -1,4 +1,4 @@
-"""Agreement of two annotators beyond chance (Cohen 1960)."""
+"""Agreement of annotators beyond chance: Cohen 1960, Krippendorff 2011."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share of right predictions."""
+"""How well classes are predicted: accuracy, F1, ROC-AUC. Without torch."""
 
 from __future__ import annotations
 

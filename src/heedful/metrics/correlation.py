@@ -1,4 +1,6 @@
-"""Which scores are equal? Rounding must not decide.
+"""Do two scores order the same things alike? Kendall's τ-b, at the top, and with ties.
+
+Which scores are equal? Rounding must not decide.
 
 Equal words can get scores that differ in the last bit, depending on what else is in the
 batch. Scores closer to their neighbour than a tolerance are therefore tied: each row is

@@ -1,4 +1,4 @@
-"""Total variation distance between output distributions."""
+"""Distances between outputs or attentions (TVD, JSD, KL), and the entropy of attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Area under the precision-recall curve of scores against a rationale."""
+"""Scores against words that are marked: AUPRC, F1 of words and spans, mass, precision at k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conicity of states: how narrow the cone is that they lie in (mohankumar2020)."""
+"""What is in the attended states: conicity, and mutual information from counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From rows to summaries with intervals, without torch."""
+"""From rows to summaries with bootstrap intervals, without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BLEU of a corpus of translations, as sacreBLEU defines it (Post 2018).
+"""Translations: BLEU of a corpus as sacreBLEU defines it (Post 2018), and gold alignments.
 
 Counts come from sacreBLEU, one row a sentence; the score is a function of their sum. So a
 bootstrap over sentences adds up rows again and never counts n-grams twice.
