@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 from heedful.verdict.inference import Comparison, examples_needed
 from heedful.verdict.properties import PROPERTIES, REQUIRED
-from heedful.verdict.settings import Settings
+from heedful.verdict.settings import Settings, share_of
 from heedful.verdict.statement import Decision, Statement, number
 
 NOT_USED, NOT_FAITHFUL, EITHER = "not used", "not faithful", "either"
@@ -58,7 +58,7 @@ def _with_blocked(each: Statement, chosen: Settings) -> Statement:
 
 def _count(each: Statement, chosen: Settings) -> int | None:
     found = Comparison(*(getattr(each, field.name) for field in fields(Comparison)))
-    return examples_needed(found, each.threshold, chosen.share(each.property), each.n)
+    return examples_needed(found, each.threshold, share_of(each.property, chosen), each.n)
 
 
 def how_many(count: int | None, each: Statement) -> str:

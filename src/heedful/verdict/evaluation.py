@@ -21,7 +21,7 @@ from heedful.verdict.inference import (
     position,
     sample,
 )
-from heedful.verdict.settings import Settings
+from heedful.verdict.settings import Settings, level_of
 from heedful.verdict.statement import NAN, Decision, Part, Statement, Stratum, not_measured
 from heedful.verdict.table import Cell, Table, cell
 from heedful.verdict.usability import key_of, parts_of
@@ -94,7 +94,7 @@ def evaluate_property(
         sample(cells, table.cluster_of),
         asked.formula,
         threshold,
-        chosen.level(asked.name),
+        level_of(asked.name, chosen),
         chosen.resamples,
         chosen.seed,
     )

@@ -72,15 +72,6 @@ class Settings:
         """The smallest effect of interest of a property."""
         return {**_declared()[0], **self.effects}[name]
 
-    def level(self, name: str) -> float:
-        """The one-sided level at which a property's bounds are made in this look."""
-        return level_at(self.look, self.looks, self.share(name))
-
-    def share(self, name: str) -> float:
-        """A property's share of alpha: the required ones have one alpha together."""
-        required = _declared()[1]
-        return self.alpha / len(required) if name in required else self.alpha
-
     def made_with(self, explanation: str) -> tuple[str, ...]:
         """The perturbations an explanation was made by, which must not be those that score it."""
         return tuple(self.uses.get(explanation, ()))
@@ -116,6 +107,17 @@ class Settings:
         kept["importance"] = sorted(kept["importance"])
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def level_of(name: str, chosen: Settings) -> float:
+    """The one-sided level at which a property's bounds are made in this look."""
+    return level_at(chosen.look, chosen.looks, share_of(name, chosen))
+
+
+def share_of(name: str, chosen: Settings) -> float:
+    """A property's share of alpha: the required ones have one alpha together."""
+    required = _declared()[1]
+    return chosen.alpha / len(required) if name in required else chosen.alpha
 
 
 def _declared() -> tuple[Mapping[str, float], tuple[str, ...]]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from heedful.verdict.evaluation import Property, evaluate_property
 from heedful.verdict.inference import examples_needed, position
-from heedful.verdict.settings import Settings
+from heedful.verdict.settings import Settings, level_of, share_of
 from heedful.verdict.statement import Decision, Statement, not_measured
 from heedful.verdict.table import Cell, Table, cell
 from heedful.verdict.usability import contrast
@@ -38,7 +38,7 @@ def agreement(table: Table, chosen: Settings) -> Statement:
         return replace(found, decision=Decision.NOT_MEASURED)
     if found.decision is not Decision.INCONCLUSIVE or found.blocked:
         return found
-    level, cluster_of = chosen.level(AGREEMENT.name), table.cluster_of
+    level, cluster_of = level_of(AGREEMENT.name, chosen), table.cluster_of
     cells = [part for model in table.checkpoints if (part := cells_of(model))]
     among = contrast(cells, (0.0, -1.0, 1.0), cluster_of, level)
     least, asked = chosen.smallest_tau, found.threshold
@@ -49,7 +49,7 @@ def agreement(table: Table, chosen: Settings) -> Statement:
     if contrast(cells, (1.0, asked - 1.0, -asked), cluster_of, level).low > 0:
         note = f"{EITHER_WAY} (by {least:g} tau)."
         return replace(found, decision=Decision.SUPPORTED, notes=(*found.notes, note))
-    count = examples_needed(among, least, chosen.share(AGREEMENT.name), found.n)
+    count = examples_needed(among, least, share_of(AGREEMENT.name, chosen), found.n)
     return replace(found, blocked=f"{UNCLEAR} (by {least:g} tau).", needed=count)
 
 
