@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from bench.measure import Cost, Measured, Row, Setting, measure
-from heedful.edits import uniform
+from heedful.interventions import uniform
 from heedful.models import attach
 from heedful.types import Batch, Edit, SiteCall, Text
 

@@ -34,9 +34,9 @@ from bench.captum_theirs import (
     texts,
 )
 from bench.measure import Cost, Measured, Row, Setting, Skip, joined, measure
+from heedful.attributions import FLOOR, explain, integrated
 from heedful.models import attach, probability
-from heedful.removal import removed_many
-from heedful.saliency import FLOOR, explain, integrated
+from heedful.perturbations import removed_many
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 

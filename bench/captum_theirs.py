@@ -22,7 +22,7 @@ from captum.attr import (
 )
 from torch import Tensor
 
-from heedful.saliency import KERNEL_WIDTH
+from heedful.attributions import KERNEL_WIDTH
 from heedful.types import Batch, Text
 from heedful.words import to_words, word_mask, word_numbers
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from bench.made_up import Made, Shape, made
-from heedful.corpora import CORPORA, at_a_quarter, default_prepare
+from heedful.data import CORPORA, at_a_quarter, default_prepare
 from heedful.experiments import Evidence
 from heedful.models import build
 from heedful.runner import Cell, Recipe, compared, grid, unfit

@@ -28,7 +28,7 @@ from bench.cost_model import (
     standing_in,
     trained_alike,
 )
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.experiments import PROBES, Evidence, Findings
 from heedful.metrics import summarise
 from heedful.models import build

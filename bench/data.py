@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora import Example, Split, build_vocabulary, planted, table, tokenise, word_vectors
+from heedful.data import Example, Split, build_vocabulary, planted, table, tokenise, word_vectors
 from heedful.models import OneSequence, build
 from heedful.specs import ModelSpec, PrepareSpec, TrainSpec
 from heedful.training import train

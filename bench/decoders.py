@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from bench.measure import Cost, Measured, Row, Setting, joined, measure
+from heedful.attributions import FLOOR, explain
 from heedful.models import attach, probability
-from heedful.removal import removed
-from heedful.saliency import FLOOR, explain
+from heedful.perturbations import removed
 from heedful.types import Batch, Model, Text
 from heedful.words import word_mask
 

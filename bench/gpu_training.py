@@ -12,9 +12,9 @@ import torch
 
 from bench.gpu_rates import Kernels, counted, kernels, rates, timed
 from bench.made_up import Made, Shape, made
+from heedful.attributions import leave_one_out
 from heedful.experiments import Evidence, adversarial, correlation, permutation
 from heedful.models import Family, OneSequence, build
-from heedful.saliency import leave_one_out
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import Aim, loss_of, train
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.corpora import Example, Side, Split, planted
+from heedful.data import Example, Side, Split, planted
 from heedful.models import transformers
 from heedful.specs import END, START
 

@@ -26,10 +26,10 @@ from bench.reference import (
     permuted,
     spread,
 )
-from heedful.corpora import Split
+from heedful.attributions import gradient_input, leave_one_out
+from heedful.data import Split
 from heedful.experiments import Evidence, Findings, Pass, adversarial, correlation, permutation
 from heedful.models import OneSequence
-from heedful.saliency import gradient_input, leave_one_out
 
 PARTS = (
     "passes",

@@ -15,7 +15,7 @@ from torch import Tensor
 from bench.data import FULL, QUICK, generate, trained
 from bench.measure import Cost, Row, Setting, joined, measure
 from bench.papers import describe, evidence_of
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.experiments import Pass, SearchParams, band, furthest, outputs, row_keys, search
 from heedful.models import SITE, OneSequence
 from heedful.randomness import keyed_normal

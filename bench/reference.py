@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from scipy.stats import kendalltau
 from torch import Tensor, nn
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.models import Encoding, OneSequence, Recurrent, run_packed
 from heedful.types import Batch, Keep, Text
 

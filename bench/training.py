@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 
 from bench.data import Data, Plan, Size, generate
 from bench.measure import Cost, Row, Setting, measure
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.models import build
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import Trained, train

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
+from heedful.data import CORPORA, corpus_facts, corpus_params, default_spec
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.runner import SIZES, Choice, model_versions

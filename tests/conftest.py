@@ -17,9 +17,9 @@ install_import_hook(
     [
         "heedful.metrics",
         "heedful.models",
-        "heedful.edits",
-        "heedful.removal",
-        "heedful.saliency",
+        "heedful.interventions",
+        "heedful.perturbations",
+        "heedful.attributions",
         "heedful.experiments",
         "heedful.randomness",
         "heedful.types",
@@ -29,7 +29,7 @@ install_import_hook(
 )
 
 if TYPE_CHECKING:
-    from heedful.corpora import Prepared
+    from heedful.data import Prepared
     from heedful.models import OneSequence
     from heedful.types import Batch
 
@@ -85,7 +85,7 @@ def models() -> Callable[..., OneSequence]:
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     """A small generated corpus, prepared in a store of its own."""
-    from heedful.corpora import Prepared, prepare
+    from heedful.data import Prepared, prepare
     from heedful.specs import CorpusSpec, PrepareSpec
     from heedful.store import Store
 

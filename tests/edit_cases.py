@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from heedful.edits import build_edit
+from heedful.interventions import build_edit
 from heedful.types import Edit, EditSpec, SiteCall
 
 CASES = ("uniform", "random", "permute", "erase", "erase-positions", "frozen", "custom", "detach")

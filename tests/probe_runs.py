@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.corpora import CORPORA, corpus_facts, corpus_params, default_spec
+from heedful.data import CORPORA, corpus_facts, corpus_params, default_spec
 from heedful.experiments import PROBES
 from heedful.metrics import COLUMNS
 from heedful.runner import model_versions

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pandas as pd
 import torch
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.experiments import PROBES, Evidence, Findings
 from heedful.models import OneSequence
 from heedful.randomness import stable_hash

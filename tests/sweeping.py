@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.runner import Crew, Engine, Event, Failure, Grid, Job, Machine, grid, jobs, run_jobs
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store

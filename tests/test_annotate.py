@@ -36,16 +36,16 @@ from heedful.apps.annotation import (
     write_jsonl,
     write_label_studio,
 )
+from heedful.attributions import explain, text_site
 from heedful.auditing import Audit
 from heedful.cli import main
-from heedful.corpora import Prepared, default_spec, prepare
-from heedful.edits import permute
+from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
+from heedful.interventions import permute
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
 from heedful.report import figure5, is_published, published_figure5, unsure, wilson
 from heedful.runner import Machine, Recipe, trained
-from heedful.saliency import explain, text_site
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import MANIFEST, Run, Store
 from heedful.subjects import open_subject, read_documents
@@ -426,7 +426,7 @@ def test_marked_words_become_plausibility_in_an_audit(
 
 
 def test_a_corpus_of_ones_own_reads_the_marks(tmp_path: Path) -> None:
-    from heedful.corpora.file import read as read_corpus
+    from heedful.data.file import read as read_corpus
 
     study = make_study(tmp_path / "r.db", RATIONALE)
     said(study, "annotator 1", {0: [1]})

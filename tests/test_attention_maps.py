@@ -12,9 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.errors import HeedfulError
-from heedful.models import TARGETS, probabilities, probability
-from heedful.saliency import (
+from heedful.attributions import (
     effective_attention,
     felt,
     gradient_attention,
@@ -22,14 +20,16 @@ from heedful.saliency import (
     rollout,
     text_site,
 )
+from heedful.errors import HeedfulError
+from heedful.models import TARGETS, probabilities, probability
 from heedful.types import Batch, Keep, Text, Trace
 from heedful.words import to_words
 from layered import Layered, layered_batch
 from reference import attention_maps as reference
 from tiny import tiny_batch, tiny_model
 
-attention = import_module("heedful.saliency.attention")
-value_norm = import_module("heedful.saliency.value_norm")
+attention = import_module("heedful.attributions.attention")
+value_norm = import_module("heedful.attributions.value_norm")
 
 
 MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]

@@ -11,6 +11,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from heedful.attributions import (
+    effective_attention,
+    gradient_attention,
+    mass_outside,
+    rollout,
+    text_site,
+)
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     ExclusivityParams,
@@ -23,21 +30,14 @@ from heedful.experiments import (
     tvd_permuted,
 )
 from heedful.models import attach
-from heedful.saliency import (
-    effective_attention,
-    gradient_attention,
-    mass_outside,
-    rollout,
-    text_site,
-)
 from heedful.types import Batch, Keep
 from heedful.words import to_words
 from reference import attention_maps as reference
 from reference import interventions
 from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf
 
-attention = import_module("heedful.saliency.attention")
-value_norm = import_module("heedful.saliency.value_norm")
+attention = import_module("heedful.attributions.attention")
+value_norm = import_module("heedful.attributions.value_norm")
 
 
 MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]

@@ -22,6 +22,7 @@ import pytest
 import torch
 
 import heedful
+from heedful.attributions import SALIENCIES, check_uses
 from heedful.auditing import (
     COLUMNS,
     EXTRA,
@@ -46,13 +47,12 @@ from heedful.auditing import (
 from heedful.auditing import measure as measuring
 from heedful.catalogue import ANY, Piece
 from heedful.cli import MeasureOptions, main, measured_by
-from heedful.corpora import default_spec, prepare
+from heedful.data import default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.experiments import ERASER_MEASURES
 from heedful.metrics import f1_of_means
 from heedful.parameters import parameters_of
 from heedful.runner import Machine, Recipe, trained
-from heedful.saliency import SALIENCIES, check_uses
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.subjects import open_subject

@@ -16,7 +16,7 @@ import torch
 
 from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds
 from heedful.auditing import shown as showing
-from heedful.corpora import default_spec, prepare
+from heedful.data import default_spec, prepare
 from heedful.experiments import ExclusivityParams, base_trace, exclusivity
 from heedful.metrics import jsd
 from heedful.models import probabilities

@@ -53,7 +53,7 @@ def test_every_encoder_is_measured() -> None:
 
 def test_every_saliency_that_captum_has_is_measured() -> None:
     """One that is added must be looked for there, too."""
-    from heedful.saliency import SALIENCIES
+    from heedful.attributions import SALIENCIES
 
     not_there = {"attention", "rollout", "value_norm", "gradient_attention", "effective_attention"}
     not_there |= {"leave_one_out", "prior", "random"}

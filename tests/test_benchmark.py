@@ -57,8 +57,8 @@ from heedful.benchmark.measure import COLUMNS
 from heedful.benchmark.trained import corpus as grammar
 from heedful.benchmark.trained.truth import _batch as batch_of
 from heedful.cli import benchmark
-from heedful.edits import uniform
 from heedful.errors import HeedfulError
+from heedful.interventions import uniform
 from heedful.models import Family, build, probabilities
 from heedful.specs import ModelSpec
 from heedful.types import Keep

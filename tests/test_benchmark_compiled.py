@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.attributions import explain, fit_prior, text_site
 from heedful.auditing import audit_subject
 from heedful.benchmark import (
     DECIDING,
@@ -19,10 +20,9 @@ from heedful.benchmark import (
     plan,
     side,
 )
-from heedful.edits import permute, uniform
+from heedful.interventions import permute, uniform
 from heedful.models import probabilities
-from heedful.removal import removed
-from heedful.saliency import explain, fit_prior, text_site
+from heedful.perturbations import removed
 from heedful.subjects import Subject
 from heedful.types import Batch
 from heedful.words import word_mask

@@ -33,7 +33,7 @@ from heedful.benchmark.measure import COLUMNS as BENCHMARK_COLUMNS
 from heedful.benchmark.shortcuts import run as running
 from heedful.benchmark.shortcuts.plan import COLUMNS
 from heedful.cli import main
-from heedful.corpora import (
+from heedful.data import (
     CONTEXT,
     CORPORA,
     NONE,
@@ -48,7 +48,7 @@ from heedful.corpora import (
     exchange,
     insert,
 )
-from heedful.corpora.shortcuts import read
+from heedful.data.shortcuts import read
 from heedful.errors import HeedfulError
 from heedful.metrics import mean_rank, precision_at_k
 from heedful.runner import machine
@@ -165,7 +165,7 @@ def test_texts_with_a_shortcut_word_or_too_few_words_are_left_out(
     ]
     base = replace(read(base="planted", **SIZES), examples=examples)
     piece = replace(CORPORA["planted"], make=lambda data_dir: base)
-    monkeypatch.setattr("heedful.corpora.shortcuts.CORPORA", {"planted": piece})
+    monkeypatch.setattr("heedful.data.shortcuts.CORPORA", {"planted": piece})
     found = read(base="planted", rule=NONE, n_train=2, n_dev=2, n_test=1, max_words=9)
     assert {each.id.partition("-")[0] for each in found.examples} == {"kept"}
     assert {each.texts["a"] for each in found.examples} == {"a film that is as long as"}
@@ -197,7 +197,7 @@ def test_a_corpus_that_cannot_be_made_says_why(params: dict[str, Any], said: str
 def test_a_base_of_three_classes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = CORPORA["planted"]
     three = replace(planted, make=lambda data_dir: planted.make(data_dir, classes=3))
-    monkeypatch.setattr("heedful.corpora.shortcuts.CORPORA", {"planted": three})
+    monkeypatch.setattr("heedful.data.shortcuts.CORPORA", {"planted": three})
     with pytest.raises(HeedfulError, match="3 classes: name a base that has two"):
         read(base="planted", **SIZES)
 

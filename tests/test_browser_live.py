@@ -19,8 +19,8 @@ pytest.importorskip("uvicorn", reason="the live page needs uvicorn (heedful[web]
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
 from heedful.apps.live import Opened, live_app
-from heedful.corpora import default_spec, prepare
-from heedful.edits import frozen
+from heedful.data import default_spec, prepare
+from heedful.interventions import frozen
 from heedful.models import probabilities
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec

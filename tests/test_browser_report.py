@@ -14,8 +14,8 @@ import pytest
 
 from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, visiting
 from heedful.auditing import AuditSpec, Plan, audit
-from heedful.corpora import default_spec
-from heedful.edits import custom
+from heedful.data import default_spec
+from heedful.interventions import custom
 from heedful.models import probabilities
 from heedful.report import build_report
 from heedful.runner import Choice, Machine, grid, run_study

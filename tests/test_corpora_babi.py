@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import CORPORA, Example, Prepared, default_spec, fact_spans, prepare
-from heedful.corpora.babi import read
+from heedful.data import CORPORA, Example, Prepared, default_spec, fact_spans, prepare
+from heedful.data.babi import read
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

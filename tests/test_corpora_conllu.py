@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora import load_conllu, read_conllu
+from heedful.data import load_conllu, read_conllu
 from heedful.errors import HeedfulError
 
 

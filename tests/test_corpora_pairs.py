@@ -16,7 +16,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import (
+from heedful.data import (
     ASPECTS,
     CORPORA,
     OWN,
@@ -31,10 +31,10 @@ from heedful.corpora import (
     positions,
     prepare,
 )
-from heedful.corpora.aspects import NEGATORS
-from heedful.corpora.aspects import PIECE as ASPECTS_PIECE
-from heedful.corpora.aspects import read as read_aspects
-from heedful.corpora.cnn import spelled
+from heedful.data.aspects import NEGATORS
+from heedful.data.aspects import PIECE as ASPECTS_PIECE
+from heedful.data.aspects import read as read_aspects
+from heedful.data.cnn import spelled
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

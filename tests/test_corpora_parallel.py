@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import (
+from heedful.data import (
     ADJECTIVES,
     CORPORA,
     LEXICON,
@@ -32,8 +32,8 @@ from heedful.corpora import (
     spelled,
     sub_words,
 )
-from heedful.corpora.toytranslation import VERBS
-from heedful.corpora.toytranslation import read as read_toy
+from heedful.data.toytranslation import VERBS
+from heedful.data.toytranslation import read as read_toy
 from heedful.errors import HeedfulError
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec
 from heedful.store import Store

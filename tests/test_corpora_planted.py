@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import class_words, mirror
-from heedful.corpora.planted import NEGATORS, PIECE, read
+from heedful.data import class_words, mirror
+from heedful.data.planted import NEGATORS, PIECE, read
 from heedful.errors import HeedfulError
 
 

@@ -14,12 +14,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import CORPORA, Prepared, default_prepare, default_spec, prepare
+from heedful.data import CORPORA, Prepared, default_prepare, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.specs import CorpusSpec, PrepareSpec
 from heedful.store import Store
 
-module = import_module("heedful.corpora.prepare")
+module = import_module("heedful.data.prepare")
 
 
 DATA = os.environ.get("HEEDFUL_DATA")

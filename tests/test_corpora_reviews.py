@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from heedful.corpora import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
+from heedful.data import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.studies import dataset_name, published

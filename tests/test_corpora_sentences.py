@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.corpora import sentence_numbers, sentence_starts
+from heedful.data import sentence_numbers, sentence_starts
 
 
 def sentences(text: str) -> list[str]:

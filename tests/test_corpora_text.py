@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.corpora import (
+from heedful.data import (
     Count,
     Example,
     blank_breaks,

@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.corpora import Blinded, Prepared, Split, blinded, default_spec, prepare
-from heedful.edits import erase, weights_by_id
+from heedful.attributions import gradient_input, integrated_gradients, leave_one_out
+from heedful.data import Blinded, Prepared, Split, blinded, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.experiments import METHODS, PROBES, Evidence, Findings, decide, overlooked
+from heedful.interventions import erase, weights_by_id
 from heedful.models import build, probabilities
 from heedful.runner import (
     Choice,
@@ -36,7 +37,6 @@ from heedful.runner import (
     trained,
     unfit,
 )
-from heedful.saliency import gradient_input, integrated_gradients, leave_one_out
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.studies import LAMBDAS

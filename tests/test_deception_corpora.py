@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.cli import main
-from heedful.corpora import (
+from heedful.data import (
     CLUES,
     CORPORA,
     GENDERED,
@@ -33,7 +33,7 @@ from heedful.corpora import (
     mark,
     prepare,
 )
-from heedful.corpora.deception import read
+from heedful.data.deception import read
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from tiny import tiny_model

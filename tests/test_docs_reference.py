@@ -11,14 +11,14 @@ import pytest
 from tools.reference import FOLDER, pages
 
 from counted import count_by_blanks
+from heedful.attributions import SALIENCIES, explain
 from heedful.catalogue import Catalogue, Measure, Piece
 from heedful.cli import in_words, main
-from heedful.corpora import Prepared
+from heedful.data import Prepared
 from heedful.experiments import ERASURE_MEASURES, PROBES, Findings
 from heedful.metrics import METRICS
 from heedful.models import OneSequence, probabilities
 from heedful.preregistration import in_order
-from heedful.saliency import SALIENCIES, explain
 from probing import FITTING, find
 from test_deception import marked
 from test_probes_alignment import aligned

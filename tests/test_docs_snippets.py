@@ -15,9 +15,9 @@ import pytest
 
 import docs_commands
 from docs_pages import NEEDS, PAGES, Block, blocks, commands, named
-from heedful.corpora import CORPORA
+from heedful.attributions import SALIENCIES
+from heedful.data import CORPORA
 from heedful.experiments import PROBES
-from heedful.saliency import SALIENCIES
 
 TRIED = ("console", "python")
 AT_HAND = {

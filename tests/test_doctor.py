@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from heedful.catalogue import Piece
 from heedful.cli import Package, bring, doctor, main, packages, state
-from heedful.corpora import CORPORA, MissingData
+from heedful.data import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from edit_cases import CASES, edit_case
-from heedful.edits import EDITS, build_edit, custom, erase, frozen, permute, random, uniform
 from heedful.errors import HeedfulError
+from heedful.interventions import EDITS, build_edit, custom, erase, frozen, permute, random, uniform
 from heedful.models import masked_softmax
 from heedful.types import EditSpec, SiteCall, SiteSpec
 

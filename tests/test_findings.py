@@ -17,7 +17,7 @@ from scipy import stats
 
 from heedful.auditing import VERSION, Audit, store_audit
 from heedful.cli import main
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.errors import HeedfulError
 from heedful.report import WIDTH, Estimate, Picture, Row, difference, estimate
 from heedful.report.figures.dots import Panel

@@ -31,7 +31,7 @@ from transformers import (
 )
 
 from heedful.cli import main
-from heedful.corpora import CORPORA, Example, RawCorpus
+from heedful.data import CORPORA, Example, RawCorpus
 from heedful.errors import HeedfulError
 from heedful.models import quiet
 from heedful.runner import FOLDER, Machine, Task, finetuned, task

@@ -43,7 +43,7 @@ from heedful.cli import (
     terms,
 )
 from heedful.cli import read as read_grid
-from heedful.corpora import (
+from heedful.data import (
     CORPORA,
     corpus_params,
     given_spec,
@@ -52,7 +52,7 @@ from heedful.corpora import (
     rationale_spans,
     read_text_vectors,
 )
-from heedful.corpora.file import read as read_corpus
+from heedful.data.file import read as read_corpus
 from heedful.errors import HeedfulError
 from heedful.report import audit_of_folder
 from heedful.runner import shard

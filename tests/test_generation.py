@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.edits import custom, edited, uniform
 from heedful.errors import HeedfulError
+from heedful.interventions import custom, edited, uniform
 from heedful.models import Search, Writer, beam_search, generate, greedy
 from heedful.specs import END, START, ModelSpec
 from heedful.types import Batch, SiteCall
@@ -159,7 +159,7 @@ TRANSFORMER = ModelSpec("prenorm", "dot", 2, hidden=64, family="transformer")
 def test_a_toy_language_is_learned(
     spec: ModelSpec, size: int, rate: float, least: float, tmp_path: Path
 ) -> None:
-    from heedful.corpora import Prepared, at_a_quarter, default_spec, prepare
+    from heedful.data import Prepared, at_a_quarter, default_spec, prepare
     from heedful.experiments import PROBES, Evidence
     from heedful.models import build
     from heedful.specs import TrainSpec

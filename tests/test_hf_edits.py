@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.edits import custom, detach, held, permute, uniform
 from heedful.errors import HeedfulError
+from heedful.interventions import custom, detach, held, permute, uniform
 from heedful.models import attach
 from heedful.types import Edit, Keep, SiteCall
 from test_hf_forward import batch_for

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heedful.edits import custom, held, permute, uniform
+from heedful.interventions import custom, held, permute, uniform
 from heedful.models import HuggingFace, Notes, attach, layers_of
 from heedful.types import Keep
 from test_hf_forward import BOTH, CLASSIFIERS, DECODERS, WRITERS, batch_for

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from heedful.cli import main
 from heedful.cli.audit import _bars
-from heedful.corpora import impermissible, iterate_rows, read_rows
-from heedful.corpora.file import read
+from heedful.data import impermissible, iterate_rows, read_rows
+from heedful.data.file import read
 from heedful.errors import HeedfulError, listed
 from heedful.subjects import inside, read_documents
 

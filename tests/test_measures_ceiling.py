@@ -23,7 +23,7 @@ from heedful.experiments import (
     faithfulness,
 )
 from heedful.models import probabilities
-from heedful.removal import Memory
+from heedful.perturbations import Memory
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords, sigmoid

@@ -26,7 +26,7 @@ from heedful.experiments import (
 from heedful.experiments.rationale import ERASER_MEASURES
 from heedful.metrics import auprc_by_trapezoids, f1_of_means
 from heedful.models import probability
-from heedful.removal import Memory
+from heedful.perturbations import Memory
 from heedful.types import Batch
 from reference import eraser as slow
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores

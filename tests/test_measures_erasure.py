@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from erased import curves, erasure_of, log_odds
+from heedful.attributions import gradient_input
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     ERASURE_MEASURES,
@@ -28,8 +29,7 @@ from heedful.experiments import (
     ranking,
 )
 from heedful.models import probabilities, probability
-from heedful.removal import removed
-from heedful.saliency import gradient_input
+from heedful.perturbations import removed
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores

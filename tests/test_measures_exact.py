@@ -26,7 +26,7 @@ from heedful.experiments import (
     search_gaps,
 )
 from heedful.models import probabilities, probability
-from heedful.removal import Memory, Subsets
+from heedful.perturbations import Memory, Subsets
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords

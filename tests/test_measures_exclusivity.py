@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.attributions import text_site
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     ENTROPY_WITHIN,
@@ -23,7 +24,6 @@ from heedful.experiments import (
 )
 from heedful.metrics import entropy, jsd
 from heedful.models import probabilities
-from heedful.saliency import text_site
 from heedful.types import Keep
 from layered import Layered, layered_batch
 from reference import interventions as reference

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from erased import erasure_of, log_odds
+from heedful.attributions import integrated_gradients
 from heedful.errors import HeedfulError
 from heedful.experiments import Draws, Importance, captured, importance, measured, oracle
 from heedful.models import probability
-from heedful.removal import Memory, answers
-from heedful.saliency import integrated_gradients
+from heedful.perturbations import Memory, answers
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, weights_as_scores

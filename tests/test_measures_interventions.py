@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from heedful.attributions import attention, text_site
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     MODES,
@@ -30,7 +31,6 @@ from heedful.experiments import (
 )
 from heedful.experiments.outputs import placed
 from heedful.models import probabilities
-from heedful.saliency import attention, text_site
 from heedful.types import Batch, Keep
 from heedful.words import to_words, word_numbers
 from layered import Layered, layered_batch

@@ -10,6 +10,15 @@ import torch
 from torch import Tensor
 
 from bag_of_words import bag_of_words
+from heedful.attributions import (
+    differentiable,
+    embedding_gradient,
+    gradient,
+    gradient_input,
+    kernel_shap,
+    leave_one_out,
+    lrp,
+)
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     OtherOrigin,
@@ -22,16 +31,7 @@ from heedful.experiments import (
     torch_module,
 )
 from heedful.models import logit, probability
-from heedful.removal import removed
-from heedful.saliency import (
-    differentiable,
-    embedding_gradient,
-    gradient,
-    gradient_input,
-    kernel_shap,
-    leave_one_out,
-    lrp,
-)
+from heedful.perturbations import removed
 from heedful.types import Batch, Keep, Model
 from heedful.words import to_words, word_mask
 from probing import Bent

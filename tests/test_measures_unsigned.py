@@ -20,7 +20,7 @@ from heedful.experiments import (
     unsigned_measures,
 )
 from heedful.experiments.importance import CANDIDATE_MEASURES
-from heedful.removal import Memory, Subsets
+from heedful.perturbations import Memory, Subsets
 from heedful.words import word_mask
 from reference import unsigned as slow
 from reference.importance import captured as slow_captured

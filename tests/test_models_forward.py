@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_cases import CASES, edit_case
-from heedful.edits import custom
+from heedful.interventions import custom
 from heedful.models import TARGETS, OneSequence, class_logits, masked_softmax, probabilities
 from heedful.types import Batch, Keep, Text, rows
 from reference.one_text import forward

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from heedful.edits import permute, uniform
+from heedful.interventions import permute, uniform
 from heedful.models import Additive, OneSequence, gate, masked_sigmoid
 from heedful.types import Batch, Keep
 from reference.deletion import delete_each

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from heedful.corpora import Prepared
-from heedful.edits import custom, permute, uniform
+from heedful.attributions import attention as attention_map
+from heedful.data import Prepared
 from heedful.experiments import ExclusivityParams, exclusivity
+from heedful.interventions import custom, permute, uniform
 from heedful.metrics import jsd
 from heedful.models import ENCODERS, Dot, Hierarchical, Level, PassThrough, build
-from heedful.saliency import attention as attention_map
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import train
 from heedful.types import Batch, Edit, Keep, Text

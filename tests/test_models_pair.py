@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from edit_cases import CASES, edit_case
-from heedful.edits import custom, uniform
+from heedful.attributions import attention as attention_map
+from heedful.attributions import gradient_input
 from heedful.errors import HeedfulError
+from heedful.interventions import custom, uniform
 from heedful.models import (
     ENCODERS,
     IMPOSSIBLE,
@@ -27,8 +29,6 @@ from heedful.models import (
     make_query_attention,
     probabilities,
 )
-from heedful.saliency import attention as attention_map
-from heedful.saliency import gradient_input
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Keep
 from reference.pair import forward

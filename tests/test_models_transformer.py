@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.edits import uniform
+from heedful.attributions import value_norm
 from heedful.errors import HeedfulError
+from heedful.interventions import uniform
 from heedful.models import Transformer, build, check, sinusoids
-from heedful.saliency import value_norm
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 from reference.transformer import translate

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import Prepared
+from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.metrics import conicity
 from heedful.models import (

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from heedful.attributions import SALIENCIES
 from heedful.auditing import all_named, named
 from heedful.catalogue import Catalogue, Piece
-from heedful.corpora import CORPORA
-from heedful.edits import EDITS, build_edit
+from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
+from heedful.interventions import EDITS, build_edit
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.runner import Choice
-from heedful.saliency import SALIENCIES
 from heedful.specs import ProbeSpec
 from heedful.training import STATE_TERMS, TERMS
 from heedful.types import EditSpec

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.edits import frozen
 from heedful.errors import HeedfulError
 from heedful.experiments import Findings, band
+from heedful.interventions import frozen
 from heedful.metrics import tvd
 from heedful.models import probabilities
 from heedful.types import Keep

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES, Findings, cross_sites
 from heedful.metrics import error_rate, link_counts, precision, recall

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.corpora import Split
+from heedful.data import Split
 from probing import FITTING, LENGTHS, find, table
 from tiny import tiny_model, tiny_split
 

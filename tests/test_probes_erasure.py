@@ -11,8 +11,8 @@ import torch
 from scipy import stats
 
 from attention_rows import SITE, hand_made
-from heedful.edits import erase
 from heedful.experiments import erased, erasures, other_item
+from heedful.interventions import erase
 from heedful.models import probabilities
 from heedful.randomness import example_keys
 from layered import Layered

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_rows import SITE, hand_made
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments import RANKINGS, first_flip, others, rankings, remaining, slopes
 from heedful.models import OneSequence, probabilities

@@ -13,7 +13,8 @@ import pytest
 import torch
 from scipy import stats
 
-from heedful.corpora import FUNCTION_WORDS, Prepared, Split, class_words, word_kind
+from heedful.attributions import integrated
+from heedful.data import FUNCTION_WORDS, Prepared, Split, class_words, word_kind
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     PROBES,
@@ -29,7 +30,6 @@ from heedful.experiments import (
 )
 from heedful.models import OneSequence, build, probabilities
 from heedful.runner import Reading, probe_facts
-from heedful.saliency import integrated
 from heedful.specs import ModelSpec, ProbeSpec
 from probing import LENGTHS, find, map_of, table
 from tiny import pick, tiny_batch, tiny_model, tiny_split

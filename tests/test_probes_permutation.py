@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.edits import custom
 from heedful.errors import HeedfulError
 from heedful.experiments import permuted_weights, row_keys
+from heedful.interventions import custom
 from heedful.models import probabilities
 from heedful.types import AttentionRows, Keep
 from probing import LENGTHS, Bent, evidence, find, table

@@ -9,11 +9,11 @@ import torch
 from scipy import stats
 from sklearn import metrics as sk
 
-from heedful.corpora import Prepared
-from heedful.edits import frozen
+from heedful.attributions import gradient_input, leave_one_out
+from heedful.data import Prepared
 from heedful.experiments import PROBES
+from heedful.interventions import frozen
 from heedful.models import OneSequence, probabilities
-from heedful.saliency import gradient_input, leave_one_out
 from probing import FITTING, LENGTHS, evidence, find, map_of, table
 from tiny import FAMILIES, tiny_model, tiny_split
 

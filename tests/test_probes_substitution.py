@@ -12,8 +12,7 @@ from sklearn.metrics import f1_score
 
 from counted import count_by_blanks, counts
 from heedful.catalogue import Role
-from heedful.corpora import Split
-from heedful.edits import edited
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     CONDITIONS,
@@ -25,6 +24,7 @@ from heedful.experiments import (
     replacing,
     written_texts,
 )
+from heedful.interventions import edited
 from heedful.metrics import bleu
 from heedful.models import Search, generate, probabilities
 from heedful.runner import Recipe, recipes

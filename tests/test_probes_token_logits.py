@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.corpora import Prepared, Split
-from heedful.edits import frozen
+from heedful.data import Prepared, Split
 from heedful.experiments import Findings
 from heedful.experiments import reachability as module
+from heedful.interventions import frozen
 from heedful.models import OneSequence, probabilities
 from probing import LENGTHS, find, table
 from reference.token_logits import said

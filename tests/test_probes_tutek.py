@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES, Evidence, Findings, chosen_words, embedded, gather_tokens
 from heedful.metrics import contingency, entropy_of, mutual_information

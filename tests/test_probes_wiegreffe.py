@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.corpora import Prepared, Side, Split
-from heedful.edits import edited, restored, weights_by_id
+from heedful.data import Prepared, Side, Split
 from heedful.errors import HeedfulError
 from heedful.experiments import MLP, PROBES, Evidence
+from heedful.interventions import edited, restored, weights_by_id
 from heedful.models import Family, OneSequence, build, probabilities
 from heedful.runner import Machine, Recipe, recipes, trained
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec

@@ -14,7 +14,15 @@ from torch import Tensor
 from counting import Counting
 from heedful.errors import HeedfulError
 from heedful.models import class_logits, logit, probability
-from heedful.removal import REMOVALS, Memory, answers, chunked, distinct, removed, removed_many
+from heedful.perturbations import (
+    REMOVALS,
+    Memory,
+    answers,
+    chunked,
+    distinct,
+    removed,
+    removed_many,
+)
 from heedful.types import Batch, Target
 from heedful.words import word_mask
 from reference.removal import logits_without

@@ -250,7 +250,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_page_picture_table_and_model(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     pytest.importorskip("altair")
-    from heedful.edits import restored
+    from heedful.interventions import restored
 
     options = [*TINY, "--methods", "diversity,sparsemax", "--seeds", 2, "--store", place / "store"]
     code, out, _ = run(capsys, "repair", *options, "-o", place / "out", "--json")

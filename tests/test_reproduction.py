@@ -18,7 +18,7 @@ from tools.trials import main as run_trial
 from typer.main import get_command
 
 from heedful.cli import app, main, seeds, study
-from heedful.corpora import CORPORA
+from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.runner import Grid, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.errors import HeedfulError
 from heedful.models import FAMILIES, check
 from heedful.runner import FAMILY_OF, USUAL, Choice, Machine, corpus_kind, grid, run_study, usual

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from heedful.corpora import default_spec, prepare
+from heedful.data import default_spec, prepare
 from heedful.experiments import PROBES, Evidence, Findings
 from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.runner import streamed as parts

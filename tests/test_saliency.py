@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from heedful.attributions import SALIENCIES, gradient, gradient_input, leave_one_out, words_left_out
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, OneSequence, probabilities, probability
-from heedful.saliency import SALIENCIES, gradient, gradient_input, leave_one_out, words_left_out
 from heedful.types import Batch, Text
 from heedful.words import word_mask
 from reference.deletion import delete_each

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from counting import Counting
+from heedful.attributions import as_piece, explain, gradient
+from heedful.attributions.integrated_gradients import PIECE as INTEGRATED
+from heedful.attributions.occlusion import PIECE as OCCLUSION
+from heedful.attributions.prior import PIECE as PRIOR
+from heedful.attributions.random import PIECE as RANDOM
+from heedful.attributions.smoothgrad import PIECE as SMOOTHGRAD
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, logit
-from heedful.saliency import as_piece, explain, gradient
-from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
-from heedful.saliency.occlusion import PIECE as OCCLUSION
-from heedful.saliency.prior import PIECE as PRIOR
-from heedful.saliency.random import PIECE as RANDOM
-from heedful.saliency.smoothgrad import PIECE as SMOOTHGRAD
 from heedful.types import Batch
 from heedful.words import to_words, word_mask
 from tiny import tiny_batch, tiny_model

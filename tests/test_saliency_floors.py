@@ -7,8 +7,8 @@ from math import log
 import pytest
 import torch
 
+from heedful.attributions import Prior, explain, fit_prior, prior, random
 from heedful.errors import HeedfulError
-from heedful.saliency import Prior, explain, fit_prior, prior, random
 from heedful.types import Batch
 from heedful.words import word_mask
 from tiny import batch_of, pick, tiny_batch, tiny_model

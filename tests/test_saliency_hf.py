@@ -9,16 +9,23 @@ import torch
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Saliency
 
 from captum_face import from_embedded, from_tokens
+from heedful.attributions import (
+    explain,
+    gradient,
+    gradient_input,
+    integrated,
+    leave_one_out,
+    occlusion,
+)
+from heedful.attributions.gradient import PIECE as GRADIENT
+from heedful.attributions.gradient_input import PIECE as GRADIENT_INPUT
+from heedful.attributions.integrated_gradients import PIECE as INTEGRATED
+from heedful.attributions.occlusion import PIECE as OCCLUSION
+from heedful.attributions.smoothgrad import PIECE as SMOOTHGRAD
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, HuggingFace, attach, probability
-from heedful.removal import REMOVALS, removed, removed_many
-from heedful.saliency import explain, gradient, gradient_input, integrated, leave_one_out, occlusion
-from heedful.saliency.gradient import PIECE as GRADIENT
-from heedful.saliency.gradient_input import PIECE as GRADIENT_INPUT
-from heedful.saliency.integrated_gradients import PIECE as INTEGRATED
-from heedful.saliency.occlusion import PIECE as OCCLUSION
-from heedful.saliency.smoothgrad import PIECE as SMOOTHGRAD
+from heedful.perturbations import REMOVALS, removed, removed_many
 from heedful.types import Batch, Text
 from heedful.words import to_words, word_mask, word_numbers
 from reference.removal import logits_without

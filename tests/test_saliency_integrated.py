@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from captum_face import from_embedded
 from counting import Counting
+from heedful.attributions import FLOOR, integrated, integrated_gradients, nodes
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, probability
-from heedful.saliency import FLOOR, integrated, integrated_gradients, nodes
 from heedful.specs import UNKNOWN
 from heedful.types import Batch, Trace
 from reference.integrated import riemann

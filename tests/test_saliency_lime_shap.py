@@ -18,12 +18,12 @@ from sklearn.metrics import pairwise_distances
 from torch import Tensor
 
 from bag_of_words import bag_of_words
+from heedful.attributions import coalitions, kernel_shap, lime, neighbourhood, proximity
+from heedful.attributions.kernel_shap import PIECE as SHAP
+from heedful.attributions.lime import PIECE as LIME
 from heedful.errors import HeedfulError
 from heedful.models import logit, probability
-from heedful.removal import removed, removed_many
-from heedful.saliency import coalitions, kernel_shap, lime, neighbourhood, proximity
-from heedful.saliency.kernel_shap import PIECE as SHAP
-from heedful.saliency.lime import PIECE as LIME
+from heedful.perturbations import removed, removed_many
 from heedful.types import Batch
 from heedful.words import to_words, word_mask
 from reference.shapley import shapley

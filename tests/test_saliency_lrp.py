@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from heedful.attributions import gradient_input, lrp, lrp_logits, lrp_relevance
+from heedful.attributions.lrp import PIECE
 from heedful.errors import HeedfulError
 from heedful.models import OneSequence, logit, loss, probability
-from heedful.saliency import gradient_input, lrp, lrp_logits, lrp_relevance
-from heedful.saliency.lrp import PIECE
 from heedful.types import Batch
 from reference.lrp import relevance
 from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model

@@ -9,10 +9,10 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from heedful.attributions import lrp, lrp_logits, lrp_relevance, rules
 from heedful.errors import HeedfulError
 from heedful.experiments import moved_by_shift, randomised, tau_with_randomised
 from heedful.models import attach, logit
-from heedful.saliency import lrp, lrp_logits, lrp_relevance, rules
 from heedful.types import Batch, Model
 from heedful.words import to_words
 from reference.lrp_bert import relevance

@@ -10,9 +10,9 @@ from captum.attr import FeatureAblation
 
 from captum_face import from_embedded, from_tokens
 from counting import Counting
+from heedful.attributions import leave_one_out, occlusion
 from heedful.models import TARGETS, probability
-from heedful.removal import REMOVALS
-from heedful.saliency import leave_one_out, occlusion
+from heedful.perturbations import REMOVALS
 from heedful.specs import UNKNOWN
 from heedful.types import Batch
 from heedful.words import to_words, word_mask, word_numbers

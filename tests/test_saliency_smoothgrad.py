@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heedful.attributions import gradient, smoothgrad
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
 from heedful.randomness import example_keys, keyed_normal
-from heedful.saliency import gradient, smoothgrad
 from heedful.types import Batch
 from tiny import pick, tiny_batch, tiny_model
 

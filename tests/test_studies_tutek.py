@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from heedful.cli import Options, plan_study
-from heedful.corpora import default_spec
+from heedful.data import default_spec
 from heedful.report import (
     FIGURES,
     Evidence,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.corpora import Prepared, default_spec, prepare
+from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.subjects import inside, prepared_records, read_documents

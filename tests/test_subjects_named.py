@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from heedful.cli import corpus_spec
-from heedful.corpora import (
+from heedful.data import (
     CORPORA,
     Example,
     Prepared,

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from heedful.auditing import Plan
-from heedful.corpora import Prepared, default_spec, prepare
-from heedful.edits import restored
+from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
+from heedful.interventions import restored
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.corpora import pick
+from heedful.data import pick
 from heedful.errors import HeedfulError
 from heedful.store import canonical
 from heedful.subjects import (

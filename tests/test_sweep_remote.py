@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faulty_files import on_machine
-from heedful.edits import restored
+from heedful.interventions import restored
 from heedful.runner import Crew, Engine, Grid, list_studies, run_jobs, run_study
 from heedful.store import Store
 from sweeping import HERE, MODELS, PROBES, planned, results, small_plan

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.corpora import Prepared
+from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TrainSpec

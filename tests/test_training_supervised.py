@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.corpora import Prepared, Sentence, Side, Split, heads_by_id
+from heedful.data import Prepared, Sentence, Side, Split, heads_by_id
 from heedful.errors import HeedfulError
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.corpora import Side, Split, at_a_quarter
+from heedful.data import Side, Split, at_a_quarter
 from heedful.specs import END, START, TermSpec, TrainSpec
 from heedful.training import Aim, least, likelihood, loss_of, selector, target_loss, target_steps
 from heedful.training.loop import _pace
@@ -115,7 +115,7 @@ def test_a_call_takes_its_own_queries(step: int) -> None:
 
 def test_attention_can_be_held_while_a_target_is_written() -> None:
     """A uniform first step, later steps at their own weights: held, the edit alone differs."""
-    from heedful.edits import held
+    from heedful.interventions import held
 
     model, batch = tiny_writer("additive"), tiny_pairs([3, 2], [3, 3])
     with torch.no_grad():

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.corpora import Prepared
-from heedful.edits import edited
+from heedful.data import Prepared
 from heedful.errors import HeedfulError
+from heedful.interventions import edited
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
 from heedful.training import TERMS, Aim, Lesson, Term, Trained, loss_of, train

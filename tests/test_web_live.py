@@ -35,8 +35,8 @@ from heedful.apps import HEADERS, Rules, address, bound, rules_for
 from heedful.apps.live import STATIC, Busy, Limits, Opened, TooSlow, Turns, live_app
 from heedful.apps.live import app as live
 from heedful.cli import main
-from heedful.corpora import default_spec, prepare
-from heedful.edits import custom, frozen, uniform
+from heedful.data import default_spec, prepare
+from heedful.interventions import custom, frozen, uniform
 from heedful.models import probabilities
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora import Side, Split
+from heedful.data import Side, Split
 from heedful.models import ATTENTIONS, ENCODERS, OneSequence, build
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Text

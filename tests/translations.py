@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from heedful.corpora import Side, Split, at_a_quarter
+from heedful.data import Side, Split, at_a_quarter
 from heedful.experiments import Evidence
 from heedful.types import Model
 from tiny_pairs import WORDS, rows_of, tiny_pairs

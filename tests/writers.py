@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from heedful.edits import custom, uniform
+from heedful.interventions import custom, uniform
 from heedful.models import Writer
 from heedful.types import Batch, Keep, SiteCall, Text, Trace
 from tiny_pairs import close, one_pair

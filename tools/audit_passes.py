@@ -20,11 +20,11 @@ from typing import Any
 
 import torch
 
+from heedful.attributions import fit_prior
 from heedful.auditing import AuditSpec, Measurer, batches, health_texts, waves
-from heedful.corpora import default_spec, prepare
+from heedful.data import default_spec, prepare
 from heedful.experiments import torch_module
 from heedful.runner import Machine, Recipe, trained
-from heedful.saliency import fit_prior
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
 from heedful.store import Store
 from heedful.subjects import open_subject

@@ -9,10 +9,10 @@ from heedful.auditing import audit as audit
 from heedful.auditing import estimate as estimate
 from heedful.auditing import explain as explain
 from heedful.catalogue import Piece as Piece
-from heedful.corpora import prepare as prepare
-from heedful.edits import restored as restored
+from heedful.data import prepare as prepare
 from heedful.errors import HeedfulError as HeedfulError
 from heedful.extending import extend as extend
+from heedful.interventions import restored as restored
 from heedful.runner import Choice as Choice
 from heedful.runner import grid as grid
 from heedful.runner import machine as machine

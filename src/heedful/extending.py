@@ -7,12 +7,12 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+from heedful.attributions import SALIENCIES
 from heedful.catalogue import Measure, Piece, Role
-from heedful.corpora import CORPORA, Example, MissingData, RawCorpus, digests
+from heedful.data import CORPORA, Example, MissingData, RawCorpus, digests
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import PROBES, Collector, Evidence, Findings
 from heedful.models import without_each
-from heedful.saliency import SALIENCIES
 
 __all__ = [
     "Collector",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from heedful.corpora import Prepared, default_spec, prepare
+from heedful.data import Prepared, default_spec, prepare
 from heedful.models import ATTENTIONS, ENCODERS, build
 from heedful.runner import Choice, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.types import Model
 
 Weights = Callable[[Tensor, Tensor], Tensor]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import torch
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.models import OneSequence
 from heedful.types import Keep
 

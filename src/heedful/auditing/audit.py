@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from heedful.attributions import fit_prior
 from heedful.auditing.experiments import search_facts
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
 from heedful.auditing.gathered import (
@@ -48,7 +49,6 @@ from heedful.auditing.shown import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
-from heedful.saliency import fit_prior
 from heedful.store import Frames, PartGone, Run, run_key
 from heedful.subjects import Document, Subject, open_subject
 from heedful.types import Batch

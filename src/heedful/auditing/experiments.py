@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from heedful.attributions import on_text, one_map, read, reader, text_site, text_sites
 from heedful.auditing.explanation import Decisions, Named, explanation
 from heedful.auditing.shown import Shown
 from heedful.auditing.spec import ATTENTION, CEILING, AuditSpec
@@ -59,8 +60,7 @@ from heedful.experiments import (
     unsigned_measures,
 )
 from heedful.models import TARGETS
-from heedful.removal import Memory
-from heedful.saliency import on_text, one_map, read, reader, text_site, text_sites
+from heedful.perturbations import Memory
 from heedful.types import Batch, Model, Trace
 from heedful.words import to_words, word_mask
 

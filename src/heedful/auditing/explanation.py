@@ -17,15 +17,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from heedful.attributions import SALIENCIES, Prior, fit_prior
+from heedful.attributions import explain as scores_of
 from heedful.auditing.spec import FLOORS
 from heedful.catalogue import Piece
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions, torch_module
 from heedful.models import TARGETS, probabilities
 from heedful.parameters import check_parameters, parameters_of, value_of
-from heedful.removal import REMOVALS
-from heedful.saliency import SALIENCIES, Prior, fit_prior
-from heedful.saliency import explain as scores_of
+from heedful.perturbations import REMOVALS
 from heedful.subjects import Subject, open_subject
 from heedful.types import Batch, Model
 from heedful.verdict import Settings

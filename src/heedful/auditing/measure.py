@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from heedful.attributions import Prior, mass_outside, text_site
 from heedful.auditing import experiments as extra
 from heedful.auditing.experiments import (
     Erasing,
@@ -35,7 +36,6 @@ from heedful.auditing.table import Facts, Table
 from heedful.experiments import base_trace, randomised
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency import Prior, mass_outside, text_site
 from heedful.types import Batch, Model, Trace
 from heedful.words import word_mask
 

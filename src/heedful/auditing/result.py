@@ -18,7 +18,7 @@ from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.shown import nothing
 from heedful.auditing.spec import AuditSpec
 from heedful.errors import HeedfulError
-from heedful.removal import REMOVALS
+from heedful.perturbations import REMOVALS
 from heedful.store import (
     Frames,
     Run,

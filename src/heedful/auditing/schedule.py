@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from heedful.attributions import fit_prior
 from heedful.auditing.explanation import Cost, counted
 from heedful.auditing.measure import Measurer, health_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
-from heedful.saliency import fit_prior
 from heedful.store import Place, Store, store_at
 from heedful.subjects import Subject, groups, open_subject
 

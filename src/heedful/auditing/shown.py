@@ -23,9 +23,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.attributions import reader, text_site, text_sites
 from heedful.auditing.spec import ATTENTION, FLOORS
 from heedful.experiments import MOST_LOGITS, Apart, Curves
-from heedful.saliency import reader, text_site, text_sites
 from heedful.subjects import Document
 from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from heedful.attributions import fit_prior
 from heedful.auditing import (
     EXTRA,
     Audit,
@@ -36,7 +37,6 @@ from heedful.benchmark.maps import (
 from heedful.errors import HeedfulError
 from heedful.progress import Progress, duration, silent
 from heedful.randomness import stable_hash
-from heedful.saliency import fit_prior
 from heedful.store import FileKind, begins, to_csv, write_text
 from heedful.verdict import Decision, Settings, Verdict, judge
 

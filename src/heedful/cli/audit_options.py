@@ -233,7 +233,7 @@ class MeasureOptions:
         return self.exact_words
 
     def _ways(self) -> tuple[str, ...]:
-        from heedful.removal import REMOVALS
+        from heedful.perturbations import REMOVALS
 
         ways = tuple(names(self.operators, "--perturbations"))
         if len(ways) < 2:

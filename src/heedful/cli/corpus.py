@@ -20,7 +20,7 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.terminal import progress_bar, show, show_json
-from heedful.corpora import CORPORA, given_spec
+from heedful.data import CORPORA, given_spec
 from heedful.errors import HeedfulError, listed, unknown_name
 from heedful.parameters import value_of
 from heedful.specs import CorpusSpec
@@ -117,8 +117,8 @@ def prepare(
     as_json: JsonOption = False,
 ) -> None:
     """Split, tokenise, filter, look up word vectors, and store the result."""
-    from heedful.corpora import Prepared
-    from heedful.corpora import prepare as prepare_corpus
+    from heedful.data import Prepared
+    from heedful.data import prepare as prepare_corpus
 
     spec = corpus_spec(corpus, param, limit, columns)
     with progress_bar() as progress:

@@ -85,8 +85,8 @@ def _deceptive(store: Store, seed: int, here: Machine, progress: Progress) -> Ru
 
 
 def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Progress) -> Run:
-    from heedful.corpora import class_words, default_spec
-    from heedful.corpora.planted import NEGATORS
+    from heedful.data import class_words, default_spec
+    from heedful.data.planted import NEGATORS
     from heedful.runner import grid, run_study
     from heedful.studies.jain2019 import STUDY
 

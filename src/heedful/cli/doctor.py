@@ -95,14 +95,14 @@ def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
     """Whether each corpus can be had, or the sentence that says what is missing."""
-    from heedful.corpora import CORPORA
+    from heedful.data import CORPORA
 
     return {name: _corpus(name, data_dir) for name in CORPORA if name not in _FILES}
 
 
 def _corpus(name: str, data_dir: Path | None) -> str:
     """Files are looked for, not read: that would take minutes."""
-    from heedful.corpora import CORPORA
+    from heedful.data import CORPORA
 
     try:
         piece = CORPORA[name]

@@ -212,7 +212,7 @@ def _names(check: Check, what: str) -> Check:
 
 
 def _corpus(reader: Lines, node: Any) -> str:
-    from heedful.corpora import CORPORA
+    from heedful.data import CORPORA
 
     name = _text(reader, node)
     if name in CORPORA or Path(name).suffix or Path(name).exists():

@@ -310,14 +310,14 @@ def _show(piece: Piece) -> None:
 
 def catalogues() -> dict[str, Catalogue]:
     """Every kind of piece, in the order of a table of contents."""
-    from heedful.corpora import CORPORA
-    from heedful.edits import EDITS
+    from heedful.attributions import SALIENCIES
+    from heedful.data import CORPORA
     from heedful.experiments import PROBES
+    from heedful.interventions import EDITS
     from heedful.metrics import METRICS
     from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
-    from heedful.removal import REMOVALS
+    from heedful.perturbations import REMOVALS
     from heedful.report import FIGURES
-    from heedful.saliency import SALIENCIES
     from heedful.studies import STUDIES
     from heedful.training import STATE_TERMS, TERMS
 

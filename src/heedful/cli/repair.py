@@ -124,7 +124,7 @@ def repair(
 
 def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]:
     """The usual methods, less those the corpus has nothing for, which is said."""
-    from heedful.corpora import Prepared, prepare
+    from heedful.data import Prepared, prepare
     from heedful.repair import USUAL, unfit
 
     corpus = Prepared(prepare(spec, store, data_dir))

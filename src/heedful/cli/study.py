@@ -303,7 +303,7 @@ def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
-    from heedful.corpora import MissingData
+    from heedful.data import MissingData
     from heedful.runner import estimate
 
     costs, left_out = [], {}

@@ -104,7 +104,7 @@ def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
 
 def _check_params(plan: Grid) -> None:
     """Now, since a corpus would only say so when it is prepared."""
-    from heedful.corpora import CORPORA, corpus_params
+    from heedful.data import CORPORA, corpus_params
 
     for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
         corpus_params(CORPORA[spec.name], spec.params)

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.attributions import one_map, read, reader, text_site
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
@@ -36,7 +37,6 @@ from heedful.experiments.search import SearchParams, search, worth
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
-from heedful.saliency import one_map, read, reader, text_site
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 
 _PERMUTATIONS = 64  # tried as starting points of the entropy-matched search

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.score import summary_line

@@ -28,8 +28,8 @@ from heedful.experiments.faithfulness import (
     ranking,
 )
 from heedful.models import probability
+from heedful.perturbations import Memory, Operator, answers
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform
-from heedful.removal import Memory, Operator, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attributions import differentiable, gradient_input, integrated, leave_one_out
 from heedful.catalogue import NOT_NEGATIVE, SHARE, SIGNED, Measure, Piece
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
@@ -20,7 +21,6 @@ from heedful.metrics import (
     top_k_overlap,
     top_k_tau,
 )
-from heedful.saliency import differentiable, gradient_input, integrated, leave_one_out
 from heedful.types import AttentionRows
 
 SIGNIFICANT = 0.05

@@ -13,7 +13,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
-from heedful.corpora import Forbidden, blinded, forbidden, forbidden_next, laid_out
+from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import outputs, renormalised
 from heedful.metrics import mass_inside

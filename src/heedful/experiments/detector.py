@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from heedful.attributions import gradient_input, integrated_gradients, leave_one_out
 from heedful.catalogue import SHARE, SIGNED, Measure, Piece
 from heedful.experiments.correlation import agreement
 from heedful.experiments.deception import inside, marks_of
@@ -21,7 +22,6 @@ from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import outputs
 from heedful.experiments.score import score_table
 from heedful.metrics import mass_inside, summarise
-from heedful.saliency import gradient_input, integrated_gradients, leave_one_out
 from heedful.types import AttentionRows, SiteSpec
 
 Method = Callable[[Pass], Tensor]

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attributions import text_site
 from heedful.catalogue import LN2, SHARE, Measure, Piece
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import (
@@ -30,7 +31,6 @@ from heedful.experiments.permutation import row_keys
 from heedful.metrics import TOLERANCE, jsd, tied_ranks, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.saliency import text_site
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 from heedful.words import to_words
 

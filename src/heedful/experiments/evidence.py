@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.models import probabilities
 from heedful.progress import Progress, silent
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows

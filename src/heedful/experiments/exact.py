@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.experiments.faithfulness import Counts, Grid, counts_at
-from heedful.removal import Memory, Operator, Subsets, answers, bits
+from heedful.perturbations import Memory, Operator, Subsets, answers, bits
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

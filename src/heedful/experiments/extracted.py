@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.metrics import mass_inside
 from heedful.models import loss, probabilities
+from heedful.perturbations import removed_many
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
-from heedful.removal import removed_many
 from heedful.training import bucketed
 from heedful.types import AttentionRows, Batch, Embeddings, Keep, Model
 from heedful.words import to_words

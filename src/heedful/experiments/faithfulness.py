@@ -17,8 +17,8 @@ from torch import Tensor
 from heedful.catalogue import SHARE, SIGNED, Measure
 from heedful.metrics import TOLERANCE, tied_ranks
 from heedful.models import probability
+from heedful.perturbations import Memory, Operator, answers
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal import Memory, Operator, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.catalogue import NOT_NEGATIVE, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings
 from heedful.experiments.frontier import Schooling, adversary, check_weight

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from torch import Tensor
 
+from heedful.attributions import read, reader, self_sites, text_site, text_sites
 from heedful.experiments.evidence import base_trace
 from heedful.experiments.outputs import passed, resumed
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_normal
-from heedful.saliency import read, reader, self_sites, text_site, text_sites
 from heedful.types import Batch, Keep, Model, SiteSpec, Text, Trace
 from heedful.words import word_numbers
 

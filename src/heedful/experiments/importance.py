@@ -31,8 +31,8 @@ from heedful.experiments.faithfulness import Grid, counts_of, ranking
 from heedful.experiments.infidelity import random_sets
 from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
 from heedful.models import probability
+from heedful.perturbations import Memory, Operator, Subsets, answers
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal import Memory, Operator, Subsets, answers
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 

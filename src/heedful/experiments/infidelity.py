@@ -13,12 +13,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attributions import subset_values
 from heedful.errors import HeedfulError
 from heedful.experiments.sanity import Reembedded
 from heedful.models import logit, probability
+from heedful.perturbations import Operator, answers
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.removal import Operator, answers
-from heedful.saliency import subset_values
 from heedful.types import (
     Batch,
     Deleted,

@@ -16,15 +16,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from heedful.attributions import text_site
 from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
-from heedful.edits import SEEDED, build_edit, held
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, base_trace
 from heedful.experiments.score import outcomes, score_table
+from heedful.interventions import SEEDED, build_edit, held
 from heedful.metrics import summarise, tvd
 from heedful.models import Search, probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency import text_site
 from heedful.types import Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
 
 

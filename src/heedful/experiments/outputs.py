@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.edits import custom
+from heedful.attributions import one_map, read, reader
 from heedful.experiments.evidence import Pass, base_trace
+from heedful.interventions import custom
 from heedful.models import probabilities
-from heedful.saliency import one_map, read, reader
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 

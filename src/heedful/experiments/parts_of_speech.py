@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Measure, Piece
-from heedful.corpora import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
+from heedful.data import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.types import AttentionRows

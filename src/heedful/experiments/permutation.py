@@ -8,15 +8,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attributions import text_site
 from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
-from heedful.edits import permute
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import original, outputs, outputs_by_example, passed, reduced
+from heedful.interventions import permute
 from heedful.metrics import tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_bits, stable_hash
-from heedful.saliency import text_site
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.attributions import text_site
 from heedful.catalogue import SHARE, Measure, Piece
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
 from heedful.models import class_logits, probabilities
-from heedful.saliency import text_site
 from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
 
 

@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.attributions import lrp_logits
 from heedful.errors import HeedfulError
 from heedful.experiments.correlation import agreement
 from heedful.randomness import example_keys, keyed_normal, stable_hash
-from heedful.saliency import lrp_logits
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 from heedful.words import word_mask
 

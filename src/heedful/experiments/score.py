@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
-from heedful.corpora import MARK, spelled
+from heedful.data import MARK, spelled
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings
 from heedful.metrics import COLUMNS, METRICS, bleu, bleu_statistics, bootstrap_statistic

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
 from heedful.catalogue import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Measure, Piece
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings
 from heedful.experiments.score import Line, attended, example_rows, score_table

@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, stored_verdict, works
-from heedful.corpora import CORPORA
+from heedful.data import CORPORA
 from heedful.metrics import METRICS
+from heedful.perturbations import REMOVALS
 from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, piece_use
 from heedful.preregistration.latex import (
     Part,
@@ -27,7 +28,6 @@ from heedful.preregistration.latex import (
     listed,
     said,
 )
-from heedful.removal import REMOVALS
 from heedful.store import Frames, Run
 from heedful.verdict import REQUIRED
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import CORPORA
-from heedful.edits import EDITS
+from heedful.data import CORPORA
 from heedful.experiments import PROBES
+from heedful.interventions import EDITS
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.preregistration.audit_text import Audited, audited_uses
 from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, named, piece_use

@@ -16,7 +16,7 @@ from typing import Any
 
 from heedful import __version__
 from heedful.auditing import AuditSpec, identity
-from heedful.corpora import CORPORA, MissingData
+from heedful.data import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.progress import Progress, silent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from heedful.corpora import Prepared
+from heedful.data import Prepared
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import encoder_parts, make_encoder, possible
 from heedful.specs import ModelSpec, TermSpec

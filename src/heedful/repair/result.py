@@ -235,7 +235,5 @@ def upstream(run: Run) -> Run:
 
 def load_line(store: str | Path, run: Run) -> str:
     """Python that opens a model."""
-    inside = f"restored(store_at({str(store)!r}).open({run.key!r}))"
-    return (
-        f"from heedful.edits import restored; from heedful.store import store_at; model = {inside}"
-    )
+    opened = f"heedful.store_at({str(store)!r}).open({run.key!r})"
+    return f"import heedful; model = heedful.restored({opened})"

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from heedful.auditing import ATTENTION, IMPORTANCE, Audit, AuditSpec, Plan, audit, over_seeds
 from heedful.auditing import estimate as audit_cost
-from heedful.corpora import Prepared, prepare
+from heedful.data import Prepared, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import build
 from heedful.progress import Progress, silent

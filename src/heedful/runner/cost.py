@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from heedful.corpora import Prepared, Split
+from heedful.data import Prepared, Split
 from heedful.experiments import PROBES, Evidence
 from heedful.metrics import summarise
 from heedful.models import build

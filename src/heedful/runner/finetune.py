@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.corpora import (
+from heedful.data import (
     CORPORA,
     RawCorpus,
     check_raw,

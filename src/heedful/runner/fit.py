@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from heedful.corpora import has_forbidden
+from heedful.data import has_forbidden
 from heedful.errors import unknown_name
 from heedful.experiments import PROBES, Evidence
 from heedful.specs import ProbeSpec

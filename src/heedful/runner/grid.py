@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora import CORPORA, MissingData, Prepared, default_spec, prepare
+from heedful.data import CORPORA, MissingData, Prepared, default_spec, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import PROBES
 from heedful.models import FAMILIES, build

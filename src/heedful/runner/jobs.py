@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from heedful.corpora import MissingData
+from heedful.data import MissingData
 from heedful.errors import HeedfulError
 from heedful.experiments import Evidence
 from heedful.progress import Progress, silent

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from heedful.corpora import Prepared, at_a_quarter, shown_to
-from heedful.edits import restored
+from heedful.data import Prepared, at_a_quarter, shown_to
 from heedful.errors import unknown_name
 from heedful.experiments import PROBES, Evidence, Findings
+from heedful.interventions import restored
 from heedful.metrics import summarise
 from heedful.models import Family
 from heedful.progress import Progress, silent

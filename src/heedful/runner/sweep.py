@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.corpora import MissingData
+from heedful.data import MissingData
 from heedful.errors import unknown_name
 from heedful.progress import Progress, silent
 from heedful.runner.engines.board import Failure, Watch, unwatched

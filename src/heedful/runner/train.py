@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from safetensors.torch import save_file
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import Prepared, Split, at_a_quarter, shown_to
-from heedful.edits import edited, restored, weights_by_id
+from heedful.data import Prepared, Split, at_a_quarter, shown_to
 from heedful.experiments import Evidence
+from heedful.interventions import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine

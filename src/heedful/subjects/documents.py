@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.corpora import CORPORA
+from heedful.data import CORPORA
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.subjects.document import Document, Record, Records, Span, split_words

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heedful.corpora import Prepared
+from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heedful.corpora import (
+from heedful.data import (
     SPECIALS,
     Prepared,
     Tokens,
@@ -21,8 +21,8 @@ from heedful.corpora import (
     sentence_numbers,
     tokenizer,
 )
-from heedful.edits import restored
 from heedful.errors import HeedfulError
+from heedful.interventions import restored
 from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.subjects.document import Document, Row, Span, truncation

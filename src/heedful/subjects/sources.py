@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.corpora import (
+from heedful.data import (
     CORPORA,
     SPLITS,
     Example,

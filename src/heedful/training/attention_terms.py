@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.catalogue import SHARE, Piece
-from heedful.corpora import Forbidden, forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
+from heedful.data import Forbidden, forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
 from heedful.models import probabilities

@@ -17,7 +17,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import Attention, Family
 from heedful.progress import Progress, silent

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from heedful.catalogue import Catalogue
-from heedful.corpora import Split
+from heedful.data import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import tvd
 from heedful.models import Family, main_site, probabilities

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from heedful.corpora import SPLITS, Example, RawCorpus
+from heedful.data import SPLITS, Example, RawCorpus
 from heedful.errors import HeedfulError
 from heedful.models import (
     ModelFolder,

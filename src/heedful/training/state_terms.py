@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from heedful.catalogue import SHARE, Piece
-from heedful.edits import Edited
 from heedful.errors import HeedfulError
+from heedful.interventions import Edited
 from heedful.metrics import conicity
 from heedful.models import Family, OneSequence, Pair, Separate, how_to_fit, main_site
 from heedful.specs import END

@@ -15,7 +15,7 @@ from typing import Any
 from heedful.apps.annotation.database import RATIONALE
 from heedful.apps.annotation.items import Item
 from heedful.apps.annotation.study import Study
-from heedful.corpora import read_rows
+from heedful.data import read_rows
 from heedful.errors import HeedfulError, unknown_name
 from heedful.schemas import check_version
 from heedful.store import write_file

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.apps.live.seen import Seen, Sight, answer, name_of
+from heedful.attributions import read
 from heedful.errors import HeedfulError
 from heedful.models import (
     ENTMAX,
@@ -31,7 +32,6 @@ from heedful.models import (
     Family,
     class_logits,
 )
-from heedful.saliency import read
 from heedful.types import Keep, Trace
 
 NUMBERS = 16  # of a state, and of a score's terms, that are shown

@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.apps.live.seen import Seen, Sight, answer, spread
-from heedful.edits import custom
 from heedful.errors import HeedfulError
 from heedful.experiments import band, furthest
+from heedful.interventions import custom
 from heedful.metrics import jsd
 from heedful.models import class_logits, probabilities
 from heedful.randomness import example_keys, keyed_uniform

@@ -12,10 +12,10 @@ import torch
 
 from heedful.apps.live.editing import has_furthest
 from heedful.apps.live.seen import Seen, Sight, answer, see
+from heedful.attributions import SALIENCIES, explain, fit_prior
 from heedful.auditing import fitted, named
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
-from heedful.saliency import SALIENCIES, explain, fit_prior
 from heedful.subjects import Asked
 from heedful.words import word_mask
 

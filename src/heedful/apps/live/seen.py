@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.attributions import read
 from heedful.auditing import check_finite
 from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.saliency import read
 from heedful.subjects import Document, Subject
 from heedful.types import Batch, Keep, SiteSpec, Text, TokenLogits, Trace
 from heedful.words import word_numbers

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.benchmark.generated import spelled
-from heedful.corpora import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
-from heedful.corpora.planted import VERBS
+from heedful.data import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
+from heedful.data.planted import VERBS
 from heedful.randomness import stable_hash
 from heedful.subjects import Document
 

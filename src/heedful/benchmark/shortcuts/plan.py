@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from heedful.auditing import EXPLANATIONS
-from heedful.corpora import CORPORA, NONE, RULES, default_spec, digests, prepare
+from heedful.data import CORPORA, NONE, RULES, default_spec, digests, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import Progress
 from heedful.runner import Machine, Recipe, finetuned, task, trained

@@ -31,7 +31,7 @@ from heedful.benchmark.shortcuts.plan import (
     read_rows,
     sources,
 )
-from heedful.corpora import (
+from heedful.data import (
     CORPORA,
     RULES,
     STRAY,

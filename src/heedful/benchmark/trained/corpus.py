@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from heedful.benchmark.generated import LABELS, framed, spelled
-from heedful.corpora import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS, Side, Split
-from heedful.corpora.planted import NEGATORS, VERBS
+from heedful.data import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS, Side, Split
+from heedful.data.planted import NEGATORS, VERBS
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
 from heedful.subjects import Document, Row

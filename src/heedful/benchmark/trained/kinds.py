@@ -12,7 +12,7 @@ import torch
 from heedful.benchmark.trained import corpus as grammar
 from heedful.benchmark.trained.corpus import Corpus, Task, two_cues
 from heedful.benchmark.trained.models import FILLERS, Bert, Mixed
-from heedful.edits import edited
+from heedful.interventions import edited
 from heedful.models import Family, build
 from heedful.randomness import stable_hash
 from heedful.specs import ModelSpec, TermSpec, TrainSpec

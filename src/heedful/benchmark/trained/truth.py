@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from heedful.attributions import explain, text_site
 from heedful.benchmark.trained.corpus import Corpus, Text, Word
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.saliency import explain, text_site
 from heedful.subjects import pad
 from heedful.types import Batch, Model, SiteCall
 

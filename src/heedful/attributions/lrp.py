@@ -1,0 +1,374 @@
+"""Layer-wise relevance propagation: the explained number handed down by shares to the tokens.
+
+A sum hands relevance to its terms by their shares (ε-rule), gate ⊙ signal gives everything to
+the signal, attention is a gate (Arras et al. 2017; for transformers Ali et al. 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, singledispatch
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
+
+from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
+from heedful.errors import HeedfulError
+from heedful.interventions import detach
+from heedful.models import (
+    SITE,
+    Average,
+    Convolutions,
+    Encoding,
+    Gru,
+    HuggingFace,
+    OneSequence,
+    PassThrough,
+    Recurrent,
+    logit,
+)
+from heedful.types import Batch, Model, Target, Trace
+
+
+def stable(total: Float[Tensor, "*n"], epsilon: float) -> Float[Tensor, "*n"]:
+    """A sum under the ε-rule: the relevance handed on is z / (z + ε·sign z) of what came."""
+    if epsilon and total.requires_grad:
+        size = total.detach().abs()
+        factor = size / (size + epsilon)
+        total.register_hook(partial(_scaled, factor))  # type: ignore[no-untyped-call]
+    return total
+
+
+def passing(x: Float[Tensor, "*n"], y: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
+    """`y`, the squashed `x`, as x times a constant: it hands on all that comes.
+
+    Where x is zero no relevance arrives and none is handed on.
+    """
+    value = x.detach()
+    factor = y.detach() / value
+    return x * factor.masked_fill(value == 0, 0)
+
+
+def _scaled(factor: Tensor, slope: Tensor) -> Tensor:
+    return factor * slope
+
+
+@singledispatch
+def lrp_logits(model: object, batch: Batch, embedded: Tensor, epsilon: float) -> Tensor:
+    """The model's own logits for side `a` given as embeddings, but every gate, squashing and
+    norm a constant factor to the gradient. Each family registers its own."""
+    raise HeedfulError(
+        f"LRP has no rules for {type(model).__name__}: it knows one-sequence models and "
+        "Hugging Face models like BERT, so leave it out."
+    )
+
+
+Walk = Callable[[Tensor, Tensor, dict[str, Tensor], str, float], Tensor]
+"""`(x, live, weights, suffix, ε) -> states`, time first; `live` is 0 on padding."""
+
+
+def walked(
+    walk: Walk,
+    layer: nn.RNNBase,
+    x: Float[Tensor, "b t e"],
+    lengths: Int[Tensor, " b"],
+    epsilon: float,
+) -> Float[Tensor, "b t d"]:
+    """Both directions of a layer, or the one it has; zeros after each text's end."""
+    weights: dict[str, Tensor] = dict(layer.named_parameters())
+    live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
+    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
+    sides = [walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
+    return torch.cat(sides, -1).transpose(0, 1)
+
+
+def gru_states(
+    layer: nn.GRU, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
+) -> Float[Tensor, "b t d"]:
+    """The states of an `nn.GRU` of one layer; zeros after each text's end."""
+    return walked(_walk, layer, x, lengths, epsilon)
+
+
+def _walk(
+    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
+) -> Tensor:
+    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
+    bias, again = weights[f"bias_ih_l0{suffix}"], weights[f"bias_hh_l0{suffix}"]
+    size = recurrent.shape[1]
+    rows = slice(2 * size, 3 * size)  # PyTorch's order: reset, update, candidate
+    inputs = nn.functional.linear(x, inward, bias)
+    h = x.new_zeros(x.shape[1], size)
+    states = list(x.new_zeros(len(x), *h.shape))
+    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
+    for place in places:
+        gates = inputs[place] + nn.functional.linear(h, recurrent, again)
+        reset, update = gates.detach()[:, : 2 * size].sigmoid().chunk(2, -1)
+        before = nn.functional.linear(h, recurrent[rows], again[rows])
+        candidate = stable(inputs[place][:, rows] + reset * before, epsilon)
+        signal = passing(candidate, candidate.detach().tanh())
+        h = stable(((1 - update) * signal + update * h) * live[place], epsilon)
+        states[place] = h
+    return torch.stack(states)
+
+
+FAMILIES = (
+    "albert",
+    "bert",
+    "camembert",
+    "distilbert",
+    "electra",
+    "gpt2",
+    "roberta",
+    "xlm-roberta",
+)
+"""Sums, layer norms, activations and attention are all they are made of."""
+
+
+@lrp_logits.register
+def hugging_face_logits(
+    model: HuggingFace, batch: Batch, embedded: Tensor, epsilon: float
+) -> Tensor:
+    _check(model)
+    edits = {site.name: detach() for site in model.sites}
+    with rules(model.module, epsilon):
+        trace: Trace = model(batch, edits, embeddings={"a": embedded})
+    return trace.logits
+
+
+@contextmanager
+def rules(module: nn.Module, epsilon: float) -> Iterator[None]:
+    """Inside, gradients follow LRP's rules; afterwards nothing is left of them."""
+    with ExitStack() as stack:
+        for each in module.modules():
+            if isinstance(each, _activations()):
+                stack.callback(each.register_forward_hook(_after_activation).remove)
+        stack.enter_context(_Rules(epsilon))
+        yield
+
+
+class _Rules(TorchFunctionMode):
+    """Linear layers under the ε-rule, norms, and activations that are called as functions."""
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is F.layer_norm:
+            return _normalised(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if func in _SUMS:
+            return stable(result, self.epsilon)
+        return passing(args[0], result) if func in _SQUASHINGS else result
+
+
+_SUMS: tuple[Callable[..., Any], ...] = (F.linear, torch.addmm)
+_SQUASHINGS: tuple[Callable[..., Any], ...] = (torch.tanh, torch.Tensor.tanh, F.gelu)
+
+
+def _normalised(
+    x: Tensor,
+    shape: tuple[int, ...],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """A layer norm whose standard deviation is a constant."""
+    over = tuple(range(-len(shape), 0))
+    centred = x - x.mean(over, keepdim=True)
+    scale = (centred.detach().square().mean(over, keepdim=True) + eps).rsqrt()
+    scaled = centred * scale if weight is None else centred * scale * weight
+    return scaled if bias is None else scaled + bias
+
+
+def _after_activation(module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    return passing(arguments[0], output)
+
+
+def _activations() -> tuple[type[nn.Module], ...]:
+    """Whole modules, as some are written out in products and powers."""
+    from transformers.activations import ACT2CLS
+
+    kinds: list[Any] = list(ACT2CLS.values())
+    return tuple({kind[0] if isinstance(kind, tuple) else kind for kind in kinds})
+
+
+def _check(model: HuggingFace) -> None:
+    module: Any = model.module
+    if module.config.model_type not in FAMILIES:
+        raise HeedfulError(
+            f"LRP has no rules for {module.config.model_type!r}: it knows {', '.join(FAMILIES)} "
+            "and one-sequence models, so leave it out."
+        )
+
+
+@lrp_logits.register
+def one_sequence_logits(
+    model: OneSequence, batch: Batch, embedded: Tensor, epsilon: float
+) -> Tensor:
+    """Attention is a gate: its weights are the model's own, and constants."""
+    with torch.no_grad():
+        weights = model(batch, embeddings={"a": embedded.detach()}).weights[SITE.name][:, 0, 0]
+    states = lrp_states(model.encoder, embedded, batch.texts["a"].lengths, epsilon)
+    context = stable(torch.einsum("bt,btd->bd", weights.to(states.dtype), states), epsilon)
+    return stable(model.decoder(context), epsilon)
+
+
+@singledispatch
+def lrp_states(
+    encoder: object, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
+) -> Float[Tensor, "b t d"]:
+    """The encoder's states, linear in `x` to the gradient."""
+    raise HeedfulError(
+        f"LRP has no rules for the encoder {type(encoder).__name__}: register some with "
+        "`lrp_states`."
+    )
+
+
+@lrp_states.register
+def recurrent_states(encoder: Recurrent, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    for layer in encoder.stack:
+        assert isinstance(layer, nn.LSTM)
+        x = lstm_states(layer, x, lengths, epsilon)
+    return x
+
+
+@lrp_states.register
+def gated_states(encoder: Gru, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    for layer in encoder.stack:
+        x = gru_states(layer, x, lengths, epsilon)
+    return x
+
+
+@lrp_states.register
+def convolution_states(encoder: Convolutions, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    live = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[:, None].to(x.dtype)
+    channels = x.transpose(1, 2)
+    for layer in encoder.stack:
+        parts = [convolution(channels * live) for convolution in layer.convolutions]
+        channels = stable(torch.cat(parts, 1), epsilon).relu()
+    return channels.transpose(1, 2)
+
+
+@lrp_states.register
+def average_states(encoder: Average, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    for layer in encoder.layers:
+        total = stable(layer(x), epsilon)
+        x = passing(total, encoder.activation(total))
+    return x
+
+
+@lrp_states.register
+def embedded_states(encoder: PassThrough, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+    encoding: Encoding = encoder(x, lengths)
+    return encoding.states
+
+
+class Relevance(NamedTuple):
+    """Scores, and what of the explained number reached no token of the text."""
+
+    scores: Float[Tensor, "b t"]
+    gap: Float[Tensor, " b"]
+
+
+def lrp(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = logit,
+    epsilon: float = 1e-6,
+) -> Float[Tensor, "b t"]:
+    """The relevance of each token, signed; zero where no token is."""
+    return lrp_relevance(model, batch, label, target, epsilon).scores
+
+
+def lrp_relevance(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = logit,
+    epsilon: float = 1e-6,
+) -> Relevance:
+    """Scores and gap add up to Σ_c z_c · ∂f/∂z_c over the logits z, which is f for a logit.
+
+    The gap is the share of biases (position and type embeddings and the shift of a norm among
+    them), of start, end and separator tokens, and what ε swallowed. Without all those it is 0.
+    """
+    embedded = model.embed(batch)["a"].detach().requires_grad_()
+    with torch.enable_grad():
+        logits = lrp_logits(model, batch, embedded, epsilon)
+        # a view of its own: hooks on the logits belong to the pass below them
+        start = logits.detach().requires_grad_()
+        (seed,) = torch.autograd.grad(target(start, label).sum(), start)
+        (slope,) = torch.autograd.grad(logits, embedded, seed)
+    scores = (slope.double() * embedded.detach().double()).sum(-1) * batch.texts["a"].mask
+    whole = (seed.double() * start.detach().double()).sum(-1)
+    return Relevance(scores, whole - scores.sum(-1))
+
+
+PIECE = Piece(
+    name="lrp",
+    description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
+    make=lrp,
+    uses=(),
+    bounds={"epsilon": NOT_NEGATIVE},
+    paper="bastings2020",
+    signed=True,
+    citation="Bach et al. 2015; Arras et al. 2017; Ali et al. 2022",
+    formula=(
+        "R_i = Σ_j z_ij / (z_j + ε sign z_j) · R_j from the logit down; gates and attention "
+        "hand all to their signal"
+    ),
+    range=ANY,
+    higher="more of the logit was handed down to the token; below 0: it speaks against it",
+    cost="one forward and one backward pass",
+    limits=(
+        "Rules are a choice, and attention is taken for a constant: that it chose the token "
+        "counts nothing. Biases keep a part for themselves."
+    ),
+)
+
+
+def lstm_states(
+    layer: nn.LSTM, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
+) -> Float[Tensor, "b t d"]:
+    """The states of an `nn.LSTM` of one layer; zeros after each text's end."""
+    return walked(_lrp_lstm_walk, layer, x, lengths, epsilon)
+
+
+def _lrp_lstm_walk(
+    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
+) -> Tensor:
+    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
+    bias = weights[f"bias_ih_l0{suffix}"] + weights[f"bias_hh_l0{suffix}"]
+    size = recurrent.shape[1]
+    rows = slice(2 * size, 3 * size)  # PyTorch's order: input, forget, candidate, output
+    candidates = nn.functional.linear(x, inward[rows], bias[rows])
+    with torch.no_grad():
+        inputs = nn.functional.linear(x, inward, bias)
+    h = c = x.new_zeros(x.shape[1], size)
+    states = list(x.new_zeros(len(x), *h.shape))
+    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
+    for place in places:
+        gates = (inputs[place] + nn.functional.linear(h.detach(), recurrent.detach())).sigmoid()
+        candidate = candidates[place] + nn.functional.linear(h, recurrent[rows])
+        h, c = _step(gates, stable(candidate, epsilon), c, live[place], epsilon)
+        states[place] = h
+    return torch.stack(states)
+
+
+def _step(
+    gates: Tensor, candidate: Tensor, c: Tensor, live: Tensor, epsilon: float
+) -> tuple[Tensor, Tensor]:
+    """`live` clears the cell on padding."""
+    enter, forget, _, leave = gates.chunk(4, -1)
+    signal = passing(candidate, candidate.detach().tanh())
+    c = stable((forget * c + enter * signal) * live, epsilon)
+    return leave * passing(c, c.detach().tanh()), c

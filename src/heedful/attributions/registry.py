@@ -1,0 +1,53 @@
+"""The names of all saliency, each with the module that defines it."""
+
+from heedful.catalogue import OpenCatalogue, Piece
+from heedful.errors import HeedfulError, unknown_name
+from heedful.parameters import parameters_of
+from heedful.perturbations import REMOVALS
+
+
+def check_uses(piece: Piece) -> None:
+    """Refuse a saliency that does not say which perturbations it uses."""
+    origin = piece.origin.partition(" sha256 ")[0]
+    saliency = f"the saliency {piece.name!r}" + f" from {origin}" * bool(origin)
+    if piece.uses is None:
+        raise HeedfulError(
+            f"{saliency} does not say which perturbations it uses: set the field uses of its "
+            f'Piece, such as uses=("delete",), or uses=() if it uses none.'
+        )
+    if not isinstance(piece.uses, tuple) or not all(isinstance(name, str) for name in piece.uses):
+        raise HeedfulError(
+            f"the field uses of {saliency} is {piece.uses!r}: give a tuple of names, such as "
+            f'uses=("delete",).'
+        )
+    made = parameters_of(piece.make)
+    known = [name for name, each in made.items() if isinstance(each.default, str)]
+    for name in piece.uses:
+        if name[:1] != "=" and name not in REMOVALS:
+            raise unknown_name(f"perturbation in the field uses of {saliency}", name, [*REMOVALS])
+        if name[:1] == "=" and name[1:] not in known:
+            what = f"parameter in the field uses of {saliency}"
+            raise unknown_name(what, name[1:], known or ["(none)"])
+
+
+_NAMES = (
+    "attention",
+    "rollout",
+    "value_norm",
+    "gradient_attention",
+    "effective_attention",
+    "gradient",
+    "gradient_input",
+    "integrated_gradients",
+    "smoothgrad",
+    "lrp",
+    "leave_one_out",
+    "occlusion",
+    "lime",
+    "kernel_shap",
+    "prior",
+    "random",
+)
+SALIENCIES = OpenCatalogue(
+    "saliency", {name: f"heedful.attributions.{name}" for name in _NAMES}, check=check_uses
+)

@@ -1,0 +1,160 @@
+"""Generated reviews that judge two aspects independently: which is asked decides the label.
+
+Every review is there twice, once with each aspect, so nothing in the text alone says what is
+asked: a model must let the aspect choose the words it looks at. These words are known.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from heedful.catalogue import SHARE, Piece
+from heedful.data.example import Example, GivenTokens, RawCorpus, Spans, marked_spans
+from heedful.data.generated import SIZES, Token, check_recipe, plain, spell
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+ASPECTS = ("service", "food")
+LABELS = ("negative", "positive")
+SUBJECTS = {
+    "service": ("waiter", "waitress", "host", "bartender", "manager", "crew", "doorman", "staff"),
+    "food": ("soup", "steak", "bread", "dessert", "pasta", "salad", "fish", "curry"),
+}
+SHARED = (
+    ("awful", "terrible", "poor", "dreadful", "horrible", "disappointing", "lousy", "dismal"),
+    ("excellent", "wonderful", "superb", "lovely", "great", "delightful", "splendid", "perfect"),
+)
+OWN = {
+    "service": (
+        ("rude", "slow", "careless", "grumpy", "inattentive", "impatient"),
+        ("friendly", "attentive", "polite", "prompt", "helpful", "courteous"),
+    ),
+    "food": (
+        ("bland", "stale", "soggy", "greasy", "burnt", "tasteless"),
+        ("tasty", "fresh", "juicy", "crisp", "delicious", "tender"),
+    ),
+}
+NEGATORS = ("not", "never", "hardly")
+VERBS = ("was", "seemed", "remained")
+LINKS = ("while", "and", "but")
+SCENES = (
+    "we came on a Sunday", "our table stood near the door", "it rained all evening",
+    "my brother had booked it weeks ago", "we walked home afterwards", "the street was crowded",
+    "they had painted the walls green", "we stayed until midnight", "a band played upstairs",
+)  # fmt: skip
+
+
+def judgement(
+    rng: random.Random, aspect: str, label: int, shared: bool, negation: float
+) -> list[Token]:
+    """A clause that says how an aspect was liked; a negator turns the opinion word round."""
+    negated = rng.random() < negation
+    words = (SHARED if shared else OWN[aspect])[1 - label if negated else label]
+    clause = plain(f"the {rng.choice(SUBJECTS[aspect])} {rng.choice(VERBS)}")
+    if negated:
+        clause.append(Token(rng.choice(NEGATORS), tells=aspect))
+    return [*clause, Token(rng.choice(words), tells=aspect)]
+
+
+def linked(rng: random.Random, one: list[Token], other: list[Token]) -> list[Token]:
+    """Two clauses as one; the link says nothing about agreement, it is drawn at random."""
+    return [*one, Token(rng.choice(LINKS)), *other]
+
+
+def scene(rng: random.Random) -> list[Token]:
+    """A clause that judges nothing."""
+    return plain(rng.choice(SCENES))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How reviews are made; see `read`."""
+
+    scenes: int
+    shared_words: bool
+    negation: float
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    n_train: int = 800,
+    n_dev: int = 150,
+    n_test: int = 250,
+    scenes: int = 2,
+    shared_words: bool = True,
+    negation: float = 0.15,
+    seed: int = 0,
+) -> RawCorpus:
+    """Sizes count reviews; each gives two examples of one split. Up to `scenes` sentences judge
+    nothing. With `shared_words` both aspects are judged with the same words, so that only
+    what is judged tells them apart; `negation` is the probability of a negator."""
+    recipe = Recipe(scenes, shared_words, negation, seed)
+    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
+    _check(recipe, sizes)
+    examples = [
+        example
+        for split, size in sizes.items()
+        for number in range(size)
+        for example in _make_review(f"aspects-{split}-{number:05d}", split, recipe)
+    ]
+    return RawCorpus(LABELS, examples, {})
+
+
+def _make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
+    """The two examples of one review; its own random numbers, so that other sizes leave it."""
+    rng = random.Random(stable_hash(recipe.seed, "aspects", name))
+    labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
+    sentences = [[*clause, Token(".")] for clause in _compose(rng, labels, recipe)]
+    text, tokens = spell(sentences)
+    return [
+        Example(
+            f"{name}-{aspect}",
+            split,
+            {"a": text, "b": aspect},
+            labels[aspect],
+            {"a": tokens, "b": [(aspect, 0, len(aspect))]},
+            {"a": _told(sentences, tokens, aspect)},
+        )
+        for aspect in ASPECTS
+    ]
+
+
+def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Token]]:
+    """Two judgements, in one sentence or two, among scenes, in random order."""
+    clauses = [
+        judgement(rng, aspect, label, recipe.shared_words, recipe.negation)
+        for aspect, label in labels.items()
+    ]
+    rng.shuffle(clauses)
+    sentences = [linked(rng, *clauses)] if rng.random() < 0.5 else clauses
+    sentences += [scene(rng) for _ in range(rng.randint(0, recipe.scenes))]
+    rng.shuffle(sentences)
+    return sentences
+
+
+def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spans:
+    """What tells about an aspect."""
+    every = [token for words in sentences for token in words]
+    return marked_spans(tokens, [token.tells == aspect for token in every]) or []
+
+
+def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
+    problems = {
+        "scenes must not be negative": recipe.scenes < 0,
+        "negation must be from 0 to 1": not 0 <= recipe.negation <= 1,
+    }
+    check_recipe("aspects", sizes, problems)
+
+
+PIECE = Piece(
+    name="aspects",
+    description="Generated reviews of service and food; the aspect asked for decides",
+    make=read,
+    bounds={**SIZES, "scenes": (0, 100), "negation": SHARE},
+    kind="pair",
+    licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
+)

@@ -1,0 +1,104 @@
+"""Sentences with dependency arcs from CoNLL-U files, and the texts of a corpus among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heedful.data.prepared import Split
+from heedful.errors import HeedfulError
+from heedful.input_files import read_lines
+
+COLUMNS = 10
+_WORD = re.compile(r"[0-9]{1,9}")
+_SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words are numbered from 0; the root's head is −1."""
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+
+
+def load_conllu(path: Path) -> list[Sentence]:
+    return list(read_conllu(line.rstrip("\n") for line in read_lines(path, None)))
+
+
+def read_conllu(lines: Iterable[str]) -> Iterator[Sentence]:
+    """Sentences end at an empty line; what is wrong with one is said of its id, or its number."""
+    name, words, number = "", list[list[str]](), 0
+    for place, line in enumerate([*lines, ""], 1):
+        if line.startswith("#"):
+            key, _, value = line[1:].partition("=")
+            name = value.strip() if key.strip() == "sent_id" else name
+        elif line.strip():
+            words += _columns(line, place)
+        elif words:
+            number += 1
+            yield _sentence(name or str(number), words)
+            name, words = "", []
+
+
+def _columns(line: str, place: int) -> list[list[str]]:
+    columns = line.split("\t")
+    if len(columns) != COLUMNS:
+        raise HeedfulError(
+            f"line {place} has {len(columns)} columns where CoNLL-U has {COLUMNS}: separate them "
+            f"by tabs."
+        )
+    if _SKIPPED.fullmatch(columns[0]):
+        return []
+    if not _WORD.fullmatch(columns[0]) or not _WORD.fullmatch(columns[6]):
+        raise HeedfulError(f"line {place} has no number for its word or its head: fix the file.")
+    return [columns]
+
+
+def _sentence(name: str, rows: list[list[str]]) -> Sentence:
+    heads = tuple(int(row[6]) - 1 for row in rows)
+    if [int(row[0]) for row in rows] != list(range(1, len(rows) + 1)):
+        raise HeedfulError(f"the words of sentence {name!r} are not numbered 1, 2, …: fix them.")
+    if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
+        raise HeedfulError(f"a head in sentence {name!r} is no other word of it: fix the file.")
+    return Sentence(tuple(row[1] for row in rows), heads)
+
+
+def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.bool_]]:
+    """For the texts of side a that are among the sentences: `[t, t]` over their real tokens,
+    True from each token of a word to each of its head. The root's rows are empty.
+
+    A text is a sentence's when both are the same but for blanks, whatever either's tokens are;
+    tokens then belong to the word in which they begin.
+    """
+    known = {_letters("".join(sentence.words)): sentence for sentence in sentences}
+    found = {}
+    for i, name in enumerate(split.ids):
+        sentence = known.get(_letters(split.text(i)))
+        if sentence is not None:
+            found[name] = _between(_word_numbers(split, i, sentence), sentence)
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+def _word_numbers(split: Split, i: int, sentence: Sentence) -> NDArray[np.int64]:
+    """The number of each real token's word."""
+    text, starts = split.text(i), np.asarray(split.sides["a"].starts[i], dtype=np.int64)
+    before = np.cumsum([0] + [not character.isspace() for character in text])
+    sizes = [len(_letters(word)) for word in sentence.words]
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    numbers: NDArray[np.int64] = owner[np.minimum(before[starts], len(owner) - 1)]
+    return numbers
+
+
+def _between(words: NDArray[np.int64], sentence: Sentence) -> NDArray[np.bool_]:
+    heads = np.asarray(sentence.heads, dtype=np.int64)[words]
+    return np.asarray(heads[:, None] == words[None, :])

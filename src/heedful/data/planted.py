@@ -1,0 +1,219 @@
+"""A generated corpus whose decisive tokens are known: the ground truth explanations lack.
+
+Each text is a few plain English sentences. One of them judges a work (a film, a novel, …)
+with an opinion word, perhaps negated; that word and its negator decide the class, alone,
+and are the rationale. Other sentences judge things that do not matter, or judge nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from heedful.catalogue import SHARE, Piece
+from heedful.data.example import Example, RawCorpus, marked_spans
+from heedful.data.generated import LENGTH, SIZES, Token, check_recipe, generated, plain, spell
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+GRADES = (
+    "dreadful awful terrible horrible atrocious abysmal appalling dismal unbearable lousy",
+    "dull boring clumsy tedious forgettable shallow stale disappointing sloppy weak",
+    "average ordinary passable standard middling moderate typical uneven acceptable plain",
+    "enjoyable pleasant charming clever engaging solid amusing graceful thoughtful lively",
+    "superb brilliant wonderful excellent magnificent splendid masterful dazzling stunning perfect",
+)
+SCALES = {
+    2: (("negative", (0, 1)), ("positive", (3, 4))),
+    3: (("negative", (0, 1)), ("mixed", (2,)), ("positive", (3, 4))),
+    4: (("terrible", (0,)), ("poor", (1,)), ("good", (3,)), ("great", (4,))),
+    5: (("terrible", (0,)), ("poor", (1,)), ("fair", (2,)), ("good", (3,)), ("great", (4,))),
+}
+NEGATORS = ("not", "never", "hardly")
+INTENSIFIERS = ("really", "quite", "rather", "truly", "very")
+WORKS = _words("film novel play concert exhibition documentary musical story opera painting")
+THINGS = _words("weather coffee bus hotel queue sandwich taxi umbrella carpet elevator")
+REMARKS = _words(
+    "tasty bland cosy grubby punctual sluggish sunny gloomy sturdy flimsy spacious cramped "
+    "cheap costly warm chilly tidy messy quiet noisy"
+)
+VERBS = ("was", "seemed", "felt", "looked", "remained")
+PEOPLE = _words("cousin neighbour teacher brother colleague aunt friend dentist landlord sister")
+DEEDS = (
+    "waited", "walked home", "took the train", "read the newspaper", "bought a ticket",
+    "called a friend", "sat down", "told a long story", "opened the window", "lost a glove",
+)  # fmt: skip
+ASIDES = (
+    "yesterday", "again", "afterwards", "apparently", "on Monday", "after lunch", "at noon",
+    "in the village", "near the harbour", "behind the station", "before the rain",
+    "for two hours", "with three students", "during the first week", "in front of the museum",
+)  # fmt: skip
+
+
+def label_names(classes: int) -> tuple[str, ...]:
+    return tuple(name for name, _ in SCALES[classes])
+
+
+def class_words(label: int, classes: int) -> list[str]:
+    """The opinion words of a class."""
+    return [word for grade in SCALES[classes][label][1] for word in GRADES[grade].split()]
+
+
+def mirror(label: int, classes: int) -> int:
+    """What a negator makes of a class: the scale read from its other end."""
+    return classes - 1 - label
+
+
+def verdict(rng: random.Random, label: int, classes: int, negation: float) -> list[Token]:
+    """The sentence that decides: at most six tokens with its full stop."""
+    negated = rng.random() < negation
+    word = rng.choice(class_words(mirror(label, classes) if negated else label, classes))
+    return _judgement(rng, rng.choice(WORKS), word, negated, decisive=True)
+
+
+def remark(rng: random.Random, words: Sequence[str] | None, negation: float) -> list[Token]:
+    """A sentence of the same form about something that does not matter."""
+    word = rng.choice(words or REMARKS)
+    return _judgement(rng, rng.choice(THINGS), word, rng.random() < negation, decisive=False)
+
+
+def scene(rng: random.Random) -> list[Token]:
+    """A sentence without a judgement."""
+    return plain(f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)} {rng.choice(DEEDS)} .")
+
+
+def aside(rng: random.Random, room: int, said: Collection[str] = ()) -> list[Token]:
+    """When, where or how: at most `room` tokens, and nothing just said where that can be."""
+    fitting = [words for words in ASIDES if len(words.split()) <= room]
+    fresh = [words for words in fitting if words.split()[-1] not in said]
+    return plain(rng.choice(fresh or fitting))
+
+
+def _judgement(
+    rng: random.Random, subject: str, opinion: str, negated: bool, decisive: bool
+) -> list[Token]:
+    start = plain(f"{rng.choice(('the', 'this', 'that'))} {subject} {rng.choice(VERBS)}")
+    if negated:
+        start.append(Token(rng.choice(NEGATORS), decisive))
+    elif rng.random() < 0.3:
+        start.append(Token(rng.choice(INTENSIFIERS)))
+    return [*start, Token(opinion, decisive), Token(".")]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How texts are made; see `read`."""
+
+    classes: int
+    min_length: int
+    max_length: int
+    distractors: int
+    shared_words: bool
+    negation: float
+    noise: float
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    n_train: int = 1500,
+    n_dev: int = 300,
+    n_test: int = 500,
+    classes: int = 2,
+    min_length: int = 8,
+    max_length: int = 28,
+    distractors: int = 1,
+    shared_words: bool = False,
+    negation: float = 0.15,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> RawCorpus:
+    """Lengths count tokens with punctuation. `distractors` sentences judge something else,
+    as far as `max_length` has room; with `shared_words` they do it with the decisive words,
+    so that only the sentence's subject tells them apart. `negation` is a probability,
+    `noise` the share of labels replaced by another class.
+    """
+    recipe = Recipe(
+        classes, min_length, max_length, distractors, shared_words, negation, noise, seed
+    )
+    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
+    _check(recipe, sizes)
+    examples = generated("planted", sizes, partial(_make_example, recipe))
+    return RawCorpus(label_names(classes), list(examples), {})
+
+
+def _make_example(recipe: Recipe, name: str, split: str) -> Example:
+    """One text; its own random numbers."""
+    rng = random.Random(stable_hash(recipe.seed, "planted", name))
+    label = rng.randrange(recipe.classes)
+    sentences = _compose(rng, label, recipe)
+    text, tokens = spell(sentences)
+    spans = marked_spans(tokens, [token.decisive for words in sentences for token in words])
+    if rng.random() < recipe.noise:
+        label = (label + rng.randrange(1, recipe.classes)) % recipe.classes
+    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans or []})
+
+
+def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
+    """Sentences in random order, together within the bounds on length."""
+    goal = rng.randint(recipe.min_length, recipe.max_length)
+    sentences = [verdict(rng, label, recipe.classes, recipe.negation)]
+    words = class_words(rng.randrange(recipe.classes), recipe.classes)
+    for _ in range(recipe.distractors):
+        extra = remark(rng, words if recipe.shared_words else None, recipe.negation)
+        if _size(sentences) + len(extra) <= recipe.max_length:
+            sentences.append(extra)
+    while _size(sentences) < goal:
+        room = goal - _size(sentences)
+        more = scene(rng)
+        if len(more) <= room and rng.random() < 0.5:
+            sentences.append(more)
+        else:
+            sentence = rng.choice(sentences)  # an aside goes before its full stop
+            sentence[-1:-1] = aside(rng, room, {token.word for token in sentence})
+    rng.shuffle(sentences)
+    return sentences
+
+
+def _size(sentences: list[list[Token]]) -> int:
+    return sum(map(len, sentences))
+
+
+def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
+    problems = {
+        "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
+        "min_length must be at least 1": recipe.min_length < 1,
+        "max_length must be at least min_length, and 6": recipe.max_length
+        < max(6, recipe.min_length),
+        "distractors must not be negative": recipe.distractors < 0,
+        "negation and noise must be from 0 to 1": not (
+            0 <= recipe.negation <= 1 and 0 <= recipe.noise <= 1
+        ),
+    }
+    check_recipe("planted", sizes, problems)
+
+
+PIECE = Piece(
+    name="planted",
+    description="Generated reviews whose decisive words are known",
+    make=read,
+    bounds={
+        **SIZES,
+        "classes": (2, 5),
+        "min_length": LENGTH,
+        "max_length": LENGTH,
+        "distractors": (0, 100),
+        "negation": SHARE,
+        "noise": SHARE,
+    },
+    licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
+)

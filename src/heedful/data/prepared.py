@@ -1,0 +1,293 @@
+"""A prepared corpus, read back: its splits and batches. Needs neither the data nor spaCy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor
+
+from heedful.data.splitting import SPLITS
+from heedful.errors import HeedfulError, unknown_name
+from heedful.store import Run
+from heedful.types import Batch, Text
+
+Indices = Sequence[int] | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's texts: token ids between start and end, and where real tokens stand. A side
+    that has not `ended` has no end token: a target while it is being written."""
+
+    tokens: list[NDArray[np.int32]]
+    texts: list[str]
+    starts: list[NDArray[np.int32]]
+    ends: list[NDArray[np.int32]]
+    rationales: list[NDArray[np.bool_] | None]
+    sentences: list[NDArray[np.int32]]
+    ended: bool = True
+    impermissible: list[NDArray[np.bool_] | None] | None = None
+
+    def take(self, indices: NDArray[np.int64]) -> Side:
+        columns: list[Any] = [[column[i] for i in indices] for column in self._columns()]
+        marked = self.impermissible and [self.impermissible[i] for i in indices]
+        return replace(Side(*columns), ended=self.ended, impermissible=marked)
+
+    def pad(self, indices: NDArray[np.int64]) -> Text:
+        """Real tokens stand between the first and the last one; a position says so, not an id."""
+        rows = [self.tokens[i] for i in indices]
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        position = np.arange(lengths.max(initial=0))[None, :]
+        filled = position < lengths[:, None]
+        tokens = np.zeros(filled.shape, dtype=np.int64)
+        tokens[filled] = np.concatenate(rows) if rows else []
+        mask = (position > 0) & (position < lengths[:, None] - int(self.ended))
+        sentences = np.full(filled.shape, -1, dtype=np.int64)
+        sentences[mask] = np.concatenate([self.sentences[i] for i in indices]) if rows else []
+        return Text(
+            torch.from_numpy(tokens),
+            torch.from_numpy(lengths),
+            torch.from_numpy(mask),
+            sentences=torch.from_numpy(sentences),
+        )
+
+    def _columns(self) -> tuple[list[Any], ...]:
+        return (self.tokens, self.texts, self.starts, self.ends, self.rationales, self.sentences)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Examples in the order of the corpus."""
+
+    ids: tuple[str, ...]
+    labels: Tensor
+    sides: Mapping[str, Side]
+    candidates: Tensor | None = None
+    alignments: list[NDArray[np.int32] | None] | None = None
+    clusters: list[str | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def tokens(self) -> Mapping[str, list[NDArray[np.int32]]]:
+        return {name: side.tokens for name, side in self.sides.items()}
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Real tokens of side a."""
+        return np.array([len(ids) - 2 for ids in self.sides["a"].tokens], dtype=np.int64)
+
+    def subset(self, indices: Indices) -> Split:
+        chosen = np.asarray(indices, dtype=np.int64)
+        sides = {name: side.take(chosen) for name, side in self.sides.items()}
+        rows = torch.from_numpy(chosen)
+        return Split(
+            tuple(self.ids[i] for i in chosen),
+            self.labels[rows],
+            sides,
+            None if self.candidates is None else self.candidates[rows],
+            None if self.alignments is None else [self.alignments[i] for i in chosen],
+            None if self.clusters is None else [self.clusters[i] for i in chosen],
+        )
+
+    def batch(self, indices: Indices) -> Batch:
+        chosen = np.asarray(indices, dtype=np.int64)
+        texts = {name: side.pad(chosen) for name, side in self.sides.items()}
+        rows = torch.from_numpy(chosen)
+        allowed = None if self.candidates is None else self.candidates[rows]
+        ids = tuple(self.ids[i] for i in chosen)
+        return Batch(ids, texts, self.labels[rows], allowed)
+
+    def batches(
+        self, batch_size: int, max_tokens: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """All examples, shortest first so that little is padded; for evaluation.
+
+        A batch holds at most `batch_size` examples and `max_tokens` padded positions of its
+        longest side, but always at least one example.
+        """
+        if batch_size < 1:
+            raise HeedfulError(f"batch_size is {batch_size}: give at least 1.")
+        for indices in self._groups(batch_size, max_tokens):
+            yield indices, self.batch(indices)
+
+    def _groups(self, batch_size: int, max_tokens: int | None) -> Iterator[NDArray[np.int64]]:
+        columns = [[len(ids) for ids in side.tokens] for side in self.sides.values()]
+        widths = np.array(columns, dtype=np.int64).max(axis=0, initial=0)
+        order = np.argsort(widths, kind="stable")
+        start = 0
+        for end, index in enumerate(order):
+            count = end - start
+            full = max_tokens is not None and (count + 1) * widths[index] > max_tokens
+            if count and (count == batch_size or full):
+                yield order[start:end]
+                start = end
+        if start < len(order):
+            yield order[start:]
+
+    def rationale(self, index: int, side: str = "a") -> NDArray[np.bool_] | None:
+        """Which real tokens a human (or the generator) marked, or None."""
+        return self.sides[side].rationales[index]
+
+    def impermissible(self, index: int, side: str = "a") -> NDArray[np.bool_] | None:
+        """Which real tokens attention should not be seen on, or None."""
+        marks = self.sides[side].impermissible
+        return None if marks is None else marks[index]
+
+    def alignment(self, index: int) -> NDArray[np.int32] | None:
+        """`[m, 2]`: which real token of side a translates which of side b, or None."""
+        found = self.alignments[index] if self.alignments else None
+        return None if found is None else np.asarray(found).reshape(-1, 2)
+
+    def text(self, index: int, side: str = "a") -> str:
+        return self.sides[side].texts[index]
+
+    def surface(self, index: int, side: str = "a") -> list[str]:
+        """The strings of the real tokens, as they stand in the text."""
+        part = self.sides[side]
+        spans = zip(part.starts[index], part.ends[index], strict=True)
+        return [part.texts[index][start:end] for start, end in spans]
+
+    @staticmethod
+    def from_table(rows: pd.DataFrame, classes: int = 0) -> Split:
+        """From rows of `examples.parquet`; the sides are found by their columns."""
+        names = [str(name).removeprefix("tokens_") for name in rows if str(name)[:7] == "tokens_"]
+        sides = {
+            name: Side(
+                list(rows[f"tokens_{name}"]),
+                list(rows[f"text_{name}"]),
+                list(rows[f"starts_{name}"]),
+                list(rows[f"ends_{name}"]),
+                list(rows[f"rationale_{name}"]),
+                list(rows[f"sentences_{name}"]),
+                impermissible=_column(rows, f"impermissible_{name}"),
+            )
+            for name in names
+        }
+        labels = torch.from_numpy(rows["label"].to_numpy(dtype=np.int64, copy=True))
+        return Split(
+            tuple(str(name) for name in rows["example"]),
+            labels,
+            sides,
+            _marked(list(rows["candidates"]), classes) if "candidates" in rows else None,
+            _column(rows, "alignment"),
+            _column(rows, "cluster"),
+        )
+
+
+def _column(rows: pd.DataFrame, name: str) -> list[Any] | None:
+    return list(rows[name]) if name in rows else None
+
+
+def _marked(candidates: list[NDArray[np.int32]], classes: int) -> Tensor:
+    allowed = torch.zeros(len(candidates), classes, dtype=torch.bool)
+    for row, some in enumerate(candidates):
+        allowed[row, torch.from_numpy(np.asarray(some, dtype=np.int64))] = True
+    return allowed
+
+
+class Prepared:
+    """The contents of a run of kind `corpus`."""
+
+    def __init__(self, run: Run) -> None:
+        if run.kind != "corpus":
+            raise HeedfulError(f"run {run.key} is a {run.kind}, not a prepared corpus.")
+        self.run = run
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        report = self.run.json("report")
+        names = report.get("labels") if isinstance(report, dict) else None
+        if not isinstance(names, list) or not isinstance(report.get("task"), str):
+            raise self.run.unfit("its report names no labels and no task")
+        return dict(report)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(map(str, self.report["labels"]))
+
+    @property
+    def task(self) -> str:
+        return str(self.report["task"])
+
+    @property
+    def classes(self) -> int:
+        """What a model chooses among: classes, or words where it writes."""
+        return len(self.labels) if self.task == "classification" else len(self.words)
+
+    @cached_property
+    def vectors(self) -> Tensor:
+        return load_file(self.run.weights("vectors"))["vectors"]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The vocabulary: `words[i]` has token id i."""
+        return [str(word) for word in self.run.table("vocabulary")["word"]]
+
+    def split(self, name: str) -> Split:
+        if name not in SPLITS:
+            raise unknown_name("split", name, list(SPLITS))
+        return self._splits[name]
+
+    def surface(self, example: str, side: str = "a") -> list[str]:
+        """The strings of an example's real tokens as they stand in its text."""
+        if example not in self._place:
+            raise HeedfulError(f"no example {example!r} in the prepared corpus {self.run.key}.")
+        split, index = self._place[example]
+        return self._splits[split].surface(index, side)
+
+    @cached_property
+    def _splits(self) -> Mapping[str, Split]:
+        table = self.run.table("examples")
+        return {
+            name: Split.from_table(table[table["split"] == name], len(self.labels))
+            for name in SPLITS
+        }
+
+    @cached_property
+    def _place(self) -> dict[str, tuple[str, int]]:
+        return {
+            example: (name, index)
+            for name, split in self._splits.items()
+            for index, example in enumerate(split.ids)
+        }
+
+
+def at_a_quarter(split: Split) -> Split:
+    """One decoding step of each target, so that writing the next word becomes a classification.
+
+    Side b ends after ⌊n/4⌋ tokens; the label is the word that follows there. vashishth2019 looks
+    at "the 25th-percentile length" of a sentence, which can be read in more than one way.
+    """
+    side = split.sides["b"]
+    given = [1 + (len(ids) - 2) // 4 for ids in side.tokens]
+    labels = [int(ids[n]) for ids, n in zip(side.tokens, given, strict=True)]
+    return replace(
+        split,
+        labels=torch.tensor(labels, dtype=torch.int64),
+        sides={**split.sides, "b": _cut(side, given)},
+        alignments=None,
+    )
+
+
+def _cut(side: Side, given: list[int]) -> Side:
+    """The first `given` ids of each text, the start among them, and no end."""
+    real = [n - 1 for n in given]
+    return Side(
+        [np.asarray(ids[:n]) for ids, n in zip(side.tokens, given, strict=True)],
+        side.texts,
+        [starts[:n] for starts, n in zip(side.starts, real, strict=True)],
+        [ends[:n] for ends, n in zip(side.ends, real, strict=True)],
+        [None] * len(real),
+        [numbers[:n] for numbers, n in zip(side.sentences, real, strict=True)],
+        ended=False,
+    )

@@ -1,0 +1,246 @@
+"""Generated texts and what becomes of them: a toy translation, or copies in some order.
+
+Which source word each target word comes from is known: the ground truth that attention of a
+translating model is compared with. Copying, reversing and flipping pairs are pruthi2020's.
+
+In the toy language adjectives follow their noun, the verb goes to the end of its clause, and some
+words become two.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from heedful.catalogue import Piece
+from heedful.data.example import Example, RawCorpus, join_tokens
+from heedful.data.generated import LENGTH, SIZES, check_recipe
+from heedful.errors import unknown_name
+from heedful.randomness import stable_hash
+from heedful.specs import PrepareSpec
+
+NOUNS = {
+    "dog": "belu", "cat": "mira", "bird": "fipo", "horse": "grano", "child": "kelis",
+    "woman": "damira", "man": "domu", "teacher": "lektu", "doctor": "sanor", "king": "rexo",
+    "river": "flumi", "house": "kasolu", "garden": "hortu", "ship": "navilu", "letter": "skriba",
+    "apple": "pomelu", "stone": "petru", "song": "kantila", "lamp": "luzor", "window": "fenest",
+}  # fmt: skip
+ADJECTIVES = {
+    "small": "pikin", "large": "granda", "old": "vetus", "young": "juna", "red": "rubi",
+    "green": "verdo", "quiet": "silen", "happy": "felka", "tired": "lasa", "wise": "sofi",
+}  # fmt: skip
+VERBS = {
+    "sees": "vidat", "finds": "trovat", "likes": "amat", "carries": "portat", "follows": "sekat",
+    "paints": "pintat", "draws": "desat", "hears": "audat", "leaves": "laset", "needs": "bezot",
+}  # fmt: skip
+DETERMINERS = {"the": "lo", "a": "un", "every": "omna", "this": "hika"}
+PREPOSITIONS = {"near": "pres", "behind": "retro", "without": "sen"}
+ADVERBS = {"today": "hodi di", "often": "multi fo", "never": "nul fo"}
+JOINTS = {"and": "ed", "while": "dum ke"}
+LEXICON = {
+    word: tuple(translation.split())
+    for part in (NOUNS, ADJECTIVES, VERBS, DETERMINERS, PREPOSITIONS, ADVERBS, JOINTS)
+    for word, translation in part.items()
+} | {".": (".",)}
+"""Each word of the language and the one or two words it becomes."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words in the source's order, and that of the target as numbers of the source's words."""
+
+    words: tuple[str, ...]
+    order: tuple[int, ...]
+
+
+def sentence(rng: random.Random) -> Phrase:
+    """One clause, or two with a word between them, and a full stop."""
+    parts = [clause(rng)]
+    if rng.random() < 0.25:
+        parts += [_word(rng, JOINTS), clause(rng)]
+    return _one_after_another([*parts, Phrase((".",), (0,))])
+
+
+def translate(phrase: Phrase) -> tuple[list[str], list[int]]:
+    """The translation's words, and for each the number of the source's word it comes from."""
+    words, origins = [], []
+    for number in phrase.order:
+        for word in LEXICON[phrase.words[number]]:
+            words.append(word)
+            origins.append(number)
+    return words, origins
+
+
+def clause(rng: random.Random) -> Phrase:
+    """subject verb object [place] [adverb] → [adverb] subject object [place] verb"""
+    parts = [_noun_phrase(rng), _word(rng, VERBS), _noun_phrase(rng)]
+    target = [0, 2]
+    if rng.random() < 0.4:
+        parts.append(_one_after_another([_word(rng, PREPOSITIONS), _noun_phrase(rng)]))
+        target.append(len(parts) - 1)
+    target.append(1)
+    if rng.random() < 0.3:
+        parts.append(_word(rng, ADVERBS))
+        target.insert(0, len(parts) - 1)
+    return _arranged(parts, target)
+
+
+def _noun_phrase(rng: random.Random) -> Phrase:
+    """determiner [adjective …] noun → determiner noun [adjective …]"""
+    count = rng.choices((0, 1, 2), (5, 4, 1))[0]
+    adjectives = [Phrase((word,), (0,)) for word in rng.sample(list(ADJECTIVES), count)]
+    parts = [_word(rng, DETERMINERS), *adjectives, _word(rng, NOUNS)]
+    return _arranged(parts, [0, count + 1, *range(1, count + 1)])
+
+
+def _word(rng: random.Random, words: dict[str, str]) -> Phrase:
+    return Phrase((rng.choice(list(words)),), (0,))
+
+
+def _one_after_another(parts: Sequence[Phrase]) -> Phrase:
+    return _arranged(parts, range(len(parts)))
+
+
+def _arranged(parts: Sequence[Phrase], target: Sequence[int]) -> Phrase:
+    """The parts in a row, and in the order `target` for the translation."""
+    starts = [sum(len(part.words) for part in parts[:number]) for number in range(len(parts))]
+    order = [starts[number] + place for number in target for place in parts[number].order]
+    return Phrase(tuple(word for part in parts for word in part.words), tuple(order))
+
+
+Pair = tuple[list[str], list[str], list[int]]
+"""Source, target, and for each target word the number of the source's word."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How texts are made; see `read`."""
+
+    task: str
+    words: int
+    min_length: int
+    max_length: int
+    seed: int
+
+
+def read(
+    data_dir: Path | None = None,
+    n_train: int = 4000,
+    n_dev: int = 300,
+    n_test: int = 500,
+    task: str = "translate",
+    words: int = 100,
+    min_length: int = 3,
+    max_length: int = 12,
+    seed: int = 0,
+) -> RawCorpus:
+    """`task` is `translate` (a toy grammar with a lexicon of its own), `copy`, `reverse` or
+    `flip` (the words of each pair change places). The latter three draw from so many made-up
+    `words`, as often as the lengths say; a translation's length follows from the grammar."""
+    recipe = Recipe(task, words, min_length, max_length, seed)
+    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
+    _check(recipe, sizes)
+    examples = [
+        _make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
+        for split, size in sizes.items()
+        for number in range(size)
+    ]
+    return RawCorpus((), examples, {}, task="generation")
+
+
+def _make_example(name: str, split: str, recipe: Recipe) -> Example:
+    """One pair; its own random numbers, so that other sizes leave it as it is."""
+    rng = random.Random(stable_hash(recipe.seed, "toytranslation", name))
+    source, target, origins = TASKS[recipe.task](rng, recipe)
+    tokens = {"a": join_tokens(source)[1], "b": join_tokens(target)[1]}
+    links = [
+        (tokens["a"][origin][1:], token[1:])
+        for origin, token in zip(origins, tokens["b"], strict=True)
+    ]
+    texts = {"a": " ".join(source), "b": " ".join(target)}
+    return Example(name, split, texts, 0, tokens, alignment=links)
+
+
+def made_up(number: int) -> str:
+    """A word of syllables, another one for each number: ba, be, …, baba, …"""
+    consonants, vowels = "bdfgklmnprstvz", "aeiou"
+    syllables = [c + v for c in consonants for v in vowels]
+    word = syllables[number % len(syllables)]
+    return word if number < len(syllables) else made_up(number // len(syllables) - 1) + word
+
+
+def _translation(rng: random.Random, recipe: Recipe) -> Pair:
+    phrase = sentence(rng)
+    return list(phrase.words), *translate(phrase)
+
+
+def _rearranged(order: Callable[[int], list[int]]) -> Callable[[random.Random, Recipe], Pair]:
+    def pair(rng: random.Random, recipe: Recipe) -> Pair:
+        length = rng.randint(recipe.min_length, recipe.max_length)
+        source = [made_up(rng.randrange(recipe.words)) for _ in range(length)]
+        origins = order(length)
+        return source, [source[origin] for origin in origins], origins
+
+    return pair
+
+
+def _pairs_flipped(length: int) -> list[int]:
+    """1 0 3 2 …; a last word without a partner stays."""
+    return [min(place ^ 1, length - 1) for place in range(length)]
+
+
+TASKS: dict[str, Callable[[random.Random, Recipe], Pair]] = {
+    "translate": _translation,
+    "copy": _rearranged(lambda length: list(range(length))),
+    "reverse": _rearranged(lambda length: list(reversed(range(length)))),
+    "flip": _rearranged(_pairs_flipped),
+}
+
+
+def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
+    if recipe.task not in TASKS:
+        raise unknown_name("task of the corpus toytranslation", recipe.task, list(TASKS))
+    problems = {
+        "words must be at least 2": recipe.words < 2,
+        "min_length must be at least 1": recipe.min_length < 1,
+        "max_length must be at least min_length": recipe.max_length < recipe.min_length,
+    }
+    check_recipe("toytranslation", sizes, problems)
+
+
+PREPARE = PrepareSpec(tokenizer="given", dimension=64)
+BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
+
+
+def _toy(task: str, order: str) -> Piece:
+    """One of the toy tasks under a name of its own: studies name corpora."""
+    return Piece(
+        name=f"toy_{task}",
+        description=f"Made-up words, {order}",
+        make=partial(read, task=task),
+        bounds=BOUNDS,
+        version=2,
+        paper="pruthi2020",
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    )
+
+
+PIECES = {
+    "toytranslation": Piece(
+        name="toytranslation",
+        description="Generated translations, copies and reversals whose alignment is known",
+        make=read,
+        bounds=BOUNDS,
+        kind="generation",
+        licence="part of Heedful",
+        prepare=PREPARE,
+    ),
+    "toy_copy": _toy("copy", "the words in their order"),
+    "toy_reverse": _toy("reverse", "the words from the last to the first"),
+    "toy_flip": _toy("flip", "the words of each pair change places"),
+}

@@ -1,0 +1,15 @@
+from heedful.interventions.edited import SEEDED as SEEDED
+from heedful.interventions.edited import Edited as Edited
+from heedful.interventions.edited import edited as edited
+from heedful.interventions.edited import restored as restored
+from heedful.interventions.edited import weights_by_id as weights_by_id
+from heedful.interventions.weights import EDITS as EDITS
+from heedful.interventions.weights import build_edit as build_edit
+from heedful.interventions.weights import custom as custom
+from heedful.interventions.weights import detach as detach
+from heedful.interventions.weights import erase as erase
+from heedful.interventions.weights import frozen as frozen
+from heedful.interventions.weights import held as held
+from heedful.interventions.weights import permute as permute
+from heedful.interventions.weights import random as random
+from heedful.interventions.weights import uniform as uniform

@@ -1,0 +1,14 @@
+from heedful.perturbations.batching import Memory as Memory
+from heedful.perturbations.batching import Subsets as Subsets
+from heedful.perturbations.batching import attempt as attempt
+from heedful.perturbations.batching import bits as bits
+from heedful.perturbations.batching import chunked as chunked
+from heedful.perturbations.batching import distinct as distinct
+from heedful.perturbations.operators import REMOVALS as REMOVALS
+from heedful.perturbations.operators import Operator as Operator
+from heedful.perturbations.operators import filler as filler
+from heedful.perturbations.operators import replaced as replaced
+from heedful.perturbations.without_words import answers as answers
+from heedful.perturbations.without_words import as_operator as as_operator
+from heedful.perturbations.without_words import removed as removed
+from heedful.perturbations.without_words import removed_many as removed_many
