@@ -313,7 +313,8 @@ def _second(found: Sequence[Judged]) -> str:
     if not any(lost):
         return ""
     said = (
-        f"Of {len(lost)} cells that are printed twice {sum(lost)} are reproduced by the later only."
+        f"{len(lost)} values were published twice with different numbers; for {sum(lost)} of them "
+        "only the later value matches ours."
     )
     return f"\n{said}\n"
 

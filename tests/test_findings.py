@@ -195,6 +195,20 @@ def test_no_number_is_typed_in(kept: Evidence) -> None:
     assert all(float(one.replace("−", "-")) == 0 or re.fullmatch(r"\d", one) for one in same), same
 
 
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda each: each.name)
+def test_a_section_answers_first_and_in_one_sentence(kept: Evidence, finding: Any) -> None:
+    text = sections(page(kept))[finding.title]
+    if "Not measured yet." in text:
+        return
+    (answer,) = re.findall(r"\A\n\*\*(.+)\*\*\n", text)
+    assert len(answer.split()) <= 25 and answer.endswith(".") and not re.search(r"\w\. ", answer)
+    shown_ = numbers(re.sub(r" \[[^\]]*\]", "", answer))
+    assert len(shown_) <= 2, shown_
+    order = [text.index(part) for part in ("**", "![", "| --- |", "*What this does not show.*")]
+    assert order == sorted(order)
+    assert not re.search(r"\b(shuffled|even weights|texts)\b", text)
+
+
 def lines(probe: str, measure: str, values: Sequence[float], **other: Any) -> pd.DataFrame:
     one = {"paper": "jain2019", "corpus": "sst", "model": "bilstm-additive", "size": "full"}
     one |= {"probe": probe, "measure": measure, "group": "all", "n": 50, "undefined": 0, "run": "r"}
@@ -209,7 +223,10 @@ def told(name: str, *parts: pd.DataFrame, audits: pd.DataFrame | None = None) ->
     rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
     found = next(each for each in FINDINGS if each.name == name)
     said_ = found.tell(Evidence(rows, no_audits() if audits is None else audits))
-    return "" if said_ is None else "\n".join(said_.sentences)
+    if said_ is None:
+        return ""
+    rows = (" | ".join(row) for table in said_.tables for row in table.rows)
+    return "\n".join([said_.answer, *rows, *said_.sentences])
 
 
 def test_corpora_of_which_a_part_is_at_hand_are_called_so() -> None:
@@ -239,34 +256,62 @@ def test_the_authors_search_stands_beside_the_other() -> None:
         for name, value in (("jsd_exact", 0.5), ("jsd_search", 0.25), ("jsd_entropy_matched", 0.1))
     ]
     alone = told("exact-and-search", *full)
-    assert "as sharp" in alone and "asked first" not in alone
+    assert "as sharp" in alone and "Wallace" not in alone
     found = told("exact-and-search", *full, *trial).splitlines()
-    assert "Wallace) finds is a lower bound; the exact distance less that is 0.25 [" in found[1]
-    assert "as sharp finds is a lower bound" in found[2]
-    assert "less that is 0.40 [0.40, 0.40] (LSTM on SST)" in found[2]
+    assert re.fullmatch(
+        r"LSTM on SST \| 0\.50 \[.*\] \| 0\.25 \[.*\] \| 0\.40 \[0\.40, 0\.40\] \| 50 \| 2",
+        found[1],
+    )
+    assert (
+        found[2] == "Jain and Wallace's search finds less than the exact distance for LSTM on SST."
+    )
+    assert "as sharp finds less than the exact distance" in found[3]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [((0.6, 0.61), "very different"), ((0.1, 0.11), "only a little"), ((0.1, 0.6), "not always")],
+)
+def test_distances_are_read_against_half_the_largest(values: tuple[float, ...], words: str) -> None:
+    parts = [lines("adversarial", name, values) for name in ("jsd_exact", "jsd_search")]
+    assert words in told("exact-and-search", *parts).splitlines()[0].lower()
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ((0.1, 0.11, 0.12), "some attention would have changed the decision"),
-        ((0.9, 0.91, 0.92), "the decision was made before attention"),
-        ((0.2, 0.8, 0.5), "it cannot be told on which side of a half"),
+        ((0.1, 0.11, 0.12), "Attention can change most decisions: all but 11.0% ["),
+        ((0.9, 0.91, 0.92), "Attention can change fewer than half: all but 91.0% ["),
+        ((0.2, 0.8, 0.5), "Not clearly most decisions everywhere: all but 50.0% ["),
     ],
 )
 def test_which_side_of_a_half(values: tuple[float, ...], words: str) -> None:
     assert words in told("fixed-decisions", lines("reachability", "fixed", values))
 
 
+def test_models_on_different_sides_of_a_half_are_named() -> None:
+    parts = [
+        lines("reachability", "fixed", (mean, mean + 0.01), corpus=corpus)
+        for corpus, mean in (("sst", 0.1), ("imdb", 0.9), ("20news", 0.5))
+    ]
+    found = told("fixed-decisions", *parts).splitlines()
+    assert found[0].startswith("Not clearly most decisions everywhere: all but 10.5% [")
+    assert found[-3:] == [
+        "In most examples some other attention would change the decision: LSTM on SST.",
+        "In most examples the decision was made before attention: LSTM on IMDB.",
+        "It cannot be told on which side of a half the share lies: LSTM on 20News.",
+    ]
+
+
 @pytest.mark.parametrize(
-    ("without", "words"),
+    ("without", "words", "start"),
     [
-        ((-0.3, -0.31, -0.32), "; without it more is lost for LSTM on bAbI 1."),
-        ((-0.01, -0.0, -0.01), "; without it less is lost for LSTM on bAbI 1."),
-        ((-0.3, 0.2, -0.1), "; no difference can be told for LSTM on bAbI 1."),
+        ((-0.3, -0.31, -0.32), "without it", "Yes for LSTM on bAbI 1: every"),
+        ((-0.01, -0.0, -0.01), "with the question", "Not clearly: no model"),
+        ((-0.3, 0.2, -0.1), "cannot be told", "Not clearly: no model"),
     ],
 )
-def test_the_query_in_the_decoder(without: tuple[float, ...], words: str) -> None:
+def test_the_query_in_the_decoder(without: tuple[float, ...], words: str, start: str) -> None:
     place = {"paper": "vashishth2019", "corpus": "babi1"}
     parts = [
         lines("substitution", "delta:uniform:infer", values, model=model, **place)
@@ -276,16 +321,17 @@ def test_the_query_in_the_decoder(without: tuple[float, ...], words: str) -> Non
         )
     ]
     found = told("query-in-decoder", *parts)
-    assert words in found and "against −10.3 [−11.8, −8.9] for LSTM on bAbI 1 (points)" in found
+    answer, row, _ = found.splitlines()
+    assert answer.startswith(start) and f" | −10.3 [−11.8, −8.9] | {words} | 50 | 3" in row
     assert told("query-in-decoder", parts[0]) == ""
 
 
 @pytest.mark.parametrize(
     ("jsd", "tvd", "words"),
     [
-        (0.6, 0.05, "that is further than the furthest of the seeds"),
-        (0.1, 0.05, "that is nearer than the furthest of the seeds"),
-        (0.205, 0.05, "it cannot be told whether"),
+        (0.6, 0.05, "Yes, it is further away: the furthest adversary is 0.600 ["),
+        (0.1, 0.05, "No, it is nearer: the furthest adversary is 0.100 ["),
+        (0.205, 0.05, "That cannot be told: the furthest adversary is 0.205 ["),
         (0.6, 0.5, "Every adversary clearly changed the answers more"),
     ],
 )
@@ -297,8 +343,28 @@ def test_adversaries_are_read_against_seeds(jsd: float, tvd: float, words: str) 
         lines("frontier", f"{kind}:0.01", (value,), **place)
         for kind, value in (("jsd", jsd), ("tvd", tvd))
     ]
-    found = told("adversary-and-seeds", *parts)
-    assert words in found and "1 training)" in found
+    answer, *rest = told("adversary-and-seeds", *parts).splitlines()
+    assert answer.startswith(words)
+    assert any(row.startswith("furthest adversary | ") for row in rest) == ("adversary is" in words)
+    assert rest[0] == "other seeds, median | 0.100 [0.090, 0.110] | 0.060 [0.050, 0.070] | 50 | 1"
+
+
+def test_adversaries_of_several_models_are_told_one_by_one() -> None:
+    place = {"paper": "wiegreffe2019"}
+    parts = [
+        lines(probe, name, (value,), corpus=corpus, **place)
+        for corpus, jsd, tvd in (("sst", 0.6, 0.05), ("imdb", 0.1, 0.05), ("20news", 0.6, 0.5))
+        for probe, name, value in (
+            ("seeds", "jsd_seeds", 0.1),
+            ("seeds", "jsd_seeds_max", 0.2),
+            ("seeds", "delta_seeds", 0.06),
+            ("frontier", "jsd:0.01", jsd),
+            ("frontier", "tvd:0.01", tvd),
+        )
+    ]
+    assert told("adversary-and-seeds", *parts).splitlines()[0] == (
+        "Further for LSTM on SST; nearer for LSTM on IMDB; not comparable for LSTM on 20News."
+    )
 
 
 def audited(**given: Any) -> dict[str, Any]:
@@ -319,9 +385,9 @@ def audited(**given: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("importance", "decision", "words"),
     [
-        (0.6, "SUPPORTED", "it is better, with bounds that do not meet, for tying"),
-        (0.05, "NOT SUPPORTED", "it is worse, with bounds that do not meet, for tying"),
-        (0.35, "INCONCLUSIVE", "it cannot be told apart from no method for tying"),
+        (0.6, "SUPPORTED", "better"),
+        (0.05, "NOT SUPPORTED", "worse"),
+        (0.35, "INCONCLUSIVE", "cannot be told"),
     ],
 )
 def test_methods_are_read_against_none(importance: float, decision: str, words: str) -> None:
@@ -334,12 +400,21 @@ def test_methods_are_read_against_none(importance: float, decision: str, words: 
         for kind, measure, mean in (("verdict", "importance", rank), ("score", "accuracy", 0.8))
     ]
     found = told("faithful-methods", audits=pd.DataFrame(table, columns=AUDITED))
-    assert words in found and "it cannot be told apart from no method for tying" in found
+    assert f"] | {words} | 80.0 [75.0, 85.0] | cannot be told | 60 | 60 | 1" in found
+    assert found.startswith(
+        "Tying clearly makes attention more faithful "
+        "(0.60 [0.55, 0.65] against 0.30 [0.25, 0.35]); "
+        "no change of accuracy can be told."
+        if words == "better"
+        else "No method's attention can be told to be more faithful than without one."
+    )
     assert ("reached by tying" in found) == (decision == "SUPPORTED")
     assert told("faithful-methods", audits=pd.DataFrame(table[:2], columns=AUDITED)) == ""
 
 
-@pytest.mark.parametrize(("apart", "words"), [(0.2, "above"), (-0.2, "below"), (0.01, "cannot")])
+@pytest.mark.parametrize(
+    ("apart", "words"), [(0.2, "does better"), (-0.2, "does worse"), (0.01, "cannot be told apart")]
+)
 def test_saliency_is_read_against_attention_text_by_text(apart: float, words: str) -> None:
     means = {"attention": 0.5, "lrp": 0.5 + apart, "random": 0.2}
     table = [
@@ -347,9 +422,31 @@ def test_saliency_is_read_against_attention_text_by_text(apart: float, words: st
         for name, mean in means.items()
     ]
     table.append(audited(kind="minus_attention", measure="auprc", explanation="lrp", mean=apart))
-    last = told("human-rationales", audits=pd.DataFrame(table, columns=AUDITED)).splitlines()[-1]
-    assert words in last
-    assert ("texts: LRP;" in last) == (apart == 0.2) and ("worse: LRP." in last) == (apart == -0.2)
+    found = told("human-rationales", audits=pd.DataFrame(table, columns=AUDITED)).splitlines()
+    assert found[-1] == f"Against attention, for LSTM on SST: LRP {words}."
+    assert found[0].startswith("It clearly beats chance for no model; ")
+    assert ("another explanation beats it for LSTM on SST" in found[0]) == (apart == 0.2)
+    table.append(audited(kind="minus_attention", measure="auprc", explanation="random", mean=-0.3))
+    again = told("human-rationales", audits=pd.DataFrame(table, columns=AUDITED))
+    assert again.startswith("It beats chance for LSTM on SST; ")
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ((0.5, 0.51), "more attention than uniform weights give for LSTM on bAbI 1"),
+        ((0.1, 0.11), "less for LSTM on bAbI 1"),
+        ((0.1, 0.4), "neither clearly more nor less for LSTM on bAbI 1"),
+    ],
+)
+def test_stories_are_read_against_uniform_weights(inside: tuple[float, ...], words: str) -> None:
+    parts = [
+        lines("rationale", name, values, corpus="babi1")
+        for name, values in (("mass_inside", inside), ("share_inside", (0.2, 0.2)))
+    ]
+    audits = pd.DataFrame([audited(kind="measure", measure="auprc", mean=0.5)], columns=AUDITED)
+    last = told("human-rationales", *parts, audits=audits).splitlines()[-1]
+    assert last == f"The sentences that decide a story get {words}."
 
 
 def test_pretrained_models_are_told_by_their_weights() -> None:
@@ -376,21 +473,42 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
         for measure, mean in (("accuracy", 0.61), ("majority", 0.52))
     ]
     found = told("pretrained", audits=pd.DataFrame(table, columns=AUDITED)).splitlines()
-    assert len(found) == 3 and found[2] == "Not measured yet: SmolLM2."
-    assert f"{CHECKPOINTS[known]} on SST (60 texts)" in found[1]
-    assert "It is right on 61.0% of these texts, where the commonest class is 52.0%." in found[1]
-    assert (
-        "use 0.10 [0.05, 0.15]: cannot be told (two ways disagree); importance 0.31 [0.26, 0.36]: "
-        "no; agreement unusable here: nothing to find; not measured: baseline "
-        "and exclusivity"
-        in found[1]
-        and "rule: no. It is" in found[1]
+    name = f"{CHECKPOINTS[known]} on SST"
+    assert found[0] == (
+        f"By the audit's rule, attention should not be shown as an explanation for {name}."
     )
+    assert found[6:] == [
+        f"{name} | use | 0.10 [0.05, 0.15] | cannot be told (two ways disagree) | 60 | 1",
+        f"{name} | importance | 0.31 [0.26, 0.36] | no | 60 | 1",
+        f"{name} | baseline |  | was not measured |  | ",
+        f"{name} | agreement |  | unusable here: nothing to find | 60 | 1",
+        f"{name} | exclusivity |  | was not measured |  | ",
+        f"{name} is right on 61.0% of these examples, where the most common class makes up 52.0%.",
+        "Not measured yet: SmolLM2.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [
+        ("SUPPORTED", "attention may be shown as an explanation"),
+        ("NOT SUPPORTED", "attention should not be shown as an explanation"),
+        ("INCONCLUSIVE", "that cannot be told"),
+    ],
+)
+def test_the_audits_rule_answers(decision: str, words: str) -> None:
+    known = next(iter(CHECKPOINTS))
+    table = [
+        audited(weights=known, kind="verdict", measure=measure, mean=mean, decision=decision)
+        for measure, mean in (("overall", math.nan), ("importance", 0.31))
+    ]
+    found = told("pretrained", audits=pd.DataFrame(table, columns=AUDITED))
+    assert found.startswith(f"By the audit's rule, {words} for {CHECKPOINTS[known]} on SST.\n")
 
 
 def test_what_is_missing_names_the_command() -> None:
     text = page(Evidence(pd.DataFrame(columns=COLUMNS), no_audits()))
-    assert text.count("Not measured yet. This would: `heedful ") == len(FINDINGS)
+    assert text.count("Not measured yet. To measure it:\n\n- `heedful ") == len(FINDINGS)
     assert not numbers(text)
 
 
@@ -419,6 +537,7 @@ def test_words() -> None:
     assert (listed(["a"]), listed(["a", "b", "c"])) == ("a", "a, b and c")
     assert (counted(0), counted(20), counted(21)) == ("none", "twenty", "21")
     assert tallied({"a": 1, "b": 0, "c": 1}, "up", "down", "open") == "up for a and c; open for b"
+    assert tallied(dict.fromkeys("abc", -1), "up", "down", "open") == "down for all three"
 
 
 def test_a_picture_escapes_and_keeps_everything_inside() -> None:
@@ -524,7 +643,7 @@ def test_a_model_of_a_part_of_its_corpus_says_so(store: Store) -> None:
     stored(store, 0, limit=500)
     table = collect_audits(store)
     assert set(table["data"]) == {"sst, test split, learned from at most 500 texts"}
-    assert "LSTM on SST (a part of it): attention" in told("human-rationales", audits=table)
+    assert "LSTM on SST (a part of it) | attention | " in told("human-rationales", audits=table)
 
 
 def test_audits_are_written_and_read_back(store: Store, tmp_path: Path) -> None:
@@ -570,8 +689,8 @@ def test_the_command_writes_page_and_pictures(
     stored(Store(tmp_path / "store"), 0)
     assert main(["study", "all", "--report", "--store", "store"]) == 0
     text = (tmp_path / "docs/findings.md").read_text(encoding="utf8")
-    assert "37.5% [0.0, 100.0] for LSTM on SST (50 texts, 2 trainings)" in text
-    assert "above attention" in text
+    assert "| LSTM on SST | 37.5% [0.0, 100.0] | 50 | 2 |" in text
+    assert "LRP does better." in text
     drawn = {path.name for path in (tmp_path / "docs/figures/findings").iterdir()}
     assert drawn == {"fixed-decisions.svg", "human-rationales.svg"}
     assert main(["study", "all", "--report"]) == 0

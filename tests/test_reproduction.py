@@ -331,7 +331,7 @@ def test_spreads_over_texts_are_not_shown_as_those_of_scores() -> None:
 def test_what_hangs_on_the_second_version() -> None:
     place = {"paper": "jain2019", "probe": "correlation", "measure": "tau_gradient"}
     rows = lines("bilstm-additive", [0.33] * 3).assign(**place, group="class=0")
-    assert "Of 1 cells that are printed twice 1 are reproduced by the later only." in document(
+    assert "1 values were published twice with different numbers; for 1 of them only" in document(
         rows, []
     )
 

@@ -11,10 +11,12 @@ import pandas as pd
 from heedful.report import Estimate, Picture, Row, between, estimate
 from heedful.report.figures.dots import Panel
 from paper_tables.findings.evidence import (
+    BASIS,
     ROWS,
     Evidence,
     Finding,
     Place,
+    Table,
     Told,
     backed,
     basis,
@@ -22,12 +24,18 @@ from paper_tables.findings.evidence import (
     measured,
     said,
     sentence,
+    tallied,
 )
 
 PAPER = "wiegreffe2019"
 SEEDS = ("jsd_seeds", "jsd_seeds_max", "delta_seeds")
 EXACT = "jsd_exact"
 OF_LABELS = "labels"
+SENTENCES = (
+    "Only adversaries that do not clearly change the answers more than another seed are compared.",
+    "Other seeds are compared example by example: their median, and the furthest of them.",
+    "Weights chosen for one example at a time come from no training.",
+)
 WEIGHTED = re.compile(rf"jsd:({OF_LABELS})?[0-9.e+-]+")
 
 
@@ -67,7 +75,7 @@ def tell(evidence: Evidence) -> Told | None:
     found = list(_found(evidence))
     if not found:
         return None
-    sentences = tuple(line for each in found for line in _said(each))
+    tables = tuple(_table(each) for each in found)
     panels = tuple(panel for each in found for panel in _panels(each))
     says = "Distance of attention and change of the answers: other seeds and adversaries"
     backing = (
@@ -75,7 +83,7 @@ def tell(evidence: Evidence) -> Told | None:
         backed(ROWS, paper=PAPER, probe="frontier"),
         backed(ROWS, paper=PAPER, probe="adversarial", measure=EXACT),
     )
-    return Told(sentences, Picture(says, ("",), panels), backing)
+    return Told(_answer(found), Picture(says, ("",), panels), tables, backing, SENTENCES)
 
 
 def _found(evidence: Evidence) -> Iterator[Found]:
@@ -116,41 +124,50 @@ def _alike(first: Place, second: Place) -> bool:
     return (first.corpus, first.model) == (second.corpus, second.model)
 
 
-def _said(found: Found) -> Iterator[str]:
-    yield sentence(
-        f"{found.title}: trained again with other seeds, the model attends {said(found.seeds, 3)} "
-        f"away (in each text the median of these seeds; the furthest of them "
-        f"{said(found.furthest, 3)}), and its answers change by {said(found.change, 3)} in "
-        f"probability ({basis(found.seeds)})"
+def _answer(found: list[Found]) -> str:
+    """By the intervals, with the two distances where there is one model."""
+    if len(found) > 1:
+        signs = {each.title: _sign(each) for each in found if each.best is not None}
+        lost = [each.title for each in found if each.best is None]
+        words = ("further", "nearer", "it cannot be told")
+        told = [tallied(signs, *words)] * bool(signs) + [
+            f"not comparable for {one}" for one in lost
+        ]
+        return sentence("; ".join(told))
+    one = found[0]
+    if one.best is None:
+        return sentence("every adversary clearly changed the answers more than another seed does")
+    words = ("yes, it is further away", "no, it is nearer", "that cannot be told")
+    return sentence(
+        f"{directed(between(one.best.jsd, one.furthest), *words)}: the furthest adversary is "
+        f"{said(one.best.jsd, 3)} away, the furthest seed {said(one.furthest, 3)}"
     )
-    best = found.best
-    if best is None:
-        yield sentence("every adversary clearly changed the answers more than another seed does")
-        return
-    words = (
-        "that is further than the furthest of the seeds",
-        "that is nearer than the furthest of the seeds",
-        "it cannot be told whether that is further than the furthest of the seeds",
-    )
-    yield sentence(
-        f"of the adversaries that do not clearly change the answers more than that, the furthest "
-        f"attends "
-        f"{said(best.jsd, 3)} away at a change of {said(best.tvd, 3)}: "
-        f"{directed(between(best.jsd, found.furthest), *words)}"
-    )
+
+
+def _sign(found: Found) -> int:
+    return 0 if found.best is None else between(found.best.jsd, found.furthest).sign
+
+
+def _table(found: Found) -> Table:
+    rows = [
+        ("other seeds, median", said(found.seeds, 3), said(found.change, 3), *basis(found.seeds)),
+        ("other seeds, furthest", said(found.furthest, 3), "", *basis(found.furthest)),
+    ]
+    if found.best is not None:
+        jsd, tvd = found.best.jsd, found.best.tvd
+        rows.append(("furthest adversary", said(jsd, 3), said(tvd, 3), *basis(jsd)))
     if found.exact is not None:
-        yield sentence(
-            f"weights chosen for one text at a time, which no training produced and which move "
-            f"an answer by one percentage point at most, reach {said(found.exact, 3)} "
-            f"({basis(found.exact)})"
-        )
+        most = "one percentage point at most"
+        rows.append(("one example at a time", said(found.exact, 3), most, *basis(found.exact)))
+    head = (found.title, "distance of attention (JSD)", "change of the probability", *BASIS)
+    return Table(head, tuple(rows))
 
 
 def _panels(found: Found) -> Iterator[Panel]:
     distances = [("other seeds, median", found.seeds), ("other seeds, furthest", found.furthest)]
     distances += [(each.label, each.jsd) for each in found.adversaries]
     if found.exact is not None:
-        distances.append(("one text at a time", found.exact))
+        distances.append(("one example at a time", found.exact))
     changes = [("other seeds, median", found.change)]
     changes += [(each.label, each.tvd) for each in found.adversaries]
     axes = {
@@ -166,17 +183,16 @@ FINDING = Finding(
     name="adversary-and-seeds",
     title="Is a trained adversary further away than another seed?",
     question=(
-        "An adversary is a model trained to attend elsewhere and to give the same answers. Its "
-        "distance means little by itself, for two honest trainings that differ only in their "
-        "random start (their seed) attend differently too. Which distance is larger?"
+        "An adversary is a model trained to attend elsewhere and to give the same answers: it has "
+        "adversarial attention. Its distance means little by itself. Two honest trainings that "
+        "differ only in their random start (their seed) attend differently too."
     ),
     limits=(
-        "What these trainings did not find may still be there, so an adversary's distance is a "
-        "lower bound. It may change answers as much as a seed does, which weights for one text "
-        "may not: so it can be further away than those. Whether its attention is a wrong reason "
-        "or another good one cannot be told where nobody marked the reasons. Trainings of one "
-        "small model on one corpus were attacked. A small run trains fewer seeds and adversaries "
-        "than the paper did."
+        "An adversary's distance is a lower bound, since these trainings may have missed a better "
+        "one. It may change answers as much as a seed does, so it can be further away than weights "
+        "chosen for one example. Nobody marked the reasons here, so adversarial attention may be a "
+        "wrong reason or another good one. The attack was on one small model and one corpus. "
+        "A small run trains fewer seeds and adversaries than the paper did."
     ),
     commands=(
         "heedful study wiegreffe2019 --corpora sst --preset small "

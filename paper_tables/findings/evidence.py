@@ -39,10 +39,12 @@ def points(found: Estimate) -> str:
     return said(found, 1, 100.0)
 
 
-def basis(found: Estimate) -> str:
-    """What an estimate was made of."""
-    trainings = f"{found.seeds} training{'s' * (found.seeds > 1)}"
-    return f"{found.texts} texts, {trainings}"
+BASIS = ("examples", "trainings")
+
+
+def basis(found: Estimate) -> tuple[str, str]:
+    """What an estimate was made of, for the columns `BASIS`."""
+    return str(found.texts), str(found.seeds)
 
 
 def counted(count: int) -> str:
@@ -60,13 +62,19 @@ def directed(found: Estimate, more: str, less: str, open_: str) -> str:
     return {1: more, -1: less, 0: open_}[found.sign]
 
 
+def some_of(names: Sequence[str], everything: Sequence[str]) -> str:
+    """`a and b`, or `all three` where nothing is left out and there is more than a pair."""
+    whole = len(names) == len(everything) > 2
+    return f"all {counted(len(names))}" if whole else listed(names)
+
+
 def tallied(signs: Mapping[str, int], more: str, less: str, open_: str) -> str:
-    """Which of several go which way: `it grows for a and b, and cannot be told for c`."""
+    """Which of several go which way: `it grows for a and b; it cannot be told for c`."""
     phrases = []
     for sign, phrase in ((1, more), (-1, less), (0, open_)):
         names = [name for name, each in signs.items() if each == sign]
         if names:
-            phrases.append(f"{phrase} for {listed(names)}")
+            phrases.append(f"{phrase} for {some_of(names, list(signs))}")
     return "; ".join(phrases)
 
 
@@ -191,18 +199,29 @@ class Backing:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Sentences, a picture with words for those who do not see it, and what backs them."""
+class Table:
+    """Numbers with their intervals, a row for each model, method or measure."""
 
-    sentences: tuple[str, ...]
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Told:
+    """`answer` is one sentence; `sentences` say what the tables cannot. The picture has words
+    for those who do not see it, and `backing` names the rows behind everything."""
+
+    answer: str
     picture: Picture
+    tables: tuple[Table, ...]
     backing: tuple[Backing, ...]
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Finding:
     """`tell` gives nothing where rows are missing; then `commands` are named, which make them.
-    `limits` is what the section does not show."""
+    `question` explains what the title asks, and `limits` what the section does not show."""
 
     name: str
     title: str

@@ -7,25 +7,28 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.report import Estimate, Picture, Row, estimate, plain
+from heedful.report import Estimate, Picture, Row, difference, estimate, plain
 from heedful.report.figures.dots import Panel
 from paper_tables.findings.evidence import (
     AUDITS,
+    BASIS,
     MINILM,
     ROWS,
     Evidence,
     Finding,
+    Table,
     Told,
     audited,
     backed,
     basis,
-    directed,
     listed,
     measured,
     of_line,
     said,
     sentence,
     share,
+    some_of,
+    tallied,
 )
 
 MEASURE, ATTENTION = "auprc", "attention"
@@ -36,7 +39,7 @@ BLIND = {
     "position": "first words first",
 }
 PAPER, PROBE = "jain2019", "rationale"
-INSIDE, EVEN = "mass_inside", "share_inside"
+INSIDE, UNIFORM = "mass_inside", "share_inside"
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,42 @@ class Marked:
         return sorted(names, key=lambda name: -self.means[name].mean)
 
 
+@dataclass(frozen=True)
+class Story:
+    """Attention's mass on the sentences that decide a generated story, and that of uniform
+    weights."""
+
+    title: str
+    inside: Estimate
+    uniform: Estimate
+    apart: Estimate
+
+
 def tell(evidence: Evidence) -> Told | None:
     found, stories = list(_audits(evidence)), list(_stories(evidence))
     if not found:
         return None
-    sentences = [line for each in found for line in _said(each)]
-    sentences += [_inside(stories)] if stories else []
+    tables = [_table(found)]
+    sentences = [_compared(each) for each in found]
+    if stories:
+        tables.append(_inside(stories))
+        signs = {each.title: each.apart.sign for each in stories}
+        words = (
+            "more attention than uniform weights give",
+            "less",
+            "neither clearly more nor less",
+        )
+        sentences.append(
+            sentence(f"the sentences that decide a story get {tallied(signs, *words)}")
+        )
     backing = [backed(AUDITS, kind=("measure", "minus_attention"), measure=MEASURE)]
     if stories:
-        backing.append(backed(ROWS, paper=PAPER, probe=PROBE, measure=(INSIDE, EVEN)))
-    return Told(tuple(sentences), _picture(found), tuple(backing))
+        backing.append(backed(ROWS, paper=PAPER, probe=PROBE, measure=(INSIDE, UNIFORM)))
+    return Told(_answer(found), _picture(found), tuple(tables), tuple(backing), tuple(sentences))
 
 
 def _audits(evidence: Evidence) -> Iterator[Marked]:
-    """Of each model and data the audit with most texts."""
+    """Of each model and data the audit with most examples."""
     table = evidence.of_audits("measure", MEASURE)
     apart = evidence.of_audits("minus_attention", MEASURE)
     for _, part in table.groupby(["model", "weights", "data"], sort=True):
@@ -81,44 +106,77 @@ def _by_name(lines: pd.DataFrame) -> dict[str, Estimate]:
     return {str(line["explanation"]): of_line(line) for _, line in lines.iterrows()}
 
 
-def _said(found: Marked) -> Iterator[str]:
-    attention = found.means[ATTENTION]
-    blind = [f"{BLIND[name]} {said(found.means[name])}" for name in FLOORS if name in found.means]
-    floor = f", against {listed(blind)}" if blind else ""
-    yield sentence(
-        f"{found.title}: attention finds the marked words with an AUPRC of {said(attention)}"
-        f"{floor} ({basis(attention)})"
+def _answer(found: list[Marked]) -> str:
+    """Against what looks at no model, and against the other explanations, by the intervals."""
+    titles = [each.title for each in found]
+    above = [each.title for each in found if _beats_blind(each)]
+    ahead = [each.title for each in found if _by_sign(each, 1)]
+    chance = "it beats chance for" if above else "it clearly beats chance for no model"
+    first = f"{chance} {some_of(above, titles)}" if above else chance
+    last = (
+        f"another explanation beats it for {some_of(ahead, titles)}"
+        if ahead
+        else "no other explanation clearly beats it"
     )
+    return sentence(f"{first}; {last}")
+
+
+def _beats_blind(found: Marked) -> bool:
+    signs = [found.apart[name].sign for name in FLOORS if name in found.apart]
+    return bool(signs) and all(sign < 0 for sign in signs)
+
+
+def _by_sign(found: Marked, sign: int) -> list[str]:
+    return [_name(name) for name in found.salient if _sign(found, name) == sign]
+
+
+def _sign(found: Marked, name: str) -> int:
+    return found.apart[name].sign if name in found.apart else 0
+
+
+def _compared(found: Marked) -> str:
     if not found.salient:
-        return
-    best = found.salient[0]
-    words = ("above attention", "below attention", "which cannot be told apart from attention")
-    behind = [_name(name) for name in found.salient if found.apart[name].sign < 0]
-    ahead = [_name(name) for name in found.salient if found.apart[name].sign > 0]
-    yield sentence(
-        f"of the others {_name(best)} has the highest mean, {said(found.means[best])}, "
-        f"{directed(found.apart[best], *words)}; better than attention on the same texts: "
-        f"{listed(ahead) if ahead else 'none'}; worse: {listed(behind) if behind else 'none'}"
-    )
+        return sentence(f"{found.title}: no other explanation was measured")
+    phrases = {
+        1: ("does better", "do better"),
+        -1: ("does worse", "do worse"),
+        0: ("cannot be told apart", "cannot be told apart"),
+    }
+    parts = []
+    for sign, (one, several) in phrases.items():
+        names = _by_sign(found, sign)
+        if names:
+            parts.append(f"{listed(names)} {one if len(names) == 1 else several}")
+    return sentence(f"against attention, for {found.title}: {'; '.join(parts)}")
 
 
-def _stories(evidence: Evidence) -> Iterator[tuple[str, Estimate, Estimate]]:
-    """Attention's mass on the sentences that a generated story marks, and that of even weights."""
+def _table(found: list[Marked]) -> Table:
+    head = ("model and corpus", "explanation", "AUPRC", "minus that of attention", *BASIS)
+    rows = []
+    for each in found:
+        for name in sorted(each.means, key=lambda name: -each.means[name].mean):
+            mean = each.means[name]
+            apart = said(each.apart[name]) if name in each.apart else ""
+            label = BLIND.get(name, _name(name))
+            rows.append((each.title, label, said(mean), apart, *basis(mean)))
+    return Table(head, tuple(rows))
+
+
+def _stories(evidence: Evidence) -> Iterator[Story]:
     for place, part in evidence.places(PAPER, PROBE):
-        inside, even = (measured(part, name) for name in (INSIDE, EVEN))
-        if len(inside) and len(even):
-            yield place.title, estimate(inside, share=True), estimate(even, share=True)
+        inside, uniform = (measured(part, name) for name in (INSIDE, UNIFORM))
+        if len(inside) and len(uniform):
+            ours, theirs = (estimate(lines, share=True) for lines in (inside, uniform))
+            yield Story(place.title, ours, theirs, difference(inside, uniform))
 
 
-def _inside(stories: list[tuple[str, Estimate, Estimate]]) -> str:
-    parts = [
-        f"{share(inside)} against {share(even)} ({title}; {basis(inside)})"
-        for title, inside, even in stories
-    ]
-    return sentence(
-        "in stories it is known from how they were made which sentences decide; the share of "
-        f"attention on these, against that of even weights, is {listed(parts)}"
+def _inside(stories: list[Story]) -> Table:
+    head = ("model and corpus", "attention on the deciding sentences", "uniform weights", *BASIS)
+    rows = tuple(
+        (each.title, share(each.inside), share(each.uniform), *basis(each.inside))
+        for each in stories
     )
+    return Table(head, rows)
 
 
 def _name(explanation: str) -> str:
@@ -145,21 +203,19 @@ FINDING = Finding(
     name="human-rationales",
     title="Does attention mark the words that people would mark?",
     question=(
-        "For some corpora people marked the words that decide (a rationale); for SST those "
-        "words are taken that people, asked about the word alone, judged as they judged the "
-        "sentence. MiniLM is a small pretrained reader, of the BERT kind. Saliency methods rank "
-        "words by what they do to the model's answer: how steeply it depends on a word "
-        "(gradient, integrated gradients), what happens without the word (occlusion), or how "
-        "much of it is handed back to the word layer by layer (LRP, layer-wise relevance "
-        "propagation). Attention ranks them by weight, rollout by the weights of all layers. "
-        "Whose ranking is nearer to the people's? AUPRC is the area under the precision–recall "
-        "curve: one if all marked words come first, about their share of the text if the order "
-        "is blind."
+        "In some corpora people marked the words that decide (a rationale). Which explanation "
+        "ranks these words first? Attention ranks words by weight, and rollout by the weights of "
+        "all layers. Gradient and integrated gradients ask how steeply the answer depends on a "
+        "word; occlusion replaces the word. LRP (layer-wise relevance propagation) hands the "
+        "answer back to the words layer by layer. AUPRC is the area under the precision–recall "
+        "curve: one if all marked words come first, about their share of the example if the order "
+        "is random. In bAbI's stories it is known which sentences decide."
     ),
     limits=(
-        "To be plausible to people is not to be true of the model: a model may use other words "
-        "than people do, and an explanation that says so is a good one. In SST nobody marked "
-        "words as reasons."
+        "An explanation that people find plausible need not be true of the model. A model may use "
+        "other words than people do, and a good explanation then says so. In SST nobody marked "
+        "words as reasons. Its marked words are those that people, asked about the word alone, "
+        "judged as they judged the sentence."
     ),
     commands=(
         MINILM,

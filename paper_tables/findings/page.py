@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from paper_tables.document import table
 from paper_tables.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
 from paper_tables.findings.evidence import Evidence, Finding, Told
 from paper_tables.findings.faithful_methods import FINDING as FAITHFUL_METHODS
@@ -23,23 +24,35 @@ FINDINGS = (
 )
 HEAD = """# What we found
 
-For readers who have not read the papers. Brackets hold intervals: of the mean over trainings
-where a number comes from several, else over texts. Unless a section says otherwise they are made
-to hold the truth nineteen times in twenty; those of three trainings rest on little. A difference
-is taken training by training, so it can be clear where two brackets overlap. *Larger*, *smaller*
-and their like are said only where an interval leaves zero out, without a correction for how many
-are looked at; otherwise the page says that it cannot tell. Small models are named by what reads
-the words before attention does: an *LSTM* (in order, both ways), or nothing but their *word
-vectors*. *SST* is sentiment of sentences from film reviews; *IMDB* whole reviews of
-films; *20News* posts on baseball and hockey; *bAbI* made-up stories with a question, to be
-answered from one sentence in the first task and from two in the second; *SNLI* pairs of
-sentences, of which one may follow from the other; *HateXplain* posts that may offend.
+Each section asks one question, answers it in one sentence and shows the numbers behind the answer.
+You need not have read the papers. Words such as *larger* or *better* appear only where an interval
+excludes zero, without a correction for the number of comparisons. Everywhere else the page says
+that it cannot tell.
+
+| term | meaning |
+| --- | --- |
+| number [low, high] | A mean and its interval, over trainings where there are several, otherwise \
+over examples. Unless the section says otherwise, the interval contains the true mean nineteen \
+times in twenty. Intervals of three trainings are rough. |
+| difference | Taken training by training, so it can be clear although two intervals overlap. |
+| LSTM | A small model that reads the words in order, in both directions, before attention. |
+| word vectors | A small model whose attention sees each word by itself. |
+| MiniLM | A small pretrained Transformer of the BERT kind, fine-tuned on film reviews. |
+| SmolLM2 | A small pretrained language model, not trained for the task. |
+| SST | Sentiment of film-review sentences. |
+| IMDB | Sentiment of whole film reviews. |
+| 20News | Newsgroup posts: baseball or hockey? |
+| bAbI | Generated stories with a question. Answering takes one sentence in the first task and two \
+in the second. |
+| SNLI | Pairs of sentences: does one follow from the other? |
+| HateXplain | Social-media posts: are they offensive? |
 """
+MISSING = "Not measured yet. To measure it:"
 FOOT = """## What this page is made of
 
-`heedful study all --report` writes this page and its pictures out of the rows below, and out of
-nothing else; with `--store` it first adds what that store has more. Of several trainings a number
-is their mean.
+`heedful study all --report` writes this page and its pictures from the rows below and from nothing
+else. With `--store` it first adds the rows that only the store has. A number measured on several
+trainings is their mean.
 """
 
 
@@ -59,22 +72,31 @@ def page(evidence: Evidence) -> str:
 
 
 def _section(finding: Finding, told: Told | None) -> str:
-    head = f"## {finding.title}\n\n{finding.question}\n"
+    head = f"## {finding.title}\n"
     if told is None:
-        return f"{head}\nNot measured yet. This would: {_commands(finding)}\n"
-    picture = f"![{told.picture.says}](figures/findings/{finding.name}.svg)"
-    listed = "\n".join(f"- {line}" for line in told.sentences)
-    return f"{head}\n{picture}\n\n{listed}\n\n*What this does not show.* {finding.limits}\n"
+        missing = f"{MISSING}\n\n{_commands(finding)}\n"
+        return f"{head}\n{finding.question}\n\n{missing}"
+    parts = [
+        head,
+        f"**{told.answer}**\n",
+        f"{finding.question}\n",
+        f"![{told.picture.says}](figures/findings/{finding.name}.svg)\n",
+        *(f"{table(each.head, each.rows)}\n" for each in told.tables),
+        *([f"{' '.join(told.sentences)}\n"] if told.sentences else []),
+        f"*What this does not show.* {finding.limits}\n",
+    ]
+    return "\n".join(parts)
 
 
 def _backing(told: Sequence[tuple[Finding, Told | None]]) -> str:
     lines = [
-        f"- {finding.title} {', '.join(map(str, each.backing))}; made by {_commands(finding)}"
+        f"- {finding.title} {', '.join(map(str, each.backing))}; made by:\n\n"
+        f"{_commands(finding, indent=4)}\n"
         for finding, each in told
         if each is not None
     ]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
-def _commands(finding: Finding) -> str:
-    return ", ".join(f"`{command}`" for command in finding.commands)
+def _commands(finding: Finding, indent: int = 0) -> str:
+    return "\n".join(f"{' ' * indent}- `{command}`" for command in finding.commands)

@@ -15,6 +15,7 @@ from paper_tables.findings.evidence import (
     MINILM,
     Evidence,
     Finding,
+    Table,
     Told,
     audited,
     backed,
@@ -22,6 +23,7 @@ from paper_tables.findings.evidence import (
     of_line,
     said,
     sentence,
+    some_of,
 )
 
 PROPERTIES = {
@@ -29,7 +31,7 @@ PROPERTIES = {
     "importance": "how near its order of words is to that by how much they matter",
     "baseline": "how much more it finds than word frequency or position do",
     "agreement": "how near its order of words is to that of two measures of importance",
-    "exclusivity": "how far off attention with the same answer is at least, one being furthest",
+    "exclusivity": "how far away attention with the same answer can be at least (one: furthest)",
 }
 """The order in which they are told."""
 DECISIONS = {
@@ -41,6 +43,12 @@ DECISIONS = {
     "REPORTED": "not judged",
 }
 SPELLED = {0.67: "two thirds", 0.5: "a half", 0.02: "two hundredths", 0.0: "zero"}
+SHOWN = {
+    "SUPPORTED": "attention may be shown as an explanation",
+    "NOT SUPPORTED": "attention should not be shown as an explanation",
+}
+"""What the audit's rule says of a model; else that it cannot be told."""
+HEAD = ("model and corpus", "property", "value", "supported", "examples", "trainings")
 OVERALL, UNUSABLE = "overall", "UNUSABLE"
 FACTS = ("accuracy", "majority")
 
@@ -52,19 +60,19 @@ def tell(evidence: Evidence) -> Told | None:
     if not chosen:
         return None
     facts = evidence.of_audits("fact", *FACTS)
-    told = [sentence(f"{_said(lines)}{_good(facts, lines)}") for lines in chosen]
-    sentences = [_asked(), *told, *_missing(chosen)]
+    sentences = [*_good(facts, chosen), *_missing(chosen)]
     backing = backed(
         AUDITS,
         kind=("verdict", "fact"),
         weights=tuple(str(lines["weights"].iloc[0]) for lines in chosen),
     )
-    return Told(tuple(sentences), _picture(chosen), (backing,))
+    tables = (_asked(), Table(HEAD, tuple(row for lines in chosen for row in _judged_rows(lines))))
+    return Told(_answer(chosen), _picture(chosen), tables, (backing,), tuple(sentences))
 
 
 def _largest(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Of each model and data the audit in which most properties were measured, then of most
-    texts."""
+    examples."""
     for _, part in table.groupby(["weights", "data"], sort=True):
         runs = part.groupby("run", sort=True)
         sizes = {run: (int(own["mean"].count()), int(own["n"].max())) for run, own in runs}
@@ -73,56 +81,52 @@ def _largest(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
             yield part[part["run"] == best]
 
 
-def _asked() -> str:
-    parts = [f"{name} ({words})" for name, words in PROPERTIES.items()]
-    return sentence(
-        f"the audit asks for {', '.join(parts)}; importance and agreement go from zero (a random "
-        "order) to one (the best that can be expected). [Its rule](audit.md) holds "
-        f"{_held()}, and leaves exclusivity open. Brackets of what decides hold together. "
-        "Importance is decided only by two ways (operators) of taking words away"
-    )
+def _answer(chosen: list[pd.DataFrame]) -> str:
+    """What the audit's rule says of which models."""
+    by_words: dict[str, list[str]] = {}
+    for lines in chosen:
+        overall = lines[lines["measure"] == OVERALL].iloc[0]
+        words = SHOWN.get(str(overall["decision"]), "that cannot be told")
+        by_words.setdefault(words, []).append(audited(lines.iloc[0]))
+    everything = [title for titles in by_words.values() for title in titles]
+    told = [f"{words} for {some_of(titles, everything)}" for words, titles in by_words.items()]
+    return sentence(f"by the audit's rule, {'; '.join(told)}")
 
 
-def _held() -> str:
-    """What each property is held against: the smallest effect of interest."""
-    held: dict[str, list[str]] = {}
-    for name in PROPERTIES:
-        if name in EFFECTS:
-            held.setdefault(SPELLED[EFFECTS[name]], []).append(name)
-    return ", ".join(f"{listed(names)} against {effect}" for effect, names in held.items())
+def _asked() -> Table:
+    """What each property is, and the smallest effect of interest that it is held against."""
+    held = {name: SPELLED[EFFECTS[name]] if name in EFFECTS else "none" for name in PROPERTIES}
+    rows = tuple((name, words, held[name]) for name, words in PROPERTIES.items())
+    return Table(("property", "how it is measured", "threshold"), rows)
 
 
-def _said(lines: pd.DataFrame) -> str:
-    rows = lines[lines["mean"].notna() | (lines["decision"] == UNUSABLE)].iterrows()
-    known = {str(line["measure"]): _judged(line) for _, line in rows}
-    parts = [f"{name} {known[name]}" for name in PROPERTIES if name in known]
-    missing = [name for name in PROPERTIES if name not in known]
-    parts += [f"not measured: {listed(missing)}"] if missing else []
-    first = lines.iloc[0]
-    overall = lines[lines["measure"] == OVERALL].iloc[0]
-    return (
-        f"{audited(first)} ({first['texts']} texts): {'; '.join(parts)}. Should attention "
-        f"be shown as an explanation? By the audit's rule: {_decided(overall)}"
-    )
-
-
-def _judged(line: pd.Series) -> str:
+def _judged_rows(lines: pd.DataFrame) -> Iterator[tuple[str, ...]]:
     """The number and its decision, if there is one, and what stood in the way of another."""
-    why = str(line["why"]).rstrip(".")
-    if pd.isna(line["mean"]):
-        return why or _decided(line)
-    stated = f"{said(of_line(line))}: {_decided(line)}"
-    return f"{stated} ({why})" if why else stated
+    title = audited(lines.iloc[0])
+    known = {str(line["measure"]): line for _, line in lines.iterrows()}
+    for name in PROPERTIES:
+        line = known.get(name)
+        if line is None or (pd.isna(line["mean"]) and line["decision"] != UNUSABLE):
+            yield title, name, "", DECISIONS["NOT MEASURED"], "", ""
+            continue
+        value = "" if pd.isna(line["mean"]) else said(of_line(line))
+        why = str(line["why"]).rstrip(".")
+        decision = why if why and not value else _decided(line)
+        decision = f"{decision} ({why})" if why and value else decision
+        yield title, name, value, decision, str(line["texts"]), str(line["seeds"])
 
 
-def _good(facts: pd.DataFrame, lines: pd.DataFrame) -> str:
-    """How often the model is right on these texts: what does not work cannot be explained."""
-    own = facts[facts["run"] == lines["run"].iloc[0]]
-    known = {str(line["measure"]): float(line["mean"]) for _, line in own.iterrows()}
-    if not all(name in known for name in FACTS):
-        return ""
-    right, most = (f"{number(100 * known[name], 1)}%" for name in FACTS)
-    return f". It is right on {right} of these texts, where the commonest class is {most}"
+def _good(facts: pd.DataFrame, chosen: list[pd.DataFrame]) -> Iterator[str]:
+    """How often a model is right on these examples: what does not work cannot be explained."""
+    for lines in chosen:
+        own = facts[facts["run"] == lines["run"].iloc[0]]
+        known = {str(line["measure"]): float(line["mean"]) for _, line in own.iterrows()}
+        if all(name in known for name in FACTS):
+            right, most = (f"{number(100 * known[name], 1)}%" for name in FACTS)
+            yield sentence(
+                f"{audited(lines.iloc[0])} is right on {right} of these examples, where the most "
+                f"common class makes up {most}"
+            )
 
 
 def _missing(chosen: list[pd.DataFrame]) -> list[str]:
@@ -155,14 +159,17 @@ FINDING = Finding(
     name="pretrained",
     title="Is it any different for pretrained Transformers?",
     question=(
-        "MiniLM is a small reader of the BERT kind, fine-tuned on film reviews; SmolLM2 is a small "
-        "language model that is asked for the next word after the review, untrained for the task. "
-        "Both are put to the same audit: should the attention of their last layer be shown as an "
-        "explanation of what they answer?"
+        "Both models were put to the same audit: should the attention of their last layer be shown "
+        "as an explanation of what they answer? MiniLM was fine-tuned on film reviews. SmolLM2 is "
+        "asked for the next word after the review. [The audit's rule](audit.md) holds four "
+        "properties against a threshold and leaves exclusivity open. Importance and agreement go "
+        "from zero (a random order) to one (the best that can be expected)."
     ),
     limits=(
-        "Bounds are one-sided, each wrong once in twenty times, and over texts alone: there is "
-        "one checkpoint of each. Only the last layer, averaged over its heads, is on trial."
+        "Intervals of the properties hold jointly. Their bounds are one-sided, each wrong once in "
+        "twenty times, and over examples alone: there is one checkpoint of each model. Importance "
+        "is decided by only two ways of perturbing words. Only the last layer, averaged over its "
+        "heads, is on trial."
     ),
     commands=(
         MINILM,

@@ -10,17 +10,20 @@ import pandas as pd
 from heedful.report import Estimate, Picture, Row, difference, estimate
 from heedful.report.figures.dots import Panel
 from paper_tables.findings.evidence import (
+    BASIS,
     ROWS,
     Evidence,
     Finding,
+    Table,
     Told,
     backed,
     basis,
-    listed,
+    counted,
+    directed,
     measured,
     points,
     sentence,
-    tallied,
+    some_of,
     titled,
 )
 
@@ -32,10 +35,15 @@ DECODERS = {
 """The model whose decoder sees the attended text alone → the one that also sees the query."""
 NAMES = {"bahdanau": "LSTM", "rocktaschel": "conditional LSTM"}
 EDITS = {
-    "delta:uniform:infer": "even weights after the training",
-    "delta:permute:infer": "shuffled weights after the training",
-    "delta:uniform:train+infer": "even weights in the training too",
+    "delta:uniform:infer": "uniform weights after training",
+    "delta:permute:infer": "permuted weights after training",
+    "delta:uniform:train+infer": "uniform weights in training too",
 }
+HEAD = (
+    "score change, question not in the decoder (points)",
+    "score change, question in the decoder (points)",
+    "larger loss",
+)
 WITHOUT, WITH = "decoder sees the attended text alone", "decoder sees the question too"
 
 
@@ -60,9 +68,9 @@ def tell(evidence: Evidence) -> Told | None:
         return None
     models = tuple(name for both in DECODERS.items() for name in both)
     backing = backed(ROWS, paper=PAPER, probe=PROBE, model=models, measure=tuple(EDITS))
-    by_edit = {edit: [pair for pair in pairs if pair.edit == edit] for edit in EDITS.values()}
-    sentences = [_said(edit, own) for edit, own in by_edit.items() if own]
-    return Told((*sentences, _made_of(pairs)), _picture(pairs), (backing,))
+    head = ("model and corpus", "attention replaced by", *HEAD, *BASIS)
+    table = Table(head, tuple(_line(pair) for pair in pairs))
+    return Told(_answer(pairs), _picture(pairs), (table,), (backing,), _still(pairs))
 
 
 def _pairs(evidence: Evidence) -> Iterator[Pair]:
@@ -78,25 +86,48 @@ def _pairs(evidence: Evidence) -> Iterator[Pair]:
                 yield Pair(titled(NAMES[model], corpus, size), words, *lines)
 
 
-def _said(edit: str, pairs: list[Pair]) -> str:
-    """What is lost under one edit, and whose loss is larger."""
-    parts = [f"{_both(pair)} for {pair.title}" for pair in pairs]
-    signs = {pair.title: -pair.apart.sign for pair in pairs}
-    words = ("without it more is lost", "without it less is lost", "no difference can be told")
+def _line(pair: Pair) -> tuple[str, ...]:
+    without, with_ = estimate(pair.without), estimate(pair.with_)
+    larger = directed(pair.apart, "with the question", "without it", "cannot be told")
+    return (pair.title, pair.edit, points(without), points(with_), larger, *basis(without))
+
+
+def _answer(pairs: list[Pair]) -> str:
+    """For which models every replacement costs more without the question, by the intervals."""
+    titles = list(dict.fromkeys(pair.title for pair in pairs))
+    costly = [
+        title for title in titles if all(one.apart.sign < 0 for one in pairs if one.title == title)
+    ]
+    if not costly:
+        return sentence(
+            "not clearly: no model loses more under every replacement when its decoder cannot see "
+            "the question"
+        )
+    head = "yes" if costly == titles else "clearly only"
+    names = (
+        some_of(costly, titles)
+        if len(costly) < 3
+        else f"{counted(len(costly))} of {counted(len(titles))} models"
+    )
     return sentence(
-        f"with {edit} the score changes, without and with the question in the decoder, by "
-        f"{listed(parts)} (points); {tallied(signs, *words)}"
+        f"{head} for {names}: every replacement costs more when the decoder cannot see the question"
     )
 
 
-def _both(pair: Pair) -> str:
-    without, with_ = estimate(pair.without), estimate(pair.with_)
-    return f"{points(without)} against {points(with_)}"
-
-
-def _made_of(pairs: list[Pair]) -> str:
-    found = {basis(estimate(pair.without)): None for pair in pairs}
-    return sentence(f"these are {' or '.join(found)} each")
+def _still(pairs: list[Pair]) -> tuple[str, ...]:
+    """What is lost although the question has another way in."""
+    titles = list(dict.fromkeys(pair.title for pair in pairs))
+    lost = [
+        title
+        for title in titles
+        if all(estimate(one.with_).sign < 0 for one in pairs if one.title == title)
+    ]
+    return (
+        sentence(
+            "with the question in the decoder, every replacement still clearly costs score for "
+            f"{some_of(lost, titles) if lost else 'no model'}"
+        ),
+    )
 
 
 def _picture(pairs: list[Pair]) -> Picture:
@@ -122,17 +153,16 @@ FINDING = Finding(
     name="query-in-decoder",
     title="Is attention needed because the question has no other way in?",
     question=(
-        "In models that read a text with a question in mind (or, for SNLI, with the other "
-        "sentence of a pair), attention is often the only part that sees the question. If the "
-        "last step (the decoder) is shown the question too, does the model still lose as much "
-        "when its attention is made even, or shuffled? Attention is replaced once the model is "
-        "trained, or made even from the start of a training. The conditional LSTM reads the "
-        "question after the text, going on from where that ended."
+        "Some models read a text with a question in mind, or on SNLI with the other sentence of a "
+        "pair. Attention is often their only part that sees the question. Suppose the last step "
+        "(the decoder) sees it too: does replacing attention still cost as much? Attention is "
+        "replaced after training, or is uniform from the start of training. The conditional LSTM "
+        "reads the question after the text, starting from where the text ended."
     ),
     limits=(
-        "A model that loses nothing without its attention may still have used it: the rest may "
-        "make up for it. Where attention is replaced after the training, what follows it was "
-        "never trained on such weights, and a loss may come from that alone."
+        "A model that loses nothing without its attention may still have used it, because other "
+        "parts can make up for the loss. A model whose attention is replaced after training never "
+        "saw such weights, and may lose from that alone."
     ),
     commands=(
         "heedful study vashishth2019 --corpora babi1,babi2 --probes score,substitution --seeds 3",

@@ -119,8 +119,8 @@ def _adversary(together: pd.DataFrame) -> str:
         line += "." + left_out(found[best])
     fixed = firm_findings(together, "reachability", "fixed")
     if fixed:
-        some = reach(fixed, percent)
-        line += f" For {some} of texts no attention whatever could change the decision."
+        some = reach(fixed[::-1], lambda never: percent(1 - never))
+        line += f" In {some} of the examples, some other attention would change the decision."
     return line
 
 
