@@ -217,7 +217,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_an_installed_package_is_known_by_name(
     package: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    package("norms_one", PACKAGE, "[heedful.attributions]\nones = norms_one:PIECE\n")
+    package("norms_one", PACKAGE, "[heedful.saliency]\nones = norms_one:PIECE\n")
     assert "ones" in SALIENCIES and "norms_one" not in sys.modules  # known, and not imported
     assert (SALIENCIES["ones"].origin, SALIENCIES["ones"].version) == ("norms_one", 2)
     assert main(["list", "saliency"]) == 0
@@ -245,18 +245,18 @@ def test_a_package_that_fails_is_one_sentence_and_costs_only_itself(
 
 
 def test_a_name_belongs_to_one_package(package: Any) -> None:
-    package("norms_three", PACKAGE, "[heedful.attributions]\ngradient = norms_three:PIECE\n")
+    package("norms_three", PACKAGE, "[heedful.saliency]\ngradient = norms_three:PIECE\n")
     with pytest.raises(HeedfulError, match="'gradient' is named by Heedful and by norms_three"):
         SALIENCIES["gradient"]
-    package("norms_four", PACKAGE, "[heedful.attributions]\nones = norms_four:PIECE\n")
-    package("norms_five", PACKAGE, "[heedful.attributions]\nones = norms_five:PIECE\n")
+    package("norms_four", PACKAGE, "[heedful.saliency]\nones = norms_four:PIECE\n")
+    package("norms_five", PACKAGE, "[heedful.saliency]\nones = norms_five:PIECE\n")
     with pytest.raises(HeedfulError, match="named by norms_five and by norms_four"):
         SALIENCIES["ones"]
 
 
 @pytest.mark.parametrize("point", ["twos = norms_six:PIECE", "ones = norms_six:ones"])
 def test_what_is_no_piece_of_that_name_is_refused(package: Any, point: str) -> None:
-    package("norms_six", PACKAGE, f"[heedful.attributions]\n{point}\n")
+    package("norms_six", PACKAGE, f"[heedful.saliency]\n{point}\n")
     with pytest.raises(HeedfulError, match="of the package norms_six is no heedful.Piece with the"):
         SALIENCIES[point.partition(" ")[0]]
 
@@ -265,7 +265,7 @@ def test_a_package_that_does_not_say_what_it_uses_is_refused(
     package: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     silent = PACKAGE.replace(", uses=()", "")
-    package("norms_seven", silent, "[heedful.attributions]\nones = norms_seven:PIECE\n")
+    package("norms_seven", silent, "[heedful.saliency]\nones = norms_seven:PIECE\n")
     assert main(["audit", "nowhere", "--also", "ones"]) == 2
     said = capsys.readouterr().err.strip()
     assert said.count("\n") == 0 and "'ones' from norms_seven" in said and "field uses" in said
