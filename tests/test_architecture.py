@@ -88,6 +88,16 @@ def test_nouns_are_where_the_table_says() -> None:
             assert names and set(names) <= defined(path), noun
 
 
+def test_each_hop_is_where_the_page_says_and_is_called_from_there() -> None:
+    hops = table("One example, hop by hop")
+    assert len(hops) > 20
+    for step, where, caller in hops:
+        ((path, (name,)),) = places(where)
+        assert name in defined(path), step
+        if caller:
+            assert re.search(rf"\b{name}\b", (SOURCE / caller.strip("`")).read_text("utf8")), step
+
+
 def test_layers_are_those_of_the_contract_and_hold_every_package() -> None:
     drawn = re.findall(r"^    (\w.*)$", section("Layers"), re.M)
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
