@@ -137,6 +137,11 @@ class Piece:
         return {"origin": self.origin} if self.origin else {}
 
 
+def by_name(*pieces: Piece) -> dict[str, Piece]:
+    """Several pieces of one module, for a catalogue's `module:PIECES`."""
+    return {piece.name: piece for piece in pieces}
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """Names of one kind of piece, each with its module: `PIECE` there, or what a colon names."""

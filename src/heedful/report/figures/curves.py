@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.catalogue import Piece, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -221,7 +221,7 @@ def _deception_says(model: str, cell: pd.DataFrame) -> str:
     return f"{model}, {'; '.join(parts)}."
 
 
-PIECES = (
+PIECES = by_name(
     Piece(
         name="layers",
         description="The score after permuting the first or last so many layers, by group.",

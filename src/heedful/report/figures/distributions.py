@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.catalogue import Piece, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -316,7 +316,7 @@ def seed_variance(evidence: Evidence) -> Figure:
     return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
 
-PIECES = (
+PIECES = by_name(
     Piece(
         name=GRADIENT_WORDS.name,
         description="Histograms of Kendall τ between attention and gradients, by predicted class.",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.catalogue import Piece
+from heedful.catalogue import Piece, by_name
 from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
 from heedful.report.extra import need
@@ -331,7 +331,7 @@ def _boxes_says(found: dict[str, Removed]) -> str:
     return "; ".join(parts)
 
 
-PIECES = (
+PIECES = by_name(
     Piece(
         name=ERASURE_WORDS.name,
         description="ΔJS of the heaviest and a random item, by the difference of their weights.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.catalogue import Piece, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -182,7 +182,7 @@ def _says(place: Place, table: pd.DataFrame) -> str:
     return f"Change of {place.score} with attention replaced, {place.model}: {parts}."
 
 
-PIECES = (
+PIECES = by_name(
     Piece(
         name="published",
         description="Every τ of jain2019's Table 2, published and measured, with intervals.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.catalogue import Piece, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -146,7 +146,7 @@ def _pairs(bar: pd.DataFrame) -> Iterator[tuple[str, float]]:
     return zip(bar["kind"], bar["value"], strict=True)
 
 
-PIECES = (
+PIECES = by_name(
     Piece(
         name="conicity",
         description="Conicity of the attended states, by model.",
