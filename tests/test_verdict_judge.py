@@ -408,7 +408,23 @@ def test_a_lucky_first_half_does_not_decide() -> None:
     ).recommendation
     assert found.best == "gradient" and found.ranked[0].explanation == "gradient"
     assert "gradient: 0.60" in found.sentence and "5 ms per example" in found.sentence
-    assert any("lrp was ahead on the first half" in note for note in found.notes)
+    assert found.sentence.startswith("the best we tried is gradient")
+    note = found.notes[-1]
+    assert note.startswith("lrp was ahead on the first half; on the second gradient is better, so")
+
+
+def test_an_explanation_that_is_as_good_and_cheaper_is_said_to_be_so() -> None:
+    """Both have the same numbers on the second half, where gradient costs a sixth of lrp."""
+    rows = rows_of(World(truth=0.3, others={"lrp": 0.8}, noise=0.2, examples=60))
+    same = rows[rows["explanation"] == "lrp"]
+    second = same["cluster"].map(half_of).eq(1)
+    cheaper = same.assign(
+        explanation="gradient", value=same["value"].where(second, same["value"] - 0.1)
+    )
+    found = judge(pd.concat([rows, cheaper]), costs(), settings=QUICK).recommendation
+    assert found.best == "gradient"
+    note = "on the second gradient is as good and cheaper, so its number may be a little too good."
+    assert any(text.endswith(note) for text in found.notes)
 
 
 def test_nothing_above_the_floor_is_not_recommended() -> None:

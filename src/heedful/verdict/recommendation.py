@@ -220,9 +220,11 @@ def recommend(
     best = _preferred(ranked)
     if best == first:
         return _recommendation(best, ranked, ranking)
+    better = next(each.behind for each in ranked if each.explanation == best)
     text = (
-        f"{_plain(first)} was ahead on the first half; on the second {_plain(best)} is better, or "
-        f"as good and cheaper, so its number may be a little too good."
+        f"{_plain(first)} was ahead on the first half; on the second {_plain(best)} is "
+        f"{'better' if round(better, 2) < 0 else 'as good and cheaper'}, so its number may be a "
+        f"little too good."
     )
     said = _recommendation(best, ranking.beside(best), ranking)
     return replace(said, notes=(*said.notes, text))
