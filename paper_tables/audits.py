@@ -9,7 +9,6 @@ on the audited texts, and the share of the commonest class.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,12 @@ from heedful.auditing import (
     not_by_own,
     over_seeds,
     stored_tables,
-    stored_verdict,
 )
 from heedful.errors import HeedfulError
 from heedful.metrics import bootstrap_means
 from heedful.store import Run, Store, canonical
 from heedful.studies import DATASETS
-from heedful.verdict import Decision, Settings, Verdict
+from heedful.verdict import Decision, Settings, Verdict, stored_verdict
 from paper_tables.compact import Form, read_compact
 from paper_tables.findings.evidence import OURS, PART
 
@@ -144,8 +142,7 @@ def _seed(store: Store, run: Run) -> int:
 
 
 def _audit(run: Run) -> Audit:
-    verdict = Verdict.from_json(json.dumps(stored_verdict(run)))
-    return Audit(verdict, stored_tables(run), run.json("facts"))
+    return Audit(stored_verdict(run), stored_tables(run), run.json("facts"))
 
 
 def _settings(audit: Audit) -> Settings:

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.errors import HeedfulError
+from heedful.store import Store
 from heedful.verdict import (
     Cell,
     Decision,
+    Part,
     Ranked,
     Settings,
     Statement,
+    Stratum,
     Verdict,
     choose,
     half_of,
     judge,
+    load_verdict,
     overall,
+    stored_verdict,
 )
 from heedful.verdict.recommendation import _preferred
 from verdict_tables import World, costs, rows_of
@@ -206,6 +212,29 @@ def test_json_round_trip(verdict: Verdict) -> None:
     assert again["importance"].parts == verdict["importance"].parts
     assert (again.direction, again.sites) == (verdict.direction, verdict.sites)
     assert math.isnan(again["stability"].estimate)
+
+
+def test_a_kept_verdict_is_read_back_typed(verdict: Verdict, tmp_path: Path) -> None:
+    """From a folder and from a store, with its statements, parts and settings."""
+    (tmp_path / "verdict.json").write_text(verdict.to_json(), encoding="utf8")
+    store = Store(tmp_path / "store")
+    with store.writing("audit", {"version": 1}) as writer:
+        writer.json("verdict", json.loads(verdict.to_json()))
+    for again in (load_verdict(tmp_path), stored_verdict(store.open(store.keys()[0]))):
+        assert json.loads(again.to_json()) == json.loads(verdict.to_json())
+        statement = again["importance"]
+        assert statement.decision is verdict["importance"].decision
+        assert all(isinstance(part, Part) for part in statement.parts)
+        assert all(isinstance(each, Stratum) for each in statement.by_class)
+        assert all(isinstance(each, Ranked) for each in again.recommendation.ranked)
+        assert again.asked.to_dict() == QUICK.to_dict()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"schema_version": 2}'])
+def test_a_damaged_verdict_is_a_value_error(content: str, tmp_path: Path) -> None:
+    (tmp_path / "verdict.json").write_text(content, encoding="utf8")
+    with pytest.raises(ValueError):
+        load_verdict(tmp_path)
 
 
 def test_bad_json_names_the_fix(verdict: Verdict) -> None:

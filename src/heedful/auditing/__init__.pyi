@@ -33,7 +33,6 @@ from heedful.auditing.result import looks_of as looks_of
 from heedful.auditing.result import spec_digest as spec_digest
 from heedful.auditing.result import store_audit as store_audit
 from heedful.auditing.result import stored_tables as stored_tables
-from heedful.auditing.result import stored_verdict as stored_verdict
 from heedful.auditing.result import write_audit as write_audit
 from heedful.auditing.schedule import FIRST as FIRST
 from heedful.auditing.schedule import LOOKS as LOOKS

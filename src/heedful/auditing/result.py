@@ -30,7 +30,14 @@ from heedful.store import (
     write_file,
 )
 from heedful.subjects import Subject
-from heedful.verdict import Verdict, check_schema, check_tables, facts_text, read_facts, read_text
+from heedful.verdict import (
+    Verdict,
+    check_tables,
+    facts_text,
+    read_facts,
+    read_text,
+    stored_verdict,
+)
 
 AUDIT = "audit"
 """The kind of folder."""
@@ -225,14 +232,7 @@ def store_audit(store: Store, identity: Mapping[str, Any], audit: Audit) -> Audi
 
 def looks_of(run: Run) -> int:
     """How often the evidence was looked at until it was decided."""
-    return int(stored_verdict(run)["settings"]["looks"])
-
-
-def stored_verdict(run: Run) -> dict[str, Any]:
-    """As plain values."""
-    verdict: dict[str, Any] = run.json("verdict")
-    check_schema(verdict, f"the verdict of {run.key}", "audit anew with another --store")
-    return verdict
+    return stored_verdict(run).asked.looks
 
 
 def stored_tables(run: Run) -> dict[str, Frames]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, stored_verdict, works
+from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, works
 from heedful.data import CORPORA
 from heedful.metrics import METRICS
 from heedful.perturbations import REMOVALS
@@ -29,7 +29,7 @@ from heedful.preregistration.latex import (
     said,
 )
 from heedful.store import Frames, Run
-from heedful.verdict import REQUIRED
+from heedful.verdict import REQUIRED, Verdict, stored_verdict
 
 ASKED = ("SUPPORTED", "NOT SUPPORTED", "INCONCLUSIVE", "UNUSABLE")
 """Decisions of properties that had a share of alpha."""
@@ -162,7 +162,8 @@ class Audited:
 
     @staticmethod
     def of_run(run: Run) -> Audited:
-        return Audited(stored_verdict(run), run.json("facts"), _measured(run.frames("rows")))
+        verdict = _values(stored_verdict(run))
+        return Audited(verdict, run.json("facts"), _measured(run.frames("rows")))
 
     @staticmethod
     def of_folder(folder: Path) -> Audited:
@@ -170,8 +171,12 @@ class Audited:
 
     @staticmethod
     def of(audit: Audit) -> Audited:
-        verdict = json.loads(audit.verdict.to_json())
-        return Audited(verdict, dict(audit.facts), _measured(audit.tables["rows"]))
+        return Audited(_values(audit.verdict), dict(audit.facts), _measured(audit.tables["rows"]))
+
+
+def _values(verdict: Verdict) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(verdict.to_json())
+    return values
 
 
 def audited_uses(audit: Audited) -> Iterator[Use]:

@@ -1,5 +1,4 @@
-"""The verdict: every statement, one line, a recommendation, and what to be careful about; as text,
-as JSON, and in the folder an audit leaves."""
+"""The verdict: every statement, the answer, a recommendation and warnings; as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,18 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from heedful.errors import HeedfulError
-from heedful.input_files import check_parquet, read_whole
 from heedful.schemas import check_version
-from heedful.store import SCHEMA_VERSION as TABLES_VERSION
-from heedful.store import FileKind, table_version
 from heedful.verdict.decision import ANSWERS, decide, headline, overall
 from heedful.verdict.properties import PROPERTIES
 from heedful.verdict.recommendation import (
@@ -38,8 +32,7 @@ from heedful.verdict.table import tabulate_blocks
 from heedful.verdict.warnings import known_facts, warnings_of
 
 SCHEMA_VERSION = 2
-FACTS_VERSION = 1
-AGAIN = "run `heedful audit` again with -o"
+AGAIN = "make it again by an audit with this Heedful"
 CAVEATS = (
     "Interventions on attention hold the states fixed and are not surgical: what comes later "
     "sees inputs it was not trained on.",
@@ -52,6 +45,10 @@ CAVEATS = (
     "attention is useless inside the model.",
 )
 """Stated wherever a verdict is shown."""
+
+
+class DamagedVerdict(HeedfulError, ValueError):
+    """The JSON is of a version that can be read, and is not what was written."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,13 +122,24 @@ class Verdict:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise HeedfulError("this is no verdict: give a verdict.json of an audit.") from error
-        check_schema(data, "this verdict")
+        return Verdict.from_values(data)
+
+    @staticmethod
+    def from_values(values: Any, name: str = "this verdict", remedy: str = AGAIN) -> Verdict:
+        """From the parsed JSON; errors speak of `name` and say how to make it again."""
+        version = values.get("schema_version") if isinstance(values, dict) else None
+        check_version(name, version, SCHEMA_VERSION, remedy)
         try:
-            found: Verdict = _decoded(Verdict, data)
+            verdict: Verdict = _typed(Verdict, values)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            again = "this verdict.json is damaged: make it again by an audit."
-            raise HeedfulError(again) from error
-        return found
+            damaged = "this verdict.json is damaged: make it again by an audit."
+            raise DamagedVerdict(damaged) from error
+        return verdict
+
+    @property
+    def asked(self) -> Settings:
+        """The settings it was judged by."""
+        return Settings.from_dict(self.settings)
 
 
 def judge(
@@ -217,83 +225,21 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _decoded(kind: Any, value: Any) -> Any:
-    """A value of this type from what `_plain` made of it. Raises what a damaged file brings up."""
+def _typed(kind: Any, value: Any) -> Any:
+    """The inverse of `_plain` for a value of this type. Damaged data raises what it happens to."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         if kind in (Verdict, Recommendation, Sites) and not hints.keys() <= value.keys():
             raise KeyError(*(hints.keys() - value.keys()))
         known = {name: item for name, item in value.items() if name in hints}
         build: Any = kind
-        return build(**{name: _decoded(hints[name], item) for name, item in known.items()})
+        return build(**{name: _typed(hints[name], item) for name, item in known.items()})
     if kind is float:
         return math.nan if value is None else float(value)
     if kind is str and not isinstance(value, str):
         raise TypeError(f"a text was expected, not {value!r}")
     if get_origin(kind) is tuple:
-        return tuple(_decoded(get_args(kind)[0], item) for item in value)
+        return tuple(_typed(get_args(kind)[0], item) for item in value)
     if get_origin(kind) is Mapping:
-        return {name: _decoded(get_args(kind)[1], item) for name, item in value.items()}
+        return {name: _typed(get_args(kind)[1], item) for name, item in value.items()}
     return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
-
-
-def check_schema(
-    data: Any, what: str, again: str = "make it again by an audit with this Heedful"
-) -> None:
-    """Only verdicts of this schema can be read; `what` names the one that is looked at."""
-    found = data.get("schema_version") if isinstance(data, dict) else None
-    check_version(what, found, SCHEMA_VERSION, again)
-
-
-def _is_verdict(path: Path) -> bool:
-    """Of any version, and however its JSON was laid out since."""
-    try:
-        found = json.loads(read_whole(path))
-    except (ValueError, RecursionError, HeedfulError):
-        return False
-    named = {"schema_version", "decision", "statements", "digest"}
-    return isinstance(found, dict) and named <= set(found)
-
-
-VERDICT = FileKind("a verdict of Heedful", _is_verdict)
-
-
-def facts_text(facts: Mapping[str, Any]) -> str:
-    """What `facts.json` holds."""
-    versioned = {"schema_version": FACTS_VERSION, **facts}
-    return json.dumps(versioned, indent=2, sort_keys=True, ensure_ascii=False)
-
-
-def read_facts(folder: Path) -> dict[str, Any]:
-    """The first ones said no version. Raises ValueError where it is not what was written."""
-    facts = json.loads(read_text(folder / "facts.json"))
-    if not isinstance(facts, dict):
-        raise ValueError("no facts")
-    version = facts.pop("schema_version", 1)
-    check_version(str(folder / "facts.json"), version, FACTS_VERSION, AGAIN)
-    return facts
-
-
-def read_verdict(folder: Path) -> dict[str, Any]:
-    """As plain values. Raises ValueError where it is not what was written."""
-    data = json.loads(read_text(folder / "verdict.json"))
-    if not isinstance(data, dict):
-        raise ValueError("no verdict")
-    check_schema(data, str(folder / "verdict.json"))
-    found: dict[str, Any] = data
-    return found
-
-
-def check_tables(files: Iterable[Path]) -> None:
-    """Each is opened, so that one that is cut or gone is found now. A table that says no
-    version was written anew by another program, from one of the first."""
-    for path in files:
-        check_parquet(path, pq.read_metadata(path))
-        version = table_version(path)
-        check_version(str(path), 1 if version is None else version, TABLES_VERSION, AGAIN)
-
-
-def read_text(path: Path) -> str:
-    """What is not there is an OSError, as for the other files of a folder."""
-    path.stat()
-    return read_whole(path)
