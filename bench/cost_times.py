@@ -36,7 +36,7 @@ from heedful.runner import Choice, Machine, Recipe, compared, grid, run_study
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, canonical
 from heedful.studies import STUDIES
-from heedful.training import TERMS, Aim, train
+from heedful.training import TERMS, Objective, train
 
 TINY: dict[str, Any] = {"n_train": 16, "n_dev": 8, "n_test": 8}
 TINY_PROBES = ["correlation", "permutation"]
@@ -184,9 +184,9 @@ def _update(
     length, batch, vocabulary = size
     data = standing_in(corpus, 4, length, vocabulary, train=batch * batches)
     spec = TrainSpec(epochs=3, batch_size=batch, class_weights=False)
-    aim = Aim(model.goal, model.terms, _teacher(model, data, device))
+    objective = Objective(model.goal, model.terms, _teacher(model, data, device))
     learner = build(model, data.vectors, data.classes, 0)
-    history = train(learner, data, spec, 0, device, aim=aim).history
+    history = train(learner, data, spec, 0, device, objective=objective).history
     shape = data.shape
     point = Point(0, length, shape.second, batch, vocabulary, shape.dimension)
     return point, max(float(history["seconds"].iloc[1:].min()), 5e-4) / batches

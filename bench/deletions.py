@@ -1,4 +1,4 @@
-"""Leave-one-out by length: the naive way, a re-run per deletion, beside `without_each`.
+"""Leave-one-out by length: the naive way, a re-run per deletion, beside `leave_one_out_logits`.
 
 One text of each length. Long texts have too many deletions for the naive way: it is timed on
 deletions spread evenly over the text, whole batches of them, and scaled.
@@ -95,7 +95,7 @@ def _row(model: Model, naive: Model, batch: Batch, setting: Setting) -> Row:
     scale = length / len(places)
     some = _only(batch, places) if again else batch
     theirs = _timed(lambda: _rerun(naive, batch, places), setting, scale)
-    ours = _timed(lambda: model.without_each(some), setting, scale if again else 1.0)
+    ours = _timed(lambda: model.leave_one_out_logits(some), setting, scale if again else 1.0)
     apart = (ours.value.less[0, places].double() - theirs.value.double()).abs().max()
     if not apart < CLOSE:
         raise ValueError(f"logits differ by {float(apart):.2g} after a deletion")

@@ -16,7 +16,7 @@ from heedful.attributions import leave_one_out
 from heedful.experiments import Evidence, adversarial, correlation, permutation
 from heedful.models import Family, OneSequence, build
 from heedful.specs import ModelSpec, TrainSpec
-from heedful.training import Aim, loss_of, train
+from heedful.training import Objective, loss_of, train
 
 BATTERY_TEXTS = {"SST": (19, 1725), "IMDb": (190, 128)}  # tokens, texts
 BATTERY_QUICK = {"SST": (6, 6), "IMDb": (9, 3)}
@@ -174,7 +174,7 @@ def update_flops(model: Family, data: Made, size: int, device: str) -> int:
     order = np.argsort(split.lengths, kind="stable")
     start = max(0, (len(order) - size) // 2)
     batch = split.batch(order[start : start + size]).to(device)
-    loss = loss_of(model.train(), data, TrainSpec(), Aim())
+    loss = loss_of(model.train(), data, TrainSpec(), Objective())
     found = counted(lambda: torch.autograd.backward(loss(batch)[0]))
     model.zero_grad()
     return found

@@ -71,10 +71,10 @@ which the exact solver knows. A search that ends in a local optimum never arrive
         "Leave-one-out by length",
         """\
 A text of T random tokens. The naive way deletes each token and runs the model again; for long texts
-it is timed on deletions spread over the text, and scaled. Ours is `model.without_each`: recurrent
-encoders walk on from cached states, convolutions recompute a window, and where states do not depend
-on their neighbours nothing but the sum changes. Hugging Face models are run again, so they gain
-nothing. Growth is the slope of log time over log T between the two longest texts.""",
+it is timed on deletions spread over the text, and scaled. Ours is `model.leave_one_out_logits`:
+recurrent encoders walk on from cached states, convolutions recompute a window, and where states do
+not depend on their neighbours nothing but the sum changes. Hugging Face models are run again, so
+they gain nothing. Growth is the slope of log time over log T between the two longest texts.""",
     ),
     Section(
         "training",

@@ -25,7 +25,7 @@ def hand_made(weights: list[list[float]], z: list[list[list[float]]], bias: list
         weights={"attention": alpha[:, None, None]},
         masks={"attention": mask[:, None, None]},
         token_logits={"attention": TokenLogits(values, torch.tensor(bias).double())},
-        readers={"attention": torch.ones(b, 1)},
+        readout_weights={"attention": torch.ones(b, 1)},
     )
     text = Text(mask.long(), mask.sum(-1) + 1, mask)
     ids = tuple(f"text-{i}" for i in range(b))

@@ -47,7 +47,7 @@ class BagOfWords:
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         raise NotImplementedError
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise NotImplementedError
 
 

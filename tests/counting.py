@@ -16,7 +16,11 @@ class Counting:
     def __init__(self, model: Any, room: int = 10**9) -> None:
         self.model, self.room, self.shapes = model, room, Counter[tuple[int, int]]()
         self.sites, self.fillers = model.sites, model.fillers
-        self.embed, self.resume, self.without_each = model.embed, model.resume, model.without_each
+        self.embed, self.resume, self.leave_one_out_logits = (
+            model.embed,
+            model.resume,
+            model.leave_one_out_logits,
+        )
         self.refused = 0
 
     def __call__(self, batch: Batch, *rest: Any, **options: Any) -> Any:

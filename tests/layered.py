@@ -96,7 +96,7 @@ class Layered(nn.Module):
             masks=left.masks,
             values=left.values if keep.values else {},
             projections={site.name: self._joined(site) for site in self.sites},
-            readers=dict.fromkeys(read_at, readers) if keep.readers else {},
+            readout_weights=dict.fromkeys(read_at, readers) if keep.readout_weights else {},
             embeddings={"a": embedded} if keep.embeddings else {},
         )
 
@@ -145,7 +145,7 @@ class Layered(nn.Module):
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self(batch, edits)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise NotImplementedError
 
 

@@ -97,5 +97,5 @@ class Bent:
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.model.resume(batch, trace, edits)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return self.model.without_each(batch)
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return self.model.leave_one_out_logits(batch)

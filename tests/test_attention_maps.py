@@ -77,12 +77,12 @@ def test_maps_ignore_batches_and_padding(module: ModuleType, model: object) -> N
 @pytest.mark.parametrize("read", READS)
 def test_attention_is_the_last_sites_mean_at_the_reader(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True))
+    trace = model(batch, keep=Keep(readout_weights=True))
     shown = attention.attention(model, batch, batch.labels)
     outside = mass_outside(model, batch)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         weights = trace.weights["layer1"][row].detach().numpy()
-        expected = reference.mean_row(weights, trace.readers["layer1"][row].numpy())
+        expected = reference.mean_row(weights, trace.readout_weights["layer1"][row].numpy())
         assert shown[row, 1 : n - 1].tolist() == pytest.approx(expected[1 : n - 1], abs=1e-12)
         assert outside[row].item() == pytest.approx(expected[0] + expected[n - 1], abs=1e-12)
     words = to_words(shown, batch.texts["a"]).sum(-1)
@@ -121,11 +121,11 @@ def test_nothing_attended_has_no_share_outside() -> None:
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_rollout_equals_the_product_of_layers(read: str, layers: int) -> None:
     model, batch = Layered(layers, read=read), layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True))
+    trace = model(batch, keep=Keep(readout_weights=True))
     shown = rollout.rollout(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         each = [trace.weights[f"layer{i}"][row, :, :n, :n].detach().numpy() for i in range(layers)]
-        expected = trace.readers["layer0"][row, :n].numpy() @ reference.rollout(each)
+        expected = trace.readout_weights["layer0"][row, :n].numpy() @ reference.rollout(each)
         assert expected.sum() == pytest.approx(1)
         assert shown[row, 1 : n - 1].tolist() == pytest.approx(expected[1 : n - 1], abs=1e-12)
 
@@ -151,12 +151,12 @@ def test_rollout_of_one_query_is_attention(ragged: Batch) -> None:
 @pytest.mark.parametrize("read", READS)
 def test_value_norms_equal_loops(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True, values=True))
+    trace = model(batch, keep=Keep(readout_weights=True, values=True))
     shown = value_norm.value_norm(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         weights, values, readers = (
             each["layer1"][row].detach().numpy()
-            for each in (trace.weights, trace.values, trace.readers)
+            for each in (trace.weights, trace.values, trace.readout_weights)
         )
         projection = model.maps["layer1_o"].detach().numpy().reshape(2, 3, 6)
         expected = reference.value_norm(weights, values, projection, readers)
@@ -234,8 +234,8 @@ def test_gradient_attention_equals_finite_differences(model: Layered, layer: int
     batch = layered_batch((4, 2))
     found = gradient_attention.gradient_attention(model, batch, batch.labels, layer=layer)
     name, step = text_site(model, layer).name, 1e-5
-    trace = model(batch, keep=Keep(readers=True))
-    weights, rows = trace.weights[name].detach(), trace.readers[name] > 0
+    trace = model(batch, keep=Keep(readout_weights=True))
+    weights, rows = trace.weights[name].detach(), trace.readout_weights[name] > 0
     for row in range(2):
         for key in range(1, int(batch.texts["a"].lengths[row]) - 1):
             total = 0.0
@@ -276,7 +276,7 @@ def test_effective_attention_by_hand() -> None:
 @pytest.mark.parametrize("read", ["first", "last"])
 def test_effective_attention_equals_gram_schmidt(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True, values=True))
+    trace = model(batch, keep=Keep(readout_weights=True, values=True))
     for head in (None, 0, 1):
         shown = effective_attention.effective_attention(model, batch, batch.labels, head=head)
         for row, n in enumerate(batch.texts["a"].lengths.tolist()):

@@ -42,7 +42,7 @@ from heedful.store import Run, Store
 from heedful.studies import LAMBDAS
 from heedful.studies.pruthi2020 import STUDY
 from heedful.subjects import open_subject
-from heedful.training import Aim, Lesson, exposure, impermissible, loss_of, train
+from heedful.training import Objective, TermContext, exposure, impermissible, loss_of, train
 from probing import LENGTHS, evidence, find, table
 from reference.deception import penalty, share_on, zeroed
 from test_probes_families import WRITERS, seen
@@ -105,7 +105,9 @@ def test_the_penalty_is_the_papers(shape: tuple[int, int, int, int], seed: int, 
 
 def test_the_term_reads_the_marks_of_both_splits(generated: Prepared) -> None:
     model = build(ModelSpec(hidden=8), generated.vectors, 2, 0)
-    loss = loss_of(model, generated, TrainSpec(), Aim(terms=(replace(DECEIVING, weight=0.5),)))
+    loss = loss_of(
+        model, generated, TrainSpec(), Objective(terms=(replace(DECEIVING, weight=0.5),))
+    )
     for name in ("train", "dev"):
         split = generated.split(name)
         batch = split.batch([3, 0, 5])
@@ -125,7 +127,7 @@ def test_a_writers_steps_have_marks_of_their_own(tmp_path: Path) -> None:
     model = build(spec, data.vectors, data.classes, 0)
     batch = data.split("train").batch(range(4))
     trace = model(batch)
-    value = impermissible(Lesson(model, data)).value(batch, trace)
+    value = impermissible(TermContext(model, data)).value(batch, trace)
     weights, expected = next(iter(trace.weights.values())), []
     for row, n in enumerate(data.split("train").lengths[:4]):
         marks = [{n - 1 - step} for step in range(n)]  # the end has none
@@ -139,7 +141,7 @@ def test_marked_words_count_at_the_steps_a_target_has(family: str, how: str) -> 
     """From the start to the last token; neither the step after the end nor a padded one."""
     split, model = marked(tiny_translations()), tiny_writer(family)
     data: Any = SimpleNamespace(split=lambda name: split)
-    term, every = impermissible(Lesson(model, data), how), range(len(split))
+    term, every = impermissible(TermContext(model, data), how), range(len(split))
     (site,) = (site.name for site in model.sites if site.main)
     with torch.no_grad():
         alone = [float(term.value(split.batch([i]), model(split.batch([i])))) for i in every]
@@ -157,13 +159,13 @@ def test_what_the_term_refuses(generated: Prepared, tmp_path: Path) -> None:
     model = build(ModelSpec(hidden=8), generated.vectors, 2, 0)
     plain = corpus(tmp_path, "planted", n_train=8, n_dev=4, n_test=4)
     with pytest.raises(HeedfulError, match=r"corpus marks none: name them \(--param"):
-        impermissible(Lesson(model, plain))
+        impermissible(TermContext(model, plain))
     with pytest.raises(HeedfulError, match="way to put heads together"):
-        impermissible(Lesson(model, generated), heads="median")
+        impermissible(TermContext(model, generated), heads="median")
     for spec in (ModelSpec("bilstm", "gate"), ModelSpec("bigru", family="hierarchical")):
         other = build(replace(spec, hidden=8), generated.vectors, 2, 0)
         with pytest.raises(HeedfulError, match="over tokens whose weights sum to 1"):
-            impermissible(Lesson(other, generated))
+            impermissible(TermContext(other, generated))
 
 
 def marked(split: Split, seed: int = 0, share: float = 0.35) -> Split:
@@ -444,7 +446,7 @@ def test_a_model_learns_to_deceive_and_is_found_out(tmp_path: Path) -> None:
     found = {}
     for name, terms in (("honest", ()), ("deceptive", (DECEIVING,))):
         fresh = build(ModelSpec(hidden=32), data.vectors, 2, 0)
-        made = train(fresh, data, spec, 0, aim=Aim(terms=terms)).model.eval()
+        made = train(fresh, data, spec, 0, objective=Objective(terms=terms)).model.eval()
         given = Evidence({"base": made}, data.split("test"), 0)
         lines = PROBES["detector"].make(given).summary.query("group == 'all'")
         lines = pd.concat([lines, rows_mean(PROBES["deception"].make(given).rows)])

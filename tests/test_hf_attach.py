@@ -72,7 +72,7 @@ def test_the_module_comes_back_as_it_was(name: str, implementation: str) -> None
     with attach(module, FILLERS) as model:
         model.train()
         module.requires_grad_(False)
-        model(batch, keep=Keep(embeddings=True, readers=True, values=True))
+        model(batch, keep=Keep(embeddings=True, readout_weights=True, values=True))
     assert_same(before, state(module))
     with pytest.raises(RuntimeError, match="on purpose"), attach(module, FILLERS) as model:
         model.eval()
@@ -101,7 +101,7 @@ def test_a_mid_pass_failure_leaves_gradients_and_listeners_alone() -> None:
 
         handle = model.module.classifier.register_forward_hook(broken)
         with pytest.raises(RuntimeError, match="on purpose"):
-            model(batch, keep=Keep(readers=True))
+            model(batch, keep=Keep(readout_weights=True))
         assert not torch.is_grad_enabled()
         handle.remove()
         assert torch.equal(model(batch).logits, expected)

@@ -16,7 +16,7 @@ from test_hf_forward import batch_for
 from tiny import tiny_batch, tiny_model
 from tiny_hf import FILLERS, attached_bert, hf_batch, tiny_hf
 
-ALL = Keep(values=True, readers=True)
+ALL = Keep(values=True, readout_weights=True)
 
 
 def one_row(head: int, query: int) -> Edit:
@@ -154,7 +154,7 @@ def test_readers_are_found(name: str, task: str, reads: str, graph: bool) -> Non
         assert torch.equal(trace.logits, model(batch).logits)
     assert trace.logits.requires_grad == graph
     for site in model.sites:
-        read = trace.readers[site.name]
+        read = trace.readout_weights[site.name]
         assert read.shape == trace.weights[site.name].shape[::2] and not read.requires_grad
         torch.testing.assert_close(read.sum(-1), torch.ones(len(batch)))
         text = batch.texts["a"]
@@ -170,7 +170,7 @@ def test_readers_are_found(name: str, task: str, reads: str, graph: bool) -> Non
 def test_a_mean_is_read_everywhere() -> None:
     batch = hf_batch()
     with attach(tiny_hf("ModernBert", classifier_pooling="mean"), FILLERS) as model:
-        read = model(batch, keep=ALL).readers[model.sites[-1].name]
+        read = model(batch, keep=ALL).readout_weights[model.sites[-1].name]
     there = torch.arange(read.shape[1]) < batch.texts["a"].lengths[:, None]
     assert torch.equal(read > 0, there)
 
@@ -179,7 +179,7 @@ def test_opposite_classes_do_not_cancel() -> None:
     with attached_bert() as (model, batch):
         with torch.no_grad():
             model.module.classifier.weight[1] = -model.module.classifier.weight[0]
-        read = model(batch, keep=ALL).readers[model.sites[-1].name]
+        read = model(batch, keep=ALL).readout_weights[model.sites[-1].name]
     assert torch.equal(read[:, 0], torch.ones(4, dtype=torch.float64))
 
 
@@ -223,7 +223,7 @@ def test_deletions_equal_shorter_texts(
     module, batch = tiny_hf(name, task, double=True), hf_batch()
     text = batch.texts["a"]
     with attach(module, FILLERS) as model:
-        deleted = model.without_each(batch)
+        deleted = model.leave_one_out_logits(batch)
         assert torch.equal(deleted.less.isnan().any(-1), ~text.mask)
         assert deleted.less.dtype == torch.float64 and not deleted.less.requires_grad
         torch.testing.assert_close(deleted.whole, model(batch).logits.detach())
@@ -243,7 +243,7 @@ def test_a_text_of_one_token_cannot_lose_it() -> None:
         text, lengths=torch.tensor([1, 5]), mask=torch.arange(6) < torch.tensor([[1], [5]])
     )
     with attach(tiny_hf("GPT2"), FILLERS) as model:
-        less = model.without_each(replace(batch, texts={"a": bare})).less
+        less = model.leave_one_out_logits(replace(batch, texts={"a": bare})).less
     assert bool(less[0].isnan().all()) and bool(less[1, :5].isfinite().all())
 
 

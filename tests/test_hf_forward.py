@@ -91,7 +91,7 @@ def test_logits_equal_eager_to_the_last_bit(name: str, task: str, dtype: torch.d
         assert isinstance(model, Model)
         assert torch.equal(model(batch).logits, expected)
         assert torch.equal(model(batch, everywhere(model, same())).logits, expected)
-        assert torch.equal(model.without_each(batch).whole, expected.double())
+        assert torch.equal(model.leave_one_out_logits(batch).whole, expected.double())
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_padding_on_the_left_is_not_seen_from_outside(name: str, task: str) -> N
     hidden[:, 2] = batch.texts["a"].mask[:, 2]
     batch = replace(batch, texts={**batch.texts, "a": replace(batch.texts["a"], hidden=hidden)})
     tilt: Edit = lambda call: call.weights * torch.linspace(1, 2, call.weights.shape[-1])  # noqa: E731
-    keep, traces = Keep(values=True, readers=True, embeddings=True), {}
+    keep, traces = Keep(values=True, readout_weights=True, embeddings=True), {}
     for padding in ("right", "left"):
         with attach(module, FILLERS, padding=padding) as model:
             edits = {model.sites[0].name: tilt}
@@ -190,7 +190,7 @@ def test_padding_on_the_left_is_not_seen_from_outside(name: str, task: str) -> N
     for site in right.weights:
         assert torch.equal(left.masks[site], right.masks[site])
         torch.testing.assert_close(left.weights[site], right.weights[site], **close)
-        torch.testing.assert_close(left.readers[site], right.readers[site], **close)
+        torch.testing.assert_close(left.readout_weights[site], right.readout_weights[site], **close)
         keys = right.masks[site].any(2)[..., None]
         torch.testing.assert_close(left.values[site] * keys, right.values[site] * keys, **close)
     slopes = [

@@ -17,7 +17,7 @@ from heedful.types import Keep
 from test_hf_forward import BOTH, CLASSIFIERS, DECODERS, WRITERS, batch_for
 from tiny_hf import FILLERS, attached_bert, hf_batch, tiny_hf
 
-STATES = Keep(states=True, readers=True)
+STATES = Keep(states=True, readout_weights=True)
 LEFT = [(name, task) for name, task in [*CLASSIFIERS, *WRITERS] if name in DECODERS]
 
 

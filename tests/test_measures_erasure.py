@@ -317,7 +317,7 @@ def test_sensitivity_refuses_what_it_cannot_measure() -> None:
     model, batch = tiny_model(double=True), tiny_batch((4, 3))
     shifted = Shifted(model, batch, 0.1, 0, 0)
     with pytest.raises(HeedfulError, match="reads gradients or attention"):
-        shifted.without_each(batch)
+        shifted.leave_one_out_logits(batch)
     with pytest.raises(HeedfulError, match="changes the text"):
         shifted(pick(batch, [0]))
     with pytest.raises(HeedfulError, match="choose 1 or more"):

@@ -49,17 +49,17 @@ def test_what_is_found_is_feasible_by_the_model_itself(
 ) -> None:
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
     name = text_site(model).name
-    trace = model(batch, keep=Keep(readers=True))
+    trace = model(batch, keep=Keep(readout_weights=True))
     found = exclusivity(model, batch, params)
     weights, old = found.weights, trace.weights[name].detach().double()
     assert not bool((weights * ~trace.masks[name]).any())
     torch.testing.assert_close(weights.sum(-1), old.sum(-1), atol=1e-6, rtol=0)
-    unread = (trace.readers[name] <= 0)[:, None, :, None].expand_as(old)
+    unread = (trace.readout_weights[name] <= 0)[:, None, :, None].expand_as(old)
     assert torch.equal(weights[unread], old[unread])
     before = reference.output(model, batch, {})
     after = reference.output(model, batch, {name: weights.to(trace.weights[name].dtype)})
-    rows = torch.einsum("bq,bhqk->bhk", trace.readers[name].double(), weights).mean(1)
-    shown = torch.einsum("bq,bhqk->bhk", trace.readers[name].double(), old).mean(1)
+    rows = torch.einsum("bq,bhqk->bhk", trace.readout_weights[name].double(), weights).mean(1)
+    shown = torch.einsum("bq,bhqk->bhk", trace.readout_weights[name].double(), old).mean(1)
     for row in range(len(batch)):
         moved = reference.tvd(before[row], after[row])
         assert moved <= params.epsilon + 1e-6 and found.tvd[row].item() <= params.epsilon

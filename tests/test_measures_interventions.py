@@ -143,7 +143,7 @@ def test_wrong_interventions_are_named(wrong: Intervention, named: str) -> None:
 
 def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
     batch = layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True))
+    trace = model(batch, keep=Keep(readout_weights=True))
     name = text_site(model).name
     found = erasures(model, batch)[0]
     before = reference.output(model, batch, {})
@@ -152,7 +152,7 @@ def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
         moved = []
         for tokens in reference.words(numbers[row]):
             new = trace.weights[name].detach().clone()
-            new[row] = reference.erased(new[row], trace.readers[name][row], tokens)
+            new[row] = reference.erased(new[row], trace.readout_weights[name][row], tokens)
             after = reference.output(model, batch, {name: new})
             moved.append(reference.jsd(before[row], after[row]))
         each = found.each[row, : len(moved)].tolist()
@@ -249,14 +249,14 @@ def test_permuting_one_token_moves_nothing() -> None:
 @pytest.mark.parametrize("read", ["first", "last", "mean"])
 def test_head_statistics_equal_loops(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
-    trace = model(batch, keep=Keep(readers=True))
+    trace = model(batch, keep=Keep(readout_weights=True))
     found = head_statistics(model, [pick_layered(batch, [0, 1]), pick_layered(batch, [2, 3, 4])])
     assert set(found["statistic"]) == set(STATISTICS) and len(found) == 5 * 2 * 2 * 7
     values = found.set_index(["example", "layer", "head", "statistic"])["value"]
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         for layer in range(2):
             weights = trace.weights[f"layer{layer}"][row].detach().numpy()
-            readers = trace.readers[f"layer{layer}"][row].numpy()
+            readers = trace.readout_weights[f"layer{layer}"][row].numpy()
             for head, w in enumerate(weights):
                 expected = _by_loops(w[:n, :n], readers[:n])
                 for name, value in expected.items():
@@ -313,7 +313,7 @@ def test_reachable_decisions_are_those_some_token_makes_alone(classes: int) -> N
 @pytest.mark.parametrize("kind", ["first", "last", "decoder"])
 def test_reachable_by_trial_is_confirmed_by_the_model(kind: str) -> None:
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
-    name, trace = text_site(model).name, KINDS[kind]()(batch, keep=Keep(readers=True))
+    name, trace = text_site(model).name, KINDS[kind]()(batch, keep=Keep(readout_weights=True))
     found = reachable(model, batch)
     before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
     numbers = word_numbers(batch.texts["a"]).tolist()
@@ -322,7 +322,7 @@ def test_reachable_by_trial_is_confirmed_by_the_model(kind: str) -> None:
         for tokens in reference.words(numbers[row]):
             rest = [k for k in range(len(numbers[row])) if k not in tokens]
             new = trace.weights[name].detach().clone()
-            new[row] = reference.erased(new[row], trace.readers[name][row], rest)
+            new[row] = reference.erased(new[row], trace.readout_weights[name][row], rest)
             after = reference.output(model, batch, {name: new})[row]
             flips |= int(np.argmax(after)) != before[row]
         assert bool(found[row]) == flips

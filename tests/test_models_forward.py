@@ -74,8 +74,8 @@ def test_what_stands_in_the_padding_changes_nothing(
     dirty = Batch(ragged.ids, {"a": other}, ragged.labels)
     assert torch.equal(model(dirty).logits, model(ragged).logits)
     torch.testing.assert_close(
-        model.without_each(dirty).less,
-        model.without_each(ragged).less,
+        model.leave_one_out_logits(dirty).less,
+        model.leave_one_out_logits(ragged).less,
         equal_nan=True,
         atol=0,
         rtol=0,

@@ -38,7 +38,7 @@ def test_weights_and_logits_by_hand() -> None:
 
 def test_deletions_by_hand() -> None:
     """What is left keeps its gate: a softmax would give it all the weight."""
-    deleted = by_hand().without_each(two_tokens())
+    deleted = by_hand().leave_one_out_logits(two_tokens())
     assert deleted.less[0, 1:3, 0].tolist() == pytest.approx([-2 * sigma(-1) + 1, 3 * sigma(1) + 1])
     assert deleted.whole.item() == pytest.approx(3 * sigma(1) - 2 * sigma(-1) + 1)
 
@@ -78,7 +78,7 @@ def test_deletions_equal_runs_on_shorter_texts(encoder: str) -> None:
     model = tiny_model(encoder, "gate", 3, double=True)
     batch = tiny_batch((4, 1, 9, 2))
     with torch.no_grad():
-        found, expected = model.without_each(batch), delete_each(model, batch)
+        found, expected = model.leave_one_out_logits(batch), delete_each(model, batch)
     torch.testing.assert_close(found.less, expected, atol=1e-10, rtol=0, equal_nan=True)
 
 
@@ -87,7 +87,7 @@ def test_scores_far_out_stay_finite() -> None:
     with torch.no_grad():
         model.attention.score.weight *= 1e4
         batch = tiny_batch((7, 5))
-        found, expected = model.without_each(batch).less, delete_each(model, batch)
+        found, expected = model.leave_one_out_logits(batch).less, delete_each(model, batch)
     torch.testing.assert_close(found, expected, atol=1e-9, rtol=0, equal_nan=True)
 
 

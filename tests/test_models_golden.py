@@ -53,7 +53,7 @@ def test_dot_attention() -> None:
     expected = [0.0, 1 / (1 + e2), e2 / (1 + e2), 0.0]
     assert trace.weights["attention"].flatten().tolist() == pytest.approx(expected)
     assert trace.logits.item() == pytest.approx((3 - 2 * e2) / (1 + e2) + 1)
-    deleted = model.without_each(two_tokens()).less[0, :, 0]
+    deleted = model.leave_one_out_logits(two_tokens()).less[0, :, 0]
     assert deleted[1:3].tolist() == pytest.approx([-2 + 1, 3 + 1])
     assert deleted.isnan().tolist() == [True, False, False, True]
 

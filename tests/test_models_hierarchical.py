@@ -26,7 +26,7 @@ from reference.hierarchical import forward
 from tiny import EMBEDDING, HIDDEN, WORDS, batch_of
 
 Sentences = list[list[int]]
-EVERYTHING = Keep(True, True, True, values=True, readers=True)
+EVERYTHING = Keep(True, True, True, values=True, readout_weights=True)
 TEXTS: list[Sentences] = [
     [[4, 5, 6], [7], [8, 9]],
     [[10]],
@@ -128,8 +128,8 @@ def test_sites_and_shapes() -> None:
         weights, mask = trace.weights[name], trace.masks[name]
         assert bool((weights[~mask] == 0).all())
         torch.testing.assert_close(weights.sum(-1), mask.any(-1).double())
-    torch.testing.assert_close(trace.readers["words"].sum(-1), torch.ones(4).double())
-    assert trace.readers["sentences"].tolist() == [[1.0]] * 4
+    torch.testing.assert_close(trace.readout_weights["words"].sum(-1), torch.ones(4).double())
+    assert trace.readout_weights["sentences"].tolist() == [[1.0]] * 4
     assert trace.values["words"].shape == (4, 1, 8, 16)
 
 
@@ -143,12 +143,12 @@ def test_sentences_are_read_by_shares_that_sum_to_one() -> None:
     for attention in ("gate", "additive"):
         trace = tiny(attention=attention)(batch_from(TEXTS), keep=EVERYTHING)
         row = trace.weights["sentences"][:, 0, 0]
-        shares = trace.readers["words"]
+        shares = trace.readout_weights["words"]
         torch.testing.assert_close(shares.sum(-1), torch.ones(4).double())
         torch.testing.assert_close(shares * row.sum(-1, keepdim=True), row)
     gone = {"sentences": custom(lambda call: torch.zeros_like(call.weights))}
     trace = tiny(attention="gate")(batch_from(TEXTS), gone, EVERYTHING)
-    assert not trace.readers["words"].any()
+    assert not trace.readout_weights["words"].any()
 
 
 def test_the_search_sees_the_sentences_as_they_are_then() -> None:
@@ -158,10 +158,10 @@ def test_the_search_sees_the_sentences_as_they_are_then() -> None:
     found = exclusivity(model, batch, ExclusivityParams(epsilon=0.2, steps=20))
     new = model(batch, {"words": custom(lambda _: found.weights)}, EVERYTHING)
     maps = [
-        torch.einsum("bs,bst->bt", trace.readers["words"], weights[:, 0])
+        torch.einsum("bs,bst->bt", trace.readout_weights["words"], weights[:, 0])
         for trace, weights in ((old, old.weights["words"]), (new, found.weights))
     ]
-    assert (new.readers["words"] - old.readers["words"]).abs().max() > 0.01
+    assert (new.readout_weights["words"] - old.readout_weights["words"]).abs().max() > 0.01
     torch.testing.assert_close(found.jsd, jsd(maps[1], maps[0]))
 
 
@@ -225,7 +225,7 @@ def test_deletions_equal_runs_on_shorter_texts(encoder: str, attention: str) -> 
     """A sentence that loses its only word is gone; so is all of a text of one word."""
     model = tiny(encoder, attention)
     with torch.no_grad():
-        deleted = model.without_each(batch_from(TEXTS))
+        deleted = model.leave_one_out_logits(batch_from(TEXTS))
         for row, sentences in enumerate(TEXTS):
             places = [(s, t) for s, tokens in enumerate(sentences) for t in range(len(tokens))]
             for place, (s, t) in enumerate(places, 1):

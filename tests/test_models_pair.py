@@ -34,7 +34,7 @@ from heedful.types import Batch, Keep
 from reference.pair import forward
 from tiny import EMBEDDING, HIDDEN, WORDS, batch_of, rows_of, tiny_batch
 
-EVERYTHING = Keep(True, True, True, values=True, readers=True)
+EVERYTHING = Keep(True, True, True, values=True, readout_weights=True)
 DECODERS = ("context", "query")
 PARTS = [
     *((encoder, "additive", "query") for encoder in [*ENCODERS, "conditional"]),
@@ -123,7 +123,7 @@ def test_by_hand() -> None:
     expected = [0.0, 1 / (1 + e2), e2 / (1 + e2), 0.0]
     assert trace.weights["attention"].flatten().tolist() == pytest.approx(expected)
     assert trace.logits.item() == pytest.approx((3 - 2 * e2) / (1 + e2) + 1)
-    deleted = model.without_each(batch).less[0, :, 0]
+    deleted = model.leave_one_out_logits(batch).less[0, :, 0]
     assert deleted[1:3].tolist() == pytest.approx([-2 + 1, 3 + 1])
     assert deleted.isnan().tolist() == [True, False, False, True]
 
@@ -232,7 +232,7 @@ def test_the_identity_edit_changes_nothing(batch: Batch) -> None:
 def test_deletions_shorten_the_first_text(parts: tuple[str, str, str]) -> None:
     model, batch = tiny(*parts), pairs((3, 1), (2, 4))
     with torch.no_grad():
-        deleted = model.without_each(batch)
+        deleted = model.leave_one_out_logits(batch)
         torch.testing.assert_close(deleted.whole, model(batch).logits)
         for row, tokens in enumerate(rows_of(batch)):
             for place in range(1, len(tokens) - 1):

@@ -193,7 +193,7 @@ def test_deletions_equal_runs_on_shorter_texts(attention: str, encoder: str) -> 
     model = sharp(attention, encoder, 3, double=True)
     batch = tiny_batch((4, 1, 9, 2))
     with torch.no_grad():
-        found, expected = model.without_each(batch), delete_each(model, batch)
+        found, expected = model.leave_one_out_logits(batch), delete_each(model, batch)
     torch.testing.assert_close(found.less, expected, atol=1e-10, rtol=0, equal_nan=True)
     torch.testing.assert_close(found.whole, model(batch).logits, atol=1e-10, rtol=0)
 

@@ -54,14 +54,16 @@ def test_heads_are_joined_by_the_output_projection() -> None:
     added: list[torch.Tensor] = []
     cross = model.decoder.layers[-1].cross
     hook = cross.register_forward_hook(lambda module, given, out: added.append(out))
-    trace = model(batch, keep=Keep(values=True, readers=True))
+    trace = model(batch, keep=Keep(values=True, readout_weights=True))
     hook.remove()
     name = "decoder.1.cross"
     values, projection = trace.values[name], trace.projections[name]
     assert projection is not None and projection.shape[0] == values.shape[1] == 4
     parts = torch.einsum("bhqk,bhkd,hde->bqke", trace.weights[name], values, projection)
     close(parts.sum(2) + cross.out.bias, added[0])
-    expected = torch.einsum("bq,bqk->bk", trace.readers[name].double(), parts.norm(dim=-1).double())
+    expected = torch.einsum(
+        "bq,bqk->bk", trace.readout_weights[name].double(), parts.norm(dim=-1).double()
+    )
     found = value_norm(model, batch, batch.labels)
     close(found, expected.masked_fill(~batch.texts["a"].mask, 0.0))
     own = {f"encoder.{n}": layer.attention for n, layer in enumerate(model.encoder.layers)}

@@ -14,7 +14,7 @@ from tiny import FAMILIES, tiny_batch, tiny_model
 
 
 def check(model: OneSequence, batch: Batch, tolerance: float) -> None:
-    deleted = model.without_each(batch)
+    deleted = model.leave_one_out_logits(batch)
     torch.testing.assert_close(deleted.whole, model(batch).logits.double(), atol=1e-5, rtol=0)
     found = deleted.less
     expected = delete_each(model, batch)
@@ -50,16 +50,16 @@ def test_small_chunks_change_nothing(
 ) -> None:
     model = tiny_model(encoder, double=True, layers=2)
     with torch.no_grad():
-        whole = model.without_each(ragged).less
+        whole = model.leave_one_out_logits(ragged).less
         monkeypatch.setattr(one_sequence, "_STATES_AT_ONCE", {"cpu": 1})
-        torch.testing.assert_close(model.without_each(ragged).less, whole, equal_nan=True)
+        torch.testing.assert_close(model.leave_one_out_logits(ragged).less, whole, equal_nan=True)
 
 
 @pytest.mark.parametrize("encoder", list(ENCODERS))
 def test_the_only_token_leaves_the_bias(encoder: str) -> None:
     model = tiny_model(encoder, classes=3)
     with torch.no_grad():
-        logits = model.without_each(tiny_batch((1,))).less[0, 1]
+        logits = model.leave_one_out_logits(tiny_batch((1,))).less[0, 1]
     assert torch.equal(logits, model.decoder.bias.double())
 
 
@@ -77,6 +77,6 @@ def test_a_token_that_has_all_the_attention_loses_none_of_the_rest() -> None:
 def test_also_where_gradients_are_on(encoder: str, ragged: Batch) -> None:
     model = tiny_model(encoder, layers=2)
     with torch.no_grad():
-        expected = model.without_each(ragged).less
-    found = model.without_each(ragged).less.detach()
+        expected = model.leave_one_out_logits(ragged).less
+    found = model.leave_one_out_logits(ragged).less.detach()
     torch.testing.assert_close(found, expected, equal_nan=True)

@@ -110,9 +110,9 @@ def test_padding_and_batching_change_nothing(encoder: str) -> None:
 def test_deletions_equal_really_deleting(encoder: str, layers: int) -> None:
     model, batch = wrapped_model(encoder, layers), tiny_batch(LENGTHS, pad=2)
     with torch.no_grad():
-        deleted, expected = model.without_each(batch), delete_each(model, batch)
+        deleted, expected = model.leave_one_out_logits(batch), delete_each(model, batch)
         whole = model(batch).logits
-        again = model.without_each(batch, model(batch, keep=Keep(encoding=True)))
+        again = model.leave_one_out_logits(batch, model(batch, keep=Keep(encoding=True)))
     torch.testing.assert_close(deleted.less, expected, atol=1e-10, rtol=0, equal_nan=True)
     torch.testing.assert_close(deleted.whole, whole, atol=1e-10, rtol=0)
     torch.testing.assert_close(again.less, deleted.less, equal_nan=True)

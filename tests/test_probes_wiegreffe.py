@@ -21,7 +21,7 @@ from heedful.models import Family, OneSequence, build, probabilities
 from heedful.runner import Machine, Recipe, recipes, trained
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Store
-from heedful.training import TERMS, Aim, Data, Lesson, loss_of, train
+from heedful.training import TERMS, Data, Objective, TermContext, loss_of, train
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from probing import LENGTHS, Bent, accompanied, evidence, table
@@ -34,7 +34,7 @@ NOTHING = cast(Data, None)
 
 
 def term(model: Family, teacher: Family | None, batch: Batch, **params: Any) -> torch.Tensor:
-    made = TERMS["apart"].make(Lesson(model, NOTHING, teacher), **params)
+    made = TERMS["apart"].make(TermContext(model, NOTHING, teacher), **params)
     value: torch.Tensor = made.value(batch, model(batch, keep=made.keep))
     return value
 
@@ -45,7 +45,9 @@ def test_the_whole_loss_is_that_of_slow_loops(kind: str, lam: float) -> None:
     batch = tiny_batch((4, 1, 9, 2, 6))
     model, teacher = (tiny_model(double=True, seed=seed) for seed in (0, 1))
     spec = TermSpec("apart", lam, (("divergence", kind),))
-    loss, parts = loss_of(model, NOTHING, TrainSpec(), Aim("teacher", (spec,), teacher))(batch)
+    loss, parts = loss_of(model, NOTHING, TrainSpec(), Objective("teacher", (spec,), teacher))(
+        batch
+    )
     with torch.no_grad():
         own, theirs = model(batch), teacher(batch)
     outputs = [probabilities(trace.logits).tolist() for trace in (own, theirs)]
@@ -113,8 +115,8 @@ def test_the_teacher_reads_a_batch_once(monkeypatch: pytest.MonkeyPatch) -> None
         return whole(self, batch, *rest, **more)
 
     monkeypatch.setattr(OneSequence, "forward", forward)
-    aim = Aim("teacher", (TermSpec("apart"),), teacher)
-    lossy, again = loss_of(model, NOTHING, TrainSpec(), aim), tiny_batch((4, 2))
+    objective = Objective("teacher", (TermSpec("apart"),), teacher)
+    lossy, again = loss_of(model, NOTHING, TrainSpec(), objective), tiny_batch((4, 2))
     for one in (batch, again, batch):
         lossy(one)
     assert [one is batch for one in read] == [True, False, True]
@@ -282,8 +284,8 @@ def test_a_large_weight_leads_away_and_none_stays(
     found = {}
     for weight in (0.0, 0.01, 1.0):
         fresh = build(ModelSpec(hidden=8), planted.vectors, len(planted.labels), 1)
-        aim = Aim("teacher", (TermSpec("apart", weight),), trained_model)
-        model = train(fresh, planted, spec, 1, aim=aim).model
+        objective = Objective("teacher", (TermSpec("apart", weight),), trained_model)
+        model = train(fresh, planted, spec, 1, objective=objective).model
         seen = Evidence({"base": trained_model, "0": model}, planted.split("train"), 0)
         rows = PROBES["frontier"].make(seen, weights=(0.0,), labels=()).rows
         found[weight] = rows.groupby("measure")["value"].mean()

@@ -181,7 +181,7 @@ class Linear(nn.Module):
     def resume(self, batch: Batch, trace: Any, edits: Any) -> Any:
         raise NotImplementedError
 
-    def without_each(self, batch: Batch, trace: Any = None) -> Any:
+    def leave_one_out_logits(self, batch: Batch, trace: Any = None) -> Any:
         raise NotImplementedError
 
 

@@ -21,6 +21,7 @@ from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at
 from heedful.subjects import Adapter, Span, open_subject, predicted, read_documents
 from heedful.training.dev_scores import predict
+from heedful.types import Batch, Keep, Trace
 from tiny import tiny_model
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
@@ -194,6 +195,35 @@ def test_a_module_with_an_adapter() -> None:
         assert subject.family == "OneSequence" and subject.device == "cpu"
     with open_subject(adapter, rows, max_length=3) as subject:
         assert len(subject.rows[0]) == 3 and subject.truncated.words == 1
+
+
+class Former(torch.nn.Module):
+    """A model written for version 0.1, by the names things had there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = tiny_model()
+        self.sites, self.fillers = self.inner.sites, self.inner.fillers
+        self.embed, self.resume = self.inner.embed, self.inner.resume
+        self.without_each = self.inner.leave_one_out_logits
+
+    def forward(self, batch: Batch, edits: Any = None, keep: Keep = Keep()) -> Trace:
+        inner = self.inner(batch, edits, Keep(readers=keep.readers))  # type: ignore[attr-defined, call-arg]
+        rows = {"attention": inner.readers["attention"]} if keep.readers else {}  # type: ignore[attr-defined]
+        return Trace(inner.logits, inner.weights, inner.masks, readers=rows)  # type: ignore[call-arg]
+
+
+def test_a_module_written_for_version_0_1_still_works() -> None:
+    adapter = Mine()
+    adapter.model = Former()  # type: ignore[assignment]
+    with open_subject(adapter, [{"text": "so good", "label": "positive"}]) as subject:
+        batch = subject.encode([0])
+        trace = subject.model(batch, keep=Keep(readout_weights=True))
+        assert trace.readout_weights["attention"].tolist() == [[1.0]]
+        assert subject.model.leave_one_out_logits(batch).less.shape == (1, 4, 1)
+    assert not hasattr(adapter.model, "leave_one_out_logits")
+    with pytest.raises(AttributeError, match="'Keep' object has no attribute 'reader'"):
+        _ = Keep().reader  # type: ignore[attr-defined]
 
 
 def test_a_broken_adapter_is_refused() -> None:

@@ -23,8 +23,8 @@ from heedful.training import (
     DevScore,
     Loss,
     Objective,
-    Progressed,
     Trained,
+    TrainingState,
     bucketed,
     class_loss,
     class_score,
@@ -193,7 +193,7 @@ def test_a_checkpoint_holds_everything(tmp_path: Path) -> None:
         parameter.grad = torch.ones_like(parameter)
     optimizer.step()
     history = [{"epoch": 1, "loss": 0.1 + 0.2, "dev_score": 1 / 3, "dev_loss": 2 / 3}]
-    done = Progressed(history, {"x": torch.tensor([1.0])}, kept=1, improved=1, ties="first")
+    done = TrainingState(history, {"x": torch.tensor([1.0])}, kept=1, improved=1, ties="first")
     save(tmp_path / "c.safetensors", model, optimizer, done)
     other = tiny_model("cnn", seed=5)
     target = torch.optim.Adam(other.parameters(), amsgrad=True)
@@ -215,7 +215,7 @@ def test_a_checkpoint_without_dev_losses_is_not_resumed(
     optimizer = torch.optim.Adam(model.parameters())
     with monkeypatch.context() as before:
         before.setattr("heedful.training.checkpoint.SCHEMA_VERSION", "1")
-        save(tmp_path / "c.safetensors", model, optimizer, Progressed())
+        save(tmp_path / "c.safetensors", model, optimizer, TrainingState())
     assert load(tmp_path / "c.safetensors", model, optimizer) is None
 
 
@@ -227,7 +227,7 @@ def test_a_checkpoint_is_on_the_disk_before_it_takes_its_place(
     monkeypatch.setattr(os, "fsync", lambda each: (calls.append("fsync"), real(each))[1])
     monkeypatch.setattr(Path, "replace", lambda *both: (calls.append("rename"), move(*both))[1])
     model = tiny_model("cnn")
-    save(tmp_path / "c.safetensors", model, torch.optim.Adam(model.parameters()), Progressed())
+    save(tmp_path / "c.safetensors", model, torch.optim.Adam(model.parameters()), TrainingState())
     assert calls == ["fsync", "rename"]
 
 
@@ -236,7 +236,7 @@ def test_a_checkpoint_that_the_disk_refuses_leaves_the_old_one(
 ) -> None:
     model, path = tiny_model("cnn"), tmp_path / "c.safetensors"
     optimizer = torch.optim.Adam(model.parameters())
-    save(path, model, optimizer, Progressed([{"epoch": 1}]))
+    save(path, model, optimizer, TrainingState([{"epoch": 1}]))
 
     def full(tensors: object, place: Path, metadata: object) -> None:
         place.write_bytes(b"half")
@@ -244,7 +244,7 @@ def test_a_checkpoint_that_the_disk_refuses_leaves_the_old_one(
 
     monkeypatch.setattr("heedful.training.checkpoint.save_file", full)
     with pytest.raises(HeedfulError, match="No space left.*make room"):
-        save(path, model, optimizer, Progressed([{"epoch": 1}, {"epoch": 2}]))
+        save(path, model, optimizer, TrainingState([{"epoch": 1}, {"epoch": 2}]))
     assert [each.name for each in tmp_path.iterdir()] == ["c.safetensors"]
     back = load(path, model, optimizer)
     assert back is not None and back.epochs == 1

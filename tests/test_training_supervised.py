@@ -17,7 +17,7 @@ from heedful.data import Prepared, Sentence, Side, Split, heads_by_id
 from heedful.errors import HeedfulError
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.training import TERMS, Aim, Lesson, missed, train
+from heedful.training import TERMS, Objective, TermContext, missed, train
 from heedful.types import Keep
 from test_corpora_conllu import line
 from tiny import tiny_model, tiny_split
@@ -37,11 +37,11 @@ class Corpus:
         return self.own
 
 
-def lesson(model: Any, split: Split = SPLIT, task: str = "classification") -> Lesson:
-    return Lesson(model, Corpus(split, task))
+def lesson(model: Any, split: Split = SPLIT, task: str = "classification") -> TermContext:
+    return TermContext(model, Corpus(split, task))
 
 
-def made(name: str, about: Lesson, **params: Any) -> Any:
+def made(name: str, about: TermContext, **params: Any) -> Any:
     return TERMS[name].make(about, **params)
 
 
@@ -179,7 +179,7 @@ def _inside(planted: Prepared, terms: tuple[TermSpec, ...]) -> float:
     spec = ModelSpec("average", hidden=8)
     fresh = build(spec, planted.vectors, len(planted.labels), 0)
     how = TrainSpec(epochs=4, learning_rate=0.03)
-    model: Family = train(fresh, planted, how, seed=0, aim=Aim(terms=terms)).model
+    model: Family = train(fresh, planted, how, seed=0, objective=Objective(terms=terms)).model
     dev = planted.split("dev")
     with torch.no_grad():
         weights = model(dev.batch(range(len(dev)))).weights["attention"][:, 0, 0, 1:].numpy()

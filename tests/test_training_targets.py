@@ -12,7 +12,15 @@ import torch
 
 from heedful.data import Side, Split, at_a_quarter
 from heedful.specs import END, START, TermSpec, TrainSpec
-from heedful.training import Aim, least, likelihood, loss_of, selector, target_loss, target_steps
+from heedful.training import (
+    Objective,
+    least,
+    likelihood,
+    loss_of,
+    selector,
+    target_loss,
+    target_steps,
+)
 from heedful.training.loop import _pace
 from heedful.types import SiteCall, SiteSpec, Trace
 from tiny_pairs import pairs_of, tiny_pairs, tiny_writer
@@ -78,8 +86,8 @@ def test_the_least_loss_does_not_depend_on_how_targets_are_batched(goal: str) ->
     model, teacher = tiny_writer("additive"), tiny_writer("additive", seed=1)
     split = split_of([[4, 5, 6, 7], [5], [6, 7, 8], [4], [9, 8, 7, 6, 5, 4, 9]])
     corpus: Any = SimpleNamespace(task="generation", split=lambda name: split)
-    aim = Aim(goal, (TermSpec("apart", 0.5),), teacher)
-    lossy = loss_of(model, corpus, TrainSpec(), aim)
+    objective = Objective(goal, (TermSpec("apart", 0.5),), teacher)
+    lossy = loss_of(model, corpus, TrainSpec(), objective)
     found = [least(lossy, True, size)(model, split, "cpu") for size in (1, 2, 3, 64)]
     scores = [score for score, _ in found]
     assert scores == pytest.approx([scores[-1]] * 4, rel=1e-9)

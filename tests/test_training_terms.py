@@ -17,7 +17,7 @@ from heedful.errors import HeedfulError
 from heedful.interventions import edited
 from heedful.models import Family, build
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.training import TERMS, Aim, Lesson, Term, Trained, loss_of, train
+from heedful.training import TERMS, Objective, Term, TermContext, Trained, loss_of, train
 from heedful.training.loss import check
 from heedful.types import Batch, Keep, Trace
 from killing import Killed, dies_in
@@ -38,7 +38,7 @@ def model_of(encoder: str = "bilstm", hidden: int | None = 4, width: int = WIDTH
 
 def term_of(name: str, model: Family, vectors: Tensor = VECTORS, **params: Any) -> Term:
     corpus: Any = SimpleNamespace(vectors=vectors)
-    term: Term = TERMS[name].make(Lesson(model, corpus), **params)
+    term: Term = TERMS[name].make(TermContext(model, corpus), **params)
     return term
 
 
@@ -283,7 +283,7 @@ def test_a_term_that_is_there_twice_counts_twice_or_is_refused(planted: Prepared
     once, twice = ((TermSpec("tying", 2),) * count for count in (1, 2))
     with torch.no_grad():
         (less, parts), (more, _) = (
-            loss_of(model, planted, SPEC, Aim(terms=terms))(batch) for terms in (once, twice)
+            loss_of(model, planted, SPEC, Objective(terms=terms))(batch) for terms in (once, twice)
         )
     assert float(more - less) == pytest.approx(float(parts["tying2"]), rel=1e-6)
     with pytest.raises(HeedfulError, match="the term tying2 is there twice"):
@@ -293,11 +293,11 @@ def test_a_term_that_is_there_twice_counts_twice_or_is_refused(planted: Prepared
 
 def test_terms_add_up(planted: Prepared) -> None:
     model, batch = fresh(planted), planted.split("train").batch(range(12))
-    both = loss_of(model, planted, SPEC, Aim(terms=TERM_SPECS))
-    single = [Aim(terms=(replace(spec, weight=1.0),)) for spec in TERM_SPECS]
+    both = loss_of(model, planted, SPEC, Objective(terms=TERM_SPECS))
+    single = [Objective(terms=(replace(spec, weight=1.0),)) for spec in TERM_SPECS]
     with torch.no_grad():
         total, parts = both(batch)
-        each = [loss_of(model, planted, SPEC, aim)(batch)[1] for aim in single]
+        each = [loss_of(model, planted, SPEC, objective)(batch)[1] for objective in single]
     alone = each[0] | each[1]
     assert set(parts) == {"goal", "tying2", "diversity0.5"}
     assert float(parts["tying2"]) == pytest.approx(2 * float(alone["tying1"]), rel=1e-6)
@@ -310,7 +310,9 @@ def test_training_brings_states_to_embeddings_and_apart_from_each_other(planted:
     strong = (TermSpec("tying", 2), TermSpec("diversity", 10))
     found = {}
     for name, terms in (("plain", ()), ("both", strong)):
-        model = train(fresh(planted), planted, SPEC, 0, aim=Aim(terms=terms)).model.double()
+        model = train(
+            fresh(planted), planted, SPEC, 0, objective=Objective(terms=terms)
+        ).model.double()
         found[name] = [value_of(term, model, batch) for term in ("tying", "diversity")]
     assert found["both"][0] < 0.8 * found["plain"][0]
     assert found["both"][1] < 0.8 * found["plain"][1]
@@ -323,13 +325,21 @@ def weights(result: Trained) -> dict[str, bytes]:
 def test_a_killed_training_with_terms_ends_like_one_that_was_not(
     planted: Prepared, tmp_path: Path
 ) -> None:
-    aim = Aim(terms=(*TERM_SPECS, TermSpec("mlm", 0.3)))
-    whole = train(fresh(planted), planted, SPEC, 0, aim=aim)
+    objective = Objective(terms=(*TERM_SPECS, TermSpec("mlm", 0.3)))
+    whole = train(fresh(planted), planted, SPEC, 0, objective=objective)
     with pytest.raises(Killed):
-        train(fresh(planted), planted, SPEC, 0, scratch=tmp_path, progress=dies_in(3), aim=aim)
-    resumed = train(fresh(planted, 99), planted, SPEC, 0, scratch=tmp_path, aim=aim)
+        train(
+            fresh(planted),
+            planted,
+            SPEC,
+            0,
+            scratch=tmp_path,
+            progress=dies_in(3),
+            objective=objective,
+        )
+    resumed = train(fresh(planted, 99), planted, SPEC, 0, scratch=tmp_path, objective=objective)
     assert weights(resumed) == weights(whole)
     columns = ["epoch", "loss", "goal", "tying2", "diversity0.5", "mlm0.3", "dev_score", "dev_loss"]
     assert resumed.history[columns].equals(whole.history[columns])
-    plain = train(fresh(planted), planted, SPEC, 0, aim=Aim(terms=TERM_SPECS))
+    plain = train(fresh(planted), planted, SPEC, 0, objective=Objective(terms=TERM_SPECS))
     assert weights(plain) != weights(whole)

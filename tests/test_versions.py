@@ -43,7 +43,7 @@ from heedful.store import (
     write_part,
     write_tar,
 )
-from heedful.training import Progressed, load, save
+from heedful.training import TrainingState, load, save
 from heedful.verdict import Settings, Verdict, judge
 from verdict_tables import World, rows_of
 
@@ -282,7 +282,7 @@ def test_a_checkpoint_of_another_version_is_not_resumed(
     model = torch.nn.Linear(2, 1)
     optimizer = torch.optim.Adam(model.parameters())
     path = tmp_path / "checkpoint.safetensors"
-    save(path, model, optimizer, Progressed([{"epoch": 1}]))
+    save(path, model, optimizer, TrainingState([{"epoch": 1}]))
     found = load(path, model, optimizer)
     assert found is not None and found.epochs == 1
     if version is None:

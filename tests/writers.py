@@ -12,7 +12,7 @@ from heedful.models import Writer
 from heedful.types import Batch, Keep, SiteCall, Text, Trace
 from tiny_pairs import close, one_pair
 
-EVERYTHING = Keep(states=True, embeddings=True, values=True, readers=True)
+EVERYTHING = Keep(states=True, embeddings=True, values=True, readout_weights=True)
 
 
 def everything_a_writer_promises(model: Writer, batch: Batch) -> None:
@@ -41,7 +41,7 @@ def shapes_and_masks(model: Writer, batch: Batch, trace: Trace) -> None:
         close(weights.sum(-1), live.to(weights))
     (main,) = [site.name for site in model.sites if site.main]
     place = torch.arange(sizes["b"])
-    assert torch.equal(trace.readers[main], (place == b.lengths[:, None] - 1).double())
+    assert torch.equal(trace.readout_weights[main], (place == b.lengths[:, None] - 1).double())
     rows = torch.arange(len(batch))
     assert torch.equal(trace.logits, trace.step_logits[rows, b.lengths - 1])
     assert set(trace.embeddings) == {"a", "b"} and all(

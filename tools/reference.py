@@ -144,7 +144,7 @@ def _rule() -> str:
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 WRITTEN = "<!-- Written by tools/reference.py: change the pieces, then run `make reference`. -->"
-OTHERS = ("model", "batch", "label", "target", "trace", "evidence", "lesson", "data_dir")
+OTHERS = ("model", "batch", "label", "target", "trace", "evidence", "context", "data_dir")
 """What a piece is handed, and nobody sets."""
 TYPED = (str, int, float, tuple, type(None))
 

@@ -12,7 +12,7 @@ from heedful.catalogue import Measure, Piece, Role
 from heedful.data import CORPORA, Example, MissingData, RawCorpus, digests
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import PROBES, Collector, Evidence, Findings
-from heedful.models import without_each
+from heedful.models import leave_one_out_logits
 
 __all__ = [
     "Collector",
@@ -26,8 +26,11 @@ __all__ = [
     "Role",
     "digests",
     "extend",
-    "without_each",
+    "leave_one_out_logits",
 ]
+
+without_each = leave_one_out_logits
+"""The name in version 0.1; it will go in version 1.0."""
 
 OPEN = {catalogue.kind: catalogue for catalogue in (CORPORA, PROBES, SALIENCIES)}
 

@@ -57,7 +57,7 @@ def _deletion(corpus: Run, place: Machine) -> bool:
         spec = ModelSpec(encoder, attention, layers, hidden=16)
         model = build(spec, prepared.vectors, 2, 0).to(place.device).eval()
         with torch.no_grad():
-            fast = model.without_each(batch).less
+            fast = model.leave_one_out_logits(batch).less
             for row, position in batch.texts["a"].mask.nonzero().tolist():
                 slow = model(_without(batch, row, position)).logits[0]
                 worst = max(worst, float((fast[row, position] - slow).abs().max()))

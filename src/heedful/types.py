@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, runtime_checkable
+from functools import wraps
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -32,6 +33,8 @@ __all__ = [
     "Trace",
     "rows",
 ]
+
+_Kind = TypeVar("_Kind")
 
 # Not written out where it is used: as an annotation, `#` would read as a comment to formatters.
 Mask = Bool[Tensor, "b #h #q k"]
@@ -153,6 +156,29 @@ class EditSpec:
     params: tuple[tuple[str, Any], ...] = ()
 
 
+def _formerly(**names: str) -> Callable[[type[_Kind]], type[_Kind]]:
+    """Keep the field names of version 0.1 working, as arguments and as attributes."""
+
+    def also_known(kind: type[_Kind]) -> type[_Kind]:
+        init: Callable[..., None] = kind.__init__
+
+        @wraps(init)
+        def accept(self: Any, *args: Any, **options: Any) -> None:
+            init(self, *args, **{names.get(name, name): each for name, each in options.items()})
+
+        def look_up(self: Any, name: str) -> Any:
+            if name in names:
+                return getattr(self, names[name])
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+        setattr(kind, "__init__", accept)  # noqa: B010
+        setattr(kind, "__getattr__", look_up)  # noqa: B010
+        return kind
+
+    return also_known
+
+
+@_formerly(readers="readout_weights")
 @dataclass(frozen=True)
 class Keep:
     """What a forward pass should leave behind besides logits. Without `weights` a model of
@@ -163,7 +189,7 @@ class Keep:
     token_logits: bool = False
     encoding: bool = False
     values: bool = False
-    readers: bool = False
+    readout_weights: bool = False
     weights: bool = True
 
 
@@ -175,12 +201,13 @@ class TokenLogits:
     bias: Float[Tensor, " c"]
 
 
+@_formerly(readers="readout_weights")
 @dataclass(frozen=True)
 class Trace:
     """What one forward pass left. `states` are what a family can be resumed from, `values`
     what each head of a site mixes, `projections` how the heads of a site are joined (the output
     projection W_O by head; None where there is one that cannot be told, and no entry for a site
-    of one head whose values go on as they are), `readers` which of a site's queries the
+    of one head whose values go on as they are), `readout_weights` which of a site's queries the
     prediction is read from (each example's sum to 1). A generating model's `logits` are those
     after the last token of the target it was given, `step_logits` those after each."""
 
@@ -191,10 +218,10 @@ class Trace:
     embeddings: Mapping[str, Float[Tensor, "b t e"]] = field(default_factory=dict)
     token_logits: Mapping[str, TokenLogits] = field(default_factory=dict)
     encoding: Any = None
-    """The family's own; what `without_each` and `resume` go on from."""
+    """The family's own; what `leave_one_out_logits` and `resume` go on from."""
     values: Mapping[str, Float[Tensor, "b h _k _d"]] = field(default_factory=dict)
     projections: Mapping[str, Float[Tensor, "h _d _e"] | None] = field(default_factory=dict)
-    readers: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
+    readout_weights: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
     step_logits: Float[Tensor, "b s c"] | None = None
 
 
@@ -240,7 +267,7 @@ class Model(Protocol):
         """Recompute from the first edited site on."""
         ...
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         """What deleting each token of side `a` in turn does to the logits. A trace of the
         batch that kept its encoding saves making it again."""
         ...

@@ -2,8 +2,8 @@ from heedful.attributions.attention import attention as attention
 from heedful.attributions.attention import mass_outside as mass_outside
 from heedful.attributions.attention import on_text as on_text
 from heedful.attributions.attention import one_map as one_map
-from heedful.attributions.attention import read as read
-from heedful.attributions.attention import reader as reader
+from heedful.attributions.attention import readout_rows as readout_rows
+from heedful.attributions.attention import readout_weights as readout_weights
 from heedful.attributions.attention import text_site as text_site
 from heedful.attributions.attention import text_sites as text_sites
 from heedful.attributions.effective_attention import felt as felt

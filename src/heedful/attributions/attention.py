@@ -57,11 +57,11 @@ def text_site(model: Model, layer: int = -1) -> SiteSpec:
     return sites[layer]
 
 
-def reader(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
+def readout_weights(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
     """How much each query of a site counts for the prediction, float64."""
-    if site.name not in trace.readers:
+    if site.name not in trace.readout_weights:
         raise HeedfulError(f"nothing is read directly from site {site.name!r}: choose a later one.")
-    return trace.readers[site.name].double()
+    return trace.readout_weights[site.name].double()
 
 
 def values_of(trace: Trace, site: SiteSpec) -> Float[Tensor, "b h k d"]:
@@ -74,11 +74,11 @@ def values_of(trace: Trace, site: SiteSpec) -> Float[Tensor, "b h k d"]:
     return trace.values[site.name]
 
 
-def read(
-    weights: Float[Tensor, "b h q k"], readers: Float[Tensor, "b q"]
+def readout_rows(
+    weights: Float[Tensor, "b h q k"], readout: Float[Tensor, "b q"]
 ) -> Float[Tensor, "b h k"]:
     """Each head's row for the prediction, float64."""
-    return torch.einsum("bq,bhqk->bhk", readers.double(), weights.double())
+    return torch.einsum("bq,bhqk->bhk", readout.double(), weights.double())
 
 
 def one_map(rows: Float[Tensor, "b h k"], head: int | None = None) -> Float[Tensor, "b k"]:
@@ -98,8 +98,8 @@ def on_text(scores: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, "b t"]:
 def _read_from(model: Model, batch: Batch, layer: int, head: int | None) -> Tensor:
     site = text_site(model, layer)
     with torch.no_grad():
-        trace = model(batch, keep=Keep(readers=True))
-    return one_map(read(trace.weights[site.name], reader(trace, site)), head)
+        trace = model(batch, keep=Keep(readout_weights=True))
+    return one_map(readout_rows(trace.weights[site.name], readout_weights(trace, site)), head)
 
 
 PIECE = Piece(

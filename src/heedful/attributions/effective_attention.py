@@ -11,7 +11,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions.attention import on_text, one_map, read, reader, text_site, values_of
+from heedful.attributions.attention import (
+    on_text,
+    one_map,
+    readout_rows,
+    readout_weights,
+    text_site,
+    values_of,
+)
 from heedful.catalogue import ANY, Piece
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, Target
@@ -29,10 +36,10 @@ def effective_attention(
     that any reading query may attend. Neither class nor target matters."""
     site = text_site(model, layer)
     with torch.no_grad():
-        trace = model(batch, keep=Keep(readers=True, values=True))
-    readers = reader(trace, site)
-    seen = seen_keys(trace.masks[site.name], readers)
-    rows, values = read(trace.weights[site.name], readers), values_of(trace, site)
+        trace = model(batch, keep=Keep(readout_weights=True, values=True))
+    readout = readout_weights(trace, site)
+    seen = seen_keys(trace.masks[site.name], readout)
+    rows, values = readout_rows(trace.weights[site.name], readout), values_of(trace, site)
     return on_text(one_map(felt(rows, values, seen), head), batch)
 
 
@@ -53,10 +60,10 @@ def felt(
 
 
 def seen_keys(
-    mask: Bool[Tensor, "b g r k"], readers: Float[Tensor, "b q"]
+    mask: Bool[Tensor, "b g r k"], readout: Float[Tensor, "b q"]
 ) -> Bool[Tensor, "b g k"]:
     """The keys that some reading query may attend; a mask may be shared by heads or queries."""
-    rows = (readers > 0)[:, None, :, None]
+    rows = (readout > 0)[:, None, :, None]
     return (mask & rows).any(2)
 
 

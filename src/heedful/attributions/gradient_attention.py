@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attributions.attention import on_text, reader, text_site
+from heedful.attributions.attention import on_text, readout_weights, text_site
 from heedful.catalogue import ANY, Piece
 from heedful.interventions import custom
 from heedful.models import probability
@@ -28,10 +28,10 @@ def gradient_attention(
     query's share in the prediction is already in its slope); signed unless told otherwise."""
     site = text_site(model, layer)
     with torch.no_grad():
-        trace = model(batch, keep=Keep(states=True, readers=True))
+        trace = model(batch, keep=Keep(states=True, readout_weights=True))
     slopes = _slopes(model, batch, trace, site, target, label)
     products = trace.weights[site.name].double() * slopes.double()
-    rows = (reader(trace, site) > 0).double()
+    rows = (readout_weights(trace, site) > 0).double()
     scores = on_text(torch.einsum("bq,bhqk->bk", rows, products), batch)
     return scores.abs() if magnitude else scores
 

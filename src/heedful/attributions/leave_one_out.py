@@ -24,7 +24,7 @@ UNITS = ("words", "tokens")
 def leave_one_out(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, "b t"]:
     """TVD between the outputs with and without each token; zero where no token is."""
     with torch.no_grad():
-        deleted = model.without_each(batch, trace)
+        deleted = model.leave_one_out_logits(batch, trace)
         whole, less = probabilities(deleted.whole), probabilities(deleted.less)
     return tvd(less, whole[:, None]).masked_fill(~batch.texts["a"].mask, 0.0)
 

@@ -23,7 +23,7 @@ def occlusion(
 ) -> Float[Tensor, "b w"]:
     """f(x) − f(x without the word), signed unless its magnitude is asked for."""
     text = batch.texts["a"]
-    fast = as_operator(operator).name == "delete" and _without_each_applies(model, text)
+    fast = as_operator(operator).name == "delete" and _shortcut_applies(model, text)
     scores = (
         _token_by_token(model, batch, label, target)
         if fast
@@ -48,13 +48,13 @@ def _word_by_word(
 def _token_by_token(model: Model, batch: Batch, label: Tensor, target: Target) -> Tensor:
     """The same where the model can go on from what two neighbouring deletions share."""
     with torch.no_grad():
-        deleted = model.without_each(batch)
+        deleted = model.leave_one_out_logits(batch)
         whole = _target(deleted.whole[:, None], label, target)
         scores = whole - _target(deleted.less, label, target)
     return to_words(scores.masked_fill(~batch.texts["a"].mask, 0.0), batch.texts["a"])
 
 
-def _without_each_applies(model: Model, text: Text) -> bool:
+def _shortcut_applies(model: Model, text: Text) -> bool:
     """Every site linear, nothing hidden, every token a word of its own."""
     linear = all(site.linear for site in model.sites)
     return linear and text.hidden is None and words_are_tokens(text)

@@ -12,7 +12,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attributions.attention import on_text, one_map, read, reader, text_sites
+from heedful.attributions.attention import (
+    on_text,
+    one_map,
+    readout_rows,
+    readout_weights,
+    text_sites,
+)
 from heedful.catalogue import SHARE, Piece
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -26,10 +32,10 @@ def rollout(
     model of one such site gives its attention. Neither class nor target matters."""
     *_, last = sites = text_sites(model)
     with torch.no_grad():
-        trace = model(batch, keep=Keep(readers=True))
-    readers = reader(trace, last)
+        trace = model(batch, keep=Keep(readout_weights=True))
+    readout = readout_weights(trace, last)
     within = self_sites(model, trace)
-    row = readers if last in within else one_map(read(trace.weights[last.name], readers))
+    row = readout if last in within else one_map(readout_rows(trace.weights[last.name], readout))
     for site in reversed(sites):
         if site in within:
             mean = trace.weights[site.name].double().mean(1)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attributions.attention import on_text, reader, text_site, values_of
+from heedful.attributions.attention import on_text, readout_weights, text_site, values_of
 from heedful.catalogue import NOT_NEGATIVE, Piece
 from heedful.errors import HeedfulError
 from heedful.models import probability
@@ -29,15 +29,15 @@ def value_norm(
     value itself, so it is α‖v‖. Neither class nor target matters."""
     site = text_site(model, layer)
     with torch.no_grad():
-        trace = model(batch, keep=Keep(readers=True, values=True))
-    weights, readers = trace.weights[site.name].double(), reader(trace, site)
+        trace = model(batch, keep=Keep(readout_weights=True, values=True))
+    weights, readout = trace.weights[site.name].double(), readout_weights(trace, site)
     values, projection = values_of(trace, site).double(), _projection(trace, site)
     scores = [
         summed_norm(weights[row][:, read > 0], values[row], projection, read[read > 0])
-        for row, read in enumerate(readers)
+        for row, read in enumerate(readout)
     ]
     return (
-        on_text(torch.stack(scores), batch) if scores else readers.new_zeros(0, weights.shape[-1])
+        on_text(torch.stack(scores), batch) if scores else readout.new_zeros(0, weights.shape[-1])
     )
 
 
@@ -45,14 +45,14 @@ def summed_norm(
     weights: Float[Tensor, "h q k"],
     values: Float[Tensor, "h k d"],
     projection: Float[Tensor, "h d e"] | None,
-    readers: Float[Tensor, " q"],
+    readout: Float[Tensor, " q"],
 ) -> Float[Tensor, " k"]:
     """Of one text. The squared norm of a sum over heads is the sum over pairs of heads of their
     products, which need not be made again for each query."""
     vectors = values if projection is None else values @ projection
     products = torch.einsum("hke,gke->khg", vectors, vectors)
     squares = (torch.einsum("hqk,khg->gqk", weights, products) * weights).sum(0)
-    return readers @ squares.clamp_min(0).sqrt()
+    return readout @ squares.clamp_min(0).sqrt()
 
 
 def _projection(trace: Trace, site: SiteSpec) -> Tensor | None:

@@ -12,7 +12,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from heedful.attributions import on_text, one_map, read, reader, text_site, text_sites
+from heedful.attributions import (
+    on_text,
+    one_map,
+    readout_rows,
+    readout_weights,
+    text_site,
+    text_sites,
+)
 from heedful.auditing.explanation import Decisions, Named, explanation
 from heedful.auditing.shown import Shown
 from heedful.auditing.spec import ATTENTION, CEILING, AuditSpec
@@ -390,9 +397,9 @@ def site_maps(model: Model, batch: Batch, trace: Trace) -> tuple[dict[str, Tenso
     explanation `attention` would give it: all from one pass. And how many there are, of which
     these are the first `MOST_SITES`."""
     rows = {
-        number: read(trace.weights[site.name], reader(trace, site))
+        number: readout_rows(trace.weights[site.name], readout_weights(trace, site))
         for number, site in enumerate(text_sites(model))
-        if site.name in trace.readers
+        if site.name in trace.readout_weights
     }
     last = len(text_sites(model)) - 1
     layers = ((number, None) for number in rows if number != last)

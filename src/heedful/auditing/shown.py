@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attributions import reader, text_site, text_sites
+from heedful.attributions import readout_weights, text_site, text_sites
 from heedful.auditing.spec import ATTENTION, FLOORS
 from heedful.experiments import MOST_LOGITS, Apart, Curves
 from heedful.subjects import Document
@@ -138,7 +138,7 @@ def site_words(model: Model, batch: Batch) -> str:
     """Layer, heads and query, as far as there are several: `batch` is any text of the model's."""
     site, layers = text_site(model), len(text_sites(model))
     with torch.no_grad():
-        trace = model(batch, keep=Keep(readers=True))
+        trace = model(batch, keep=Keep(readout_weights=True))
     heads = trace.weights[site.name].shape[1]
     layer = f" of layer {layers} of {layers}" if layers > 1 else ""
     how = [f"mean over {heads} heads"] if heads > 1 else []
@@ -148,7 +148,7 @@ def site_words(model: Model, batch: Batch) -> str:
 
 def _query(trace: Trace, site: SiteSpec) -> list[str]:
     """Where the prediction is read from, where there is more than one place."""
-    read = reader(trace, site)[0]
+    read = readout_weights(trace, site)[0]
     if len(read) < 2 or not float(read.sum()) > 0:
         return []
     share = read / read.sum()

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attributions import one_map, read, reader, text_site
+from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
@@ -318,7 +318,7 @@ class _Searched:
         put = weights.to(self.trace.weights[self.site.name].dtype)
         after = resumed(self.each, self.site, put)
         output = tvd(probabilities(after.logits), self.each.probabilities)
-        return one_map(read(put, reader(after, self.site))), output
+        return one_map(readout_rows(put, readout_weights(after, self.site))), output
 
 
 def _search(trial: _Searched) -> Tensor:

@@ -48,7 +48,7 @@ class Pass:
     def rows(self, site: SiteSpec) -> AttentionRows:
         """The rows the prediction is read from: of a target's steps, the last."""
         view = rows(self.trace, site.name)
-        return view.take(self.trace.readers[site.name][view.example, view.query] > 0)
+        return view.take(self.trace.readout_weights[site.name][view.example, view.query] > 0)
 
     def with_states(self) -> Pass:
         """The same with the states kept, so that the model can be resumed many times."""
@@ -61,7 +61,7 @@ class Pass:
 def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
     """What the model left, with all that is needed to go on from it under other attention."""
     linear = any(site.linear for site in model.sites)
-    keep = Keep(states=True, readers=True, token_logits=linear, values=values)
+    keep = Keep(states=True, readout_weights=True, token_logits=linear, values=values)
     with torch.no_grad():
         return model(batch, keep=keep)
 
@@ -132,7 +132,7 @@ class Evidence:
         kept = 0
         with torch.no_grad():
             for _, batch in self.batches(self.data):
-                keep = Keep(token_logits=True, states=kept < _STATES_KEPT, readers=True)
+                keep = Keep(token_logits=True, states=kept < _STATES_KEPT, readout_weights=True)
                 trace = model(batch, keep=keep)
                 kept += sum(states.numel() for states in trace.states.values())
                 # the steps of whole targets are as wide as the vocabulary, and nobody reads them

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from torch import Tensor
 
-from heedful.attributions import read, reader, self_sites, text_site, text_sites
+from heedful.attributions import readout_rows, readout_weights, self_sites, text_site, text_sites
 from heedful.experiments.evidence import base_trace
 from heedful.experiments.outputs import passed, resumed
 from heedful.metrics import entropy, jsd, tvd
@@ -42,7 +42,7 @@ def head_statistics(model: Model, batches: Iterable[Batch]) -> pd.DataFrame:
     parts = []
     for batch in batches:
         with torch.no_grad():
-            trace = model(batch, keep=Keep(readers=True))
+            trace = model(batch, keep=Keep(readout_weights=True))
         within = self_sites(model, trace)
         for layer, site in enumerate(text_sites(model)):
             found = _statistics(trace, site, batch.texts["a"], site in within)
@@ -67,8 +67,8 @@ def _statistics(
     found = {name: _mean(share, queries) for name, share in shares.items()}
     nothing = torch.full(weights.shape[:2], torch.nan, dtype=torch.float64, device=weights.device)
     near = _neighbours(weights, queries) if within else dict.fromkeys(_OFFSETS, nothing)
-    known = site.name in trace.readers
-    top = read(weights, trace.readers[site.name]).amax(-1) if known else nothing
+    known = site.name in trace.readout_weights
+    top = readout_rows(weights, trace.readout_weights[site.name]).amax(-1) if known else nothing
     return found | near | {"reader_max": top}
 
 
@@ -77,10 +77,10 @@ _OFFSETS = {"self": 0, "previous": -1, "next": 1}
 
 def _queries(trace: Trace, site: SiteSpec, text: Text, within: bool) -> Bool[Tensor, "b q"]:
     """The queries that count: in self-attention every token, elsewhere those that are read."""
-    if within or site.name not in trace.readers:
+    if within or site.name not in trace.readout_weights:
         place = torch.arange(trace.weights[site.name].shape[2], device=text.lengths.device)
         return place < text.lengths[:, None]
-    return trace.readers[site.name] > 0
+    return trace.readout_weights[site.name] > 0
 
 
 def _neighbours(
@@ -147,10 +147,10 @@ def null_space(
     site = text_site(model, params.layer)
     each = passed(model, batch, base_trace(model, batch, values=True))
     trace = each.trace
-    readers = reader(trace, site)
+    readout = readout_weights(trace, site)
     weights = trace.weights[site.name].double().clone()
     facts = []
-    for row in _rows(trace, site, readers):
+    for row in _rows(trace, site, readout):
         new = row.furthest(_directions(batch, row, params))
         weights[row.example, row.head, row.query, row.seen] = torch.from_numpy(new).to(weights)
         facts.append((row.example, row.head, len(row.alpha), row.rank))
@@ -158,7 +158,7 @@ def null_space(
         after = probabilities(resumed(each, site, weights).logits)
     moved = tvd(after, each.probabilities)
     apart = jsd(weights, trace.weights[site.name].double())
-    apart = torch.einsum("bq,bhq->bh", readers, apart)
+    apart = torch.einsum("bq,bhq->bh", readout, apart)
     return _frame(batch, site, facts, apart, moved)
 
 
@@ -192,10 +192,10 @@ class _Row:
         return np.asarray(kept / kept.sum() * self.alpha.sum())
 
 
-def _rows(trace: Trace, site: SiteSpec, readers: Tensor) -> Iterator[_Row]:
+def _rows(trace: Trace, site: SiteSpec, readout: Tensor) -> Iterator[_Row]:
     weights, values = trace.weights[site.name], trace.values[site.name]
     masks = trace.masks[site.name].expand_as(weights)
-    for example, query in (readers > 0).nonzero().tolist():
+    for example, query in (readout > 0).nonzero().tolist():
         for head in range(weights.shape[1]):
             seen = masks[example, head, query].nonzero().squeeze(-1)
             if not len(seen):

@@ -147,7 +147,7 @@ class Shifted(Reembedded):
         given = embeddings if embeddings is not None else self._inputs(batch, keep)
         return self.inner(batch, edits, keep, given)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise HeedfulError(
             "leaving words out cannot be combined with noise on their embeddings: "
             "choose an explanation that reads gradients or attention."

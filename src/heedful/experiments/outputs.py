@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.attributions import one_map, read, reader
+from heedful.attributions import one_map, readout_rows, readout_weights
 from heedful.experiments.evidence import Pass, base_trace
 from heedful.interventions import custom
 from heedful.models import probabilities
@@ -131,7 +131,7 @@ def resumed(each: Pass, site: SiteSpec, weights: Float[Tensor, "b h q k"]) -> Tr
     put = weights.to(each.trace.weights[site.name].dtype)
     edits = {site.name: custom(lambda call: call.queries(put))}
     after = each.model.resume(each.batch, each.trace, edits)
-    return replace(after, readers={**each.trace.readers, **after.readers})
+    return replace(after, readout_weights={**each.trace.readout_weights, **after.readout_weights})
 
 
 def _linear(
@@ -153,7 +153,7 @@ def one_logit(each: Pass, site: SiteSpec) -> tuple[Float[Tensor, "b k"], Float[T
 
 def read_map(trace: Trace, site: SiteSpec) -> Float[Tensor, "b k"]:
     """The map a reader sees: mean over heads of the reading rows, float64."""
-    return one_map(read(trace.weights[site.name], reader(trace, site)))
+    return one_map(readout_rows(trace.weights[site.name], readout_weights(trace, site)))
 
 
 def read_mask(trace: Trace, site: SiteSpec) -> Bool[Tensor, "b k"]:
@@ -163,7 +163,7 @@ def read_mask(trace: Trace, site: SiteSpec) -> Bool[Tensor, "b k"]:
 
 def reading(trace: Trace, site: SiteSpec) -> Bool[Tensor, "b 1 q 1"]:
     """The queries the prediction is read from."""
-    return (reader(trace, site) > 0)[:, None, :, None]
+    return (readout_weights(trace, site) > 0)[:, None, :, None]
 
 
 def words_of(batch: Batch) -> tuple[Bool[Tensor, "b w"], Bool[Tensor, "b w t"]]:

@@ -90,8 +90,8 @@ class Reembedded:
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.inner.resume(batch, trace, edits)
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return self.inner.without_each(batch, trace)
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return self.inner.leave_one_out_logits(batch, trace)
 
 
 class OtherOrigin(Reembedded):

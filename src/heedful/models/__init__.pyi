@@ -69,7 +69,7 @@ from heedful.models.hf.model import Notes as Notes
 from heedful.models.hf.model import layers_of as layers_of
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level
-from heedful.models.leave_one_out import without_each as without_each
+from heedful.models.leave_one_out import leave_one_out_logits as leave_one_out_logits
 from heedful.models.one_sequence import SITE as SITE
 from heedful.models.one_sequence import OneSequence as OneSequence
 from heedful.models.output import TARGETS as TARGETS

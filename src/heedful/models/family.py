@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.attention.attention import Attention
-from heedful.models.leave_one_out import without_each
+from heedful.models.leave_one_out import leave_one_out_logits
 from heedful.specs import UNKNOWN
 from heedful.types import (
     Batch,
@@ -67,9 +67,9 @@ class Family(nn.Module, ABC):
     @abstractmethod
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace: ...
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         """Deletes each token of side a in turn."""
-        return without_each(lambda some: self(some).logits, batch)
+        return leave_one_out_logits(lambda some: self(some).logits, batch)
 
     def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
         """By side, the embeddings given, or the tokens' own: leaves where they are to be

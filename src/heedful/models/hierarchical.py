@@ -109,7 +109,9 @@ class Hierarchical(Family):
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states of the first level that is edited; no earlier encoder runs again."""
-        keep = Keep(True, token_logits=bool(trace.token_logits), readers=bool(trace.readers))
+        keep = Keep(
+            True, token_logits=bool(trace.token_logits), readout_weights=bool(trace.readout_weights)
+        )
         if WORDS.name in edits:
             return self._from_words(batch, trace.states[WORDS.name], edits, keep)
         return self._from_sentences(batch, trace.states[SENTENCES.name], edits, keep, trace)
@@ -140,7 +142,7 @@ class Hierarchical(Family):
         weights = edited(self.sites[1], own, mask, batch.ids, edits)
         context = torch.einsum("bs,bsd->bd", weights[:, 0, 0].to(states.dtype), states)
         name, row = SENTENCES.name, weights[:, 0, 0]
-        readers = {WORDS.name: self._shares(row), name: row.new_ones(len(batch), 1)}
+        readout = {WORDS.name: self._shares(row), name: row.new_ones(len(batch), 1)}
         return Trace(
             logits=self.decoder(self.dropout(context)),
             weights={WORDS.name: before.weights[WORDS.name], name: weights},
@@ -150,7 +152,7 @@ class Hierarchical(Family):
             if keep.token_logits
             else {},
             values={**before.values, name: states[:, None]} if keep.values else {},
-            readers=readers if keep.readers else {},
+            readout_weights=readout if keep.readout_weights else {},
         )
 
     def _shares(self, row: Float[Tensor, "b s"]) -> Float[Tensor, "b s"]:

@@ -1,10 +1,10 @@
 """Leave-one-out: logits less each token in turn.
 
-`without_each` runs the model on the shorter texts. `logits_without` goes on from what stayed: a
-softmax mixture is a ratio of two sums over tokens, a gated one is the first of them. Tokens outside
-the changed window enter through prefix and suffix sums, so a deletion costs the width of its
-window, not the length of the text. Sums are float64 and never a difference of larger sums. Weights
-that no such sums make (sparse ones) are for `without_each`.
+`leave_one_out_logits` runs the model on the shorter texts. `logits_without` goes on from what
+stayed: a softmax mixture is a ratio of two sums over tokens, a gated one is the first of them.
+Tokens outside the changed window enter through prefix and suffix sums, so a deletion costs the
+width of its window, not the length of the text. Sums are float64 and never a difference of larger
+sums. Weights that no such sums make (sparse ones) are for `leave_one_out_logits`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKENS_AT_ONCE = 1 << 14
 
 
 @torch.no_grad()
-def without_each(logits_of: Callable[[Batch], Tensor], batch: Batch) -> Deleted:
+def leave_one_out_logits(logits_of: Callable[[Batch], Tensor], batch: Batch) -> Deleted:
     """NaN also where a text would have no token left at all."""
     text = batch.texts["a"]
     whole = logits_of(batch).double()

@@ -89,11 +89,11 @@ class OneSequence(Family):
         return self._attend(batch, trace.states[SITE.name], edits, keep)
 
     @torch.no_grad()
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         """Deletes each token of the text in turn, without starting anew each time where
         weights are made of sums."""
         if self.attention.weighting.power is None:
-            return super().without_each(batch)
+            return super().leave_one_out_logits(batch)
         text = batch.texts["a"]
         encoding = trace.encoding if trace else None
         encoding = encoding or self.encoder(self.embedding(text.tokens), text.lengths)
@@ -144,7 +144,9 @@ class OneSequence(Family):
             if keep.token_logits
             else {},
             values={SITE.name: states[:, None]} if keep.values else {},
-            readers={SITE.name: weights.new_ones(len(batch), 1)} if keep.readers else {},
+            readout_weights={SITE.name: weights.new_ones(len(batch), 1)}
+            if keep.readout_weights
+            else {},
         )
 
 

@@ -242,7 +242,9 @@ class Pair(Family):
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From states and query on; no encoder runs again."""
-        keep = Keep(True, token_logits=bool(trace.token_logits), readers=bool(trace.readers))
+        keep = Keep(
+            True, token_logits=bool(trace.token_logits), readout_weights=bool(trace.readout_weights)
+        )
         encoded = Encoded(trace.states[NAME], trace.states[QUERY][:, 0])
         return self._attend(batch, encoded, edits, keep)
 
@@ -260,7 +262,7 @@ class Pair(Family):
             states={NAME: states, QUERY: query[:, None]} if keep.states else {},
             token_logits=self._linear(states, batch) if keep.token_logits else {},
             values={NAME: states[:, None]} if keep.values else {},
-            readers={NAME: weights.new_ones(len(batch), 1)} if keep.readers else {},
+            readout_weights={NAME: weights.new_ones(len(batch), 1)} if keep.readout_weights else {},
         )
 
     def _linear(self, states: Tensor, batch: Batch) -> dict[str, TokenLogits]:

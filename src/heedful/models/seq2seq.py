@@ -308,7 +308,9 @@ class Seq2Seq(Writer):
             masks={SITE.name: masks},
             states={SITE.name: states} if keep.states else {},
             values={SITE.name: states[:, None]} if keep.values else {},
-            readers={SITE.name: last_given(text, logits.dtype)} if keep.readers else {},
+            readout_weights={SITE.name: last_given(text, logits.dtype)}
+            if keep.readout_weights
+            else {},
         )
 
 

@@ -145,7 +145,7 @@ class Transformer(Writer):
             states=record.states if keep.states else {},
             values=record.values if keep.values else {},
             projections=self._projections() if keep.values else {},
-            readers={last: last_given(text, logits.dtype)} if keep.readers else {},
+            readout_weights={last: last_given(text, logits.dtype)} if keep.readout_weights else {},
         )
 
 

@@ -20,7 +20,7 @@ from heedful.runner.recipe import Recipe
 from heedful.runner.train import typical, untrained
 from heedful.specs import ProbeSpec
 from heedful.store import Run, canonical
-from heedful.training import Aim, train
+from heedful.training import Objective, train
 
 SAMPLE = 64
 _WARM = 2
@@ -70,8 +70,8 @@ def train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, flo
     model = build(cell.model, prepared.vectors, prepared.classes, 0)
     started = time.perf_counter()
     short = replace(cell.train, epochs=_WARM)
-    aim = Aim(terms=cell.model.terms)
-    history = train(model, sample, short, 0, machine.device, aim=aim).history
+    objective = Objective(terms=cell.model.terms)
+    history = train(model, sample, short, 0, machine.device, objective=objective).history
     setup = time.perf_counter() - started - history["seconds"].sum()
     share = len(prepared.split("train")) / len(sample.split("train"))
     return setup, float(history["seconds"].iloc[-1]) * share

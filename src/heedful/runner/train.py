@@ -22,7 +22,7 @@ from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store, file_digest, run_key
-from heedful.training import TERMS, Aim, Encoded, Trained, train
+from heedful.training import TERMS, Encoded, Objective, Trained, train
 from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
@@ -107,10 +107,12 @@ def _train(
     frozen = model.train_edit == "frozen" and teacher is not None
     given = weights_by_id(teacher, machine.device) if frozen and teacher else None
     fresh = edited(build(model, data.vectors, data.classes, seed), model, seed, given)
-    aim = Aim(model.goal, model.terms, restored(teacher, machine.device) if teacher else None)
+    objective = Objective(
+        model.goal, model.terms, restored(teacher, machine.device) if teacher else None
+    )
     scratch = store.scratch(model_key(corpus, recipe))
     shown = shown_to(model, data)
-    return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, aim)
+    return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, objective)
 
 
 def _version(catalogue: Catalogue, name: str) -> int:

@@ -58,10 +58,31 @@ def open_module(
 ) -> Iterator[Subject]:
     """The module stays where it is and as it is; only one text at a time is read."""
     model = adapter.model
+    with _todays_names(model):
+        yield from _opened(adapter, model, data, reading, loading)
+
+
+@contextmanager
+def _todays_names(model: Any) -> Iterator[None]:
+    """In version 0.1 `leave_one_out_logits` was `without_each`: a model may still call it so."""
+    former = getattr(model, "without_each", None)
+    if former is None or hasattr(model, "leave_one_out_logits"):
+        yield
+        return
+    model.leave_one_out_logits = former
+    try:
+        yield
+    finally:
+        del model.leave_one_out_logits
+
+
+def _opened(
+    adapter: Adapter, model: Any, data: Any, reading: Reading, loading: Loading
+) -> Iterator[Subject]:
     if not isinstance(model, nn.Module) or not isinstance(model, Model):
         raise HeedfulError(
             f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
-            f"heedful.types.Model (sites, fillers, forward, embed, resume, without_each)."
+            f"heedful.types.Model (sites, fillers, forward, embed, resume, leave_one_out_logits)."
         )
     loading.refuse("an adapter", "label", "label_words", "template", "dtype")
     documents = documents_of(find_records(data, reading), reading)

@@ -2,7 +2,7 @@ from heedful.training.attention_terms import exposure as exposure
 from heedful.training.attention_terms import impermissible as impermissible
 from heedful.training.attention_terms import missed as missed
 from heedful.training.checkpoint import DevScore as DevScore
-from heedful.training.checkpoint import Progressed as Progressed
+from heedful.training.checkpoint import TrainingState as TrainingState
 from heedful.training.checkpoint import load as load
 from heedful.training.checkpoint import save as save
 from heedful.training.dev_scores import class_score as class_score
@@ -20,12 +20,12 @@ from heedful.training.loop import Trained as Trained
 from heedful.training.loop import bucketed as bucketed
 from heedful.training.loop import train as train
 from heedful.training.loss import TERMS as TERMS
-from heedful.training.loss import Aim as Aim
 from heedful.training.loss import Data as Data
-from heedful.training.loss import Lesson as Lesson
+from heedful.training.loss import GoalLoss as GoalLoss
 from heedful.training.loss import Loss as Loss
 from heedful.training.loss import Objective as Objective
 from heedful.training.loss import Term as Term
+from heedful.training.loss import TermContext as TermContext
 from heedful.training.loss import check_data as check_data
 from heedful.training.loss import check_terms as check_terms
 from heedful.training.loss import class_loss as class_loss

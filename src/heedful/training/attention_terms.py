@@ -18,8 +18,8 @@ from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site
 from heedful.training.loss import (
     Data,
-    Lesson,
     Term,
+    TermContext,
     attended_states,
     read_rows,
     said_by,
@@ -40,18 +40,18 @@ SPLITS = ("train", "dev")
 _FLOOR = 1e-12
 
 
-def apart(lesson: Lesson, divergence: str = "kl") -> Term:
+def apart(context: TermContext, divergence: str = "kl") -> Term:
     """Attention far from a teacher's (wiegreffe2019): minus the mean divergence from the teacher's
     main attention on the same batch. An example's heads and steps are averaged first."""
     if divergence not in DIVERGENCES:
         raise unknown_name("divergence", divergence, list(DIVERGENCES))
-    site, other = main_site(lesson.model), main_site(teacher_of(lesson)).name
+    site, other = main_site(context.model), main_site(teacher_of(context)).name
     if not site.normalised:
         raise HeedfulError("the term apart needs weights that sum to 1, and this model has a gate.")
     measure = DIVERGENCES[divergence]
 
     def value(batch: Batch, trace: Trace) -> Tensor:
-        own, theirs = trace.weights[site.name], said_by(lesson, batch).weights[other]
+        own, theirs = trace.weights[site.name], said_by(context, batch).weights[other]
         if own.shape != theirs.shape:
             raise HeedfulError(
                 f"the teacher's attention has the shape {tuple(theirs.shape)}, the model's "
@@ -93,15 +93,15 @@ APART = Piece(
 )
 
 
-def impermissible(lesson: Lesson, heads: str = "mean") -> Term:
+def impermissible(context: TermContext, heads: str = "mean") -> Term:
     """Attention that is not to be seen on impermissible tokens (pruthi2020).
 
     `heads` is what counts of several: their `mean`, or the one that shows most (`max`).
     """
     if heads not in HEADS:
         raise unknown_name("way to put heads together", heads, list(HEADS))
-    site = _over_tokens(main_site(lesson.model))
-    marks = _forbidden_marks(lesson.corpus)
+    site = _over_tokens(main_site(context.model))
+    marks = _forbidden_marks(context.corpus)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         weights = trace.weights[site.name]
@@ -163,7 +163,7 @@ IMPERMISSIBLE = Piece(
 )
 
 
-def sparsity(lesson: Lesson, target: float = 0.1) -> Term:
+def sparsity(context: TermContext, target: float = 0.1) -> Term:
     """Distance of the share of tokens a hard attention takes from `target` (Bastings et al. 2019).
 
     The expected number of gates that are not 0 is known in closed form, Σ 1 − P(0), so nothing is
@@ -171,10 +171,10 @@ def sparsity(lesson: Lesson, target: float = 0.1) -> Term:
     """
     if not 0 <= target <= 1:
         raise HeedfulError(f"the term sparsity has the target {target}: give a share from 0 to 1.")
-    attention = _hard(lesson)
+    attention = _hard(context)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
-        states, seen = attended_states(lesson.model, trace)
+        states, seen = attended_states(context.model, trace)
         taken = 1 - attention.p_zero(states.masked_fill(~seen[..., None], 0.0))
         share = torch.where(seen, taken, 0.0).sum(-1) / seen.sum(-1).clamp_min(1)
         return (share - target).abs().mean()
@@ -182,8 +182,8 @@ def sparsity(lesson: Lesson, target: float = 0.1) -> Term:
     return Term(value, Keep(states=True))
 
 
-def _hard(lesson: Lesson) -> Hard:
-    attention = lesson.model.attentions.get(main_site(lesson.model).name)
+def _hard(context: TermContext) -> Hard:
+    attention = context.model.attentions.get(main_site(context.model).name)
     if not isinstance(attention, Hard):
         raise HeedfulError(
             "the term sparsity is about tokens that are taken or left, and this model weighs "
@@ -207,7 +207,7 @@ Marks = Mapping[str, NDArray[np.bool_]]
 """By example: what is right, for its real tokens."""
 
 
-def supervised(lesson: Lesson, arcs: str = "", site: str = "", head: int = 0) -> Term:
+def supervised(context: TermContext, arcs: str = "", site: str = "", head: int = 0) -> Term:
     """Attention that is told where to look: at human rationales, or at syntactic heads.
 
     Taught by the corpus's rationales; or, with the CoNLL-U file `arcs`, one `head` of one `site`
@@ -220,12 +220,12 @@ def supervised(lesson: Lesson, arcs: str = "", site: str = "", head: int = 0) ->
     they leave out altogether they learn from the task alone.
     """
     if arcs:
-        return _by_arcs(lesson, arcs, site, head)
+        return _by_arcs(context, arcs, site, head)
     if site or head:
         raise HeedfulError(
             "the term supervised takes site and head with arcs only: leave them out."
         )
-    return _by_rationales(lesson)
+    return _by_rationales(context)
 
 
 def missed(weights: Float[Tensor, "b q k"], right: Bool[Tensor, "b q k"]) -> Float[Tensor, " b"]:
@@ -238,20 +238,22 @@ def missed(weights: Float[Tensor, "b q k"], right: Bool[Tensor, "b q k"]) -> Flo
     return -logs.sum(-1) / told.sum(-1).clamp_min(1)
 
 
-def _by_rationales(lesson: Lesson) -> Term:
-    site, marks = _text_site(lesson), _rationales(lesson)
+def _by_rationales(context: TermContext) -> Term:
+    site, marks = _text_site(context), _rationales(context)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         weights = trace.weights[site.name].mean(1)
-        row = torch.einsum("bq,bqk->bk", trace.readers[site.name].to(weights.dtype), weights)
+        row = torch.einsum(
+            "bq,bqk->bk", trace.readout_weights[site.name].to(weights.dtype), weights
+        )
         right = _laid_out(marks, batch)
         return missed(row[:, None], right[:, None]).mean()
 
-    return Term(value, Keep(readers=True))
+    return Term(value, Keep(readout_weights=True))
 
 
-def _by_arcs(lesson: Lesson, arcs: str, site: str, head: int) -> Term:
-    name, marks = _encoder_site(lesson, site), _heads(lesson, arcs)
+def _by_arcs(context: TermContext, arcs: str, site: str, head: int) -> Term:
+    name, marks = _encoder_site(context, site), _heads(context, arcs)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         weights = trace.weights[name]
@@ -262,8 +264,8 @@ def _by_arcs(lesson: Lesson, arcs: str, site: str, head: int) -> Term:
     return Term(value)
 
 
-def _rationales(lesson: Lesson) -> Marks:
-    splits = [lesson.corpus.split(name) for name in SPLITS]
+def _rationales(context: TermContext) -> Marks:
+    splits = [context.corpus.split(name) for name in SPLITS]
     found = {
         name: marks
         for split in splits
@@ -278,9 +280,9 @@ def _rationales(lesson: Lesson) -> Marks:
     return found
 
 
-def _heads(lesson: Lesson, arcs: str) -> Marks:
+def _heads(context: TermContext, arcs: str) -> Marks:
     sentences = load_conllu(Path(arcs))
-    train, dev = (heads_by_id(lesson.corpus.split(name), sentences) for name in SPLITS)
+    train, dev = (heads_by_id(context.corpus.split(name), sentences) for name in SPLITS)
     if not train:
         raise HeedfulError(
             f"no sentence of {arcs} is a text of the training split: parse the corpus's own "
@@ -289,10 +291,10 @@ def _heads(lesson: Lesson, arcs: str) -> Marks:
     return {**dev, **train}
 
 
-def _text_site(lesson: Lesson) -> SiteSpec:
+def _text_site(context: TermContext) -> SiteSpec:
     """The last attention over the text's tokens: in a hierarchy, that within sentences."""
-    sites = [s for s in lesson.model.sites if s.keys == "a" and s.level == "tokens"]
-    if lesson.corpus.task != "classification" or not sites:
+    sites = [s for s in context.model.sites if s.keys == "a" and s.level == "tokens"]
+    if context.corpus.task != "classification" or not sites:
         raise HeedfulError(
             "rationales are reasons for a class, and this corpus has none: choose a corpus for "
             "classification, or give arcs."
@@ -300,13 +302,13 @@ def _text_site(lesson: Lesson) -> SiteSpec:
     return sites[-1]
 
 
-def _encoder_site(lesson: Lesson, site: str) -> str:
-    if not isinstance(lesson.model, Transformer):
+def _encoder_site(context: TermContext, site: str) -> str:
+    if not isinstance(context.model, Transformer):
         raise HeedfulError(
             "arcs lead from word to word, and this model has no self-attention: choose the "
             "family transformer."
         )
-    names = [each.name for each in lesson.model.encoder.sites]
+    names = [each.name for each in context.model.encoder.sites]
     if site and site not in names:
         raise unknown_name("site of the encoder", site, names)
     return site or names[0]

@@ -33,7 +33,7 @@ class DevScore(NamedTuple):
 
 
 @dataclass
-class Progressed:
+class TrainingState:
     """Finished epochs with their history, and the best so far.
 
     Of epochs with the same score the one with the lowest dev loss is kept, and of equal losses
@@ -83,7 +83,7 @@ class Progressed:
 
 
 def save(
-    path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: Progressed
+    path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: TrainingState
 ) -> None:
     """All that a killed training needs to go on; the old file stays until the new one is whole."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
@@ -104,7 +104,9 @@ def save(
             save_file(tensors, building, metadata=facts)
 
 
-def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> Progressed | None:
+def load(
+    path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> TrainingState | None:
     """Put model and optimiser back where they were; None where there is nothing to resume, or
     what there is was left by another version: then training begins anew."""
     try:
@@ -119,7 +121,7 @@ def load(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -
     optimizer.load_state_dict(_optimizer_state(optimizer, _under("optimizer.", tensors)))
     history = json.loads(facts["history"])
     kept, improved = int(facts["kept"]), int(facts["improved"])
-    return Progressed(history, _under("best.", tensors), kept, improved, facts["ties"])
+    return TrainingState(history, _under("best.", tensors), kept, improved, facts["ties"])
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -23,9 +23,9 @@ from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
-from heedful.training.checkpoint import DevScore, Progressed, load, save
+from heedful.training.checkpoint import DevScore, TrainingState, load, save
 from heedful.training.dev_scores import selector
-from heedful.training.loss import Aim, Data, Loss, loss_of
+from heedful.training.loss import Data, Loss, Objective, loss_of
 from heedful.types import Batch
 
 _POOL = 50  # batches sorted by length together: little padding, still a random order
@@ -65,14 +65,14 @@ def train(
     device: str = "cpu",
     scratch: Path | None = None,
     progress: Progress = silent,
-    aim: Aim = Aim(),
+    objective: Objective = Objective(),
 ) -> Trained:
     """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
     check(spec)
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
     data, dev = corpus.split("train"), corpus.split("dev")
-    lossy = loss_of(model, corpus, spec, aim)
+    lossy = loss_of(model, corpus, spec, objective)
     score = selector(spec, corpus.task, corpus.classes, lossy)
 
     def epoch(number: int) -> tuple[dict[str, float], DevScore]:
@@ -99,7 +99,7 @@ def best_epoch(
     """
     checkpoint = scratch / "checkpoint.safetensors" if scratch else None
     found = load(checkpoint, model, optimizer) if checkpoint else None
-    done = found or Progressed(ties=spec.ties)
+    done = found or TrainingState(ties=spec.ties)
     while done.epochs < spec.epochs and not done.stopped(spec.patience):
         started = time.perf_counter()
         losses, scored = epoch(done.epochs)

@@ -21,7 +21,7 @@ from heedful.parameters import check_parameters, parameters_of
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
 from heedful.types import Batch, Keep, Trace
 
-Objective = Callable[[Trace, Batch], Tensor]
+GoalLoss = Callable[[Trace, Batch], Tensor]
 
 
 TERMS = Catalogue(
@@ -36,10 +36,10 @@ TERMS = Catalogue(
         "tying": "heedful.training.state_terms:TYING",
     },
 )
-"""Terms that a loss may have beside the task's own: `make(lesson, **params) -> Term`."""
+"""Terms that a loss may have beside the task's own: `make(context, **params) -> Term`."""
 
 
-def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> Objective:
+def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> GoalLoss:
     """Mean cross-entropy over a batch.
 
     Two classes: each positive counts N/N₊ − 1 times (jain2019). More classes: the usual
@@ -61,7 +61,7 @@ def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> Objec
     return binary if classes == 2 else several
 
 
-def target_loss(smoothing: float = 0.0) -> Objective:
+def target_loss(smoothing: float = 0.0) -> GoalLoss:
     """Mean cross-entropy over the tokens of a batch's targets, the end among them."""
 
     def loss(trace: Trace, batch: Batch) -> Tensor:
@@ -107,7 +107,7 @@ class Data(Protocol):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TermContext:
     """What a term may know besides the batch: the model that learns, what it learns from, and
     its teacher, where it has one, with the last batch it was `heard` about."""
 
@@ -159,30 +159,30 @@ def read_rows(trace: Trace, batch: Batch, mask: Bool[Tensor, "b h q k"]) -> Bool
     return there & torch.nn.functional.pad(steps, (0, 1))[:, None]
 
 
-def teacher_of(lesson: Lesson) -> Family:
-    if lesson.teacher is None:
+def teacher_of(context: TermContext) -> Family:
+    if context.teacher is None:
         raise HeedfulError(
             "this training needs a teacher, another model of the same corpus: `heedful study "
             "wiegreffe2019` trains such pupils."
         )
-    return lesson.teacher
+    return context.teacher
 
 
-def said_by(lesson: Lesson, batch: Batch) -> Trace:
+def said_by(context: TermContext, batch: Batch) -> Trace:
     """What the teacher makes of a batch: once, though the goal and a term both ask."""
-    if not lesson.heard or lesson.heard[0][0] is not batch:
+    if not context.heard or context.heard[0][0] is not batch:
         with torch.no_grad():
-            lesson.heard[:] = [(batch, teacher_of(lesson)(batch))]
-    return lesson.heard[0][1]
+            context.heard[:] = [(batch, teacher_of(context)(batch))]
+    return context.heard[0][1]
 
 
-def teacher_loss(lesson: Lesson) -> Objective:
+def teacher_loss(context: TermContext) -> GoalLoss:
     """Mean total variation distance from what the teacher says (wiegreffe2019), over all classes;
     of a target, over its steps."""
-    teacher_of(lesson)  # refused before training, not at its first batch
+    teacher_of(context)  # refused before training, not at its first batch
 
     def loss(trace: Trace, batch: Batch) -> Tensor:
-        said = said_by(lesson, batch)
+        said = said_by(context, batch)
         return tvd(_distributions(trace, batch), _distributions(said, batch)).mean()
 
     return loss
@@ -197,7 +197,7 @@ def _distributions(trace: Trace, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Aim:
+class Objective:
     """The goal is what the labels or what a teacher says; `terms` count beside it."""
 
     goal: str = "labels"
@@ -210,7 +210,7 @@ class Loss:
     """The whole loss of a batch, and by name the parts it is the sum of."""
 
     model: Family
-    goal: Objective
+    goal: GoalLoss
     terms: tuple[tuple[TermSpec, Term], ...] = ()
     keep: Keep = field(default_factory=Keep)
 
@@ -223,17 +223,17 @@ class Loss:
         return torch.stack([part.double() for part in parts.values()]).sum(), parts
 
 
-def loss_of(model: Family, corpus: Data, spec: TrainSpec, aim: Aim) -> Loss:
-    lesson = Lesson(model, corpus, aim.teacher)
-    terms = tuple((t, TERMS[t.name].make(lesson, **dict(t.params))) for t in aim.terms)
+def loss_of(model: Family, corpus: Data, spec: TrainSpec, objective: Objective) -> Loss:
+    context = TermContext(model, corpus, objective.teacher)
+    terms = tuple((t, TERMS[t.name].make(context, **dict(t.params))) for t in objective.terms)
     keep = together([Keep(), *(term.keep for _, term in terms)])
-    return Loss(model, _goal(lesson, spec, aim), terms, keep)
+    return Loss(model, _goal(context, spec, objective), terms, keep)
 
 
-def _goal(lesson: Lesson, spec: TrainSpec, aim: Aim) -> Objective:
-    corpus = lesson.corpus
-    if aim.goal == "teacher":
-        return teacher_loss(lesson)
+def _goal(context: TermContext, spec: TrainSpec, objective: Objective) -> GoalLoss:
+    corpus = context.corpus
+    if objective.goal == "teacher":
+        return teacher_loss(context)
     if corpus.task == "generation":
         return target_loss(spec.smoothing)
     return class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
@@ -249,10 +249,10 @@ def check(spec: ModelSpec) -> None:
 def check_data(spec: ModelSpec, model: Family, corpus: Data) -> None:
     """Refuse terms that the corpus or the model has nothing for; those with a teacher are
     made when there is one."""
-    lesson = Lesson(model, corpus)
+    context = TermContext(model, corpus)
     for term in spec.terms:
         if "teacher" not in TERMS[term.name].needs:
-            TERMS[term.name].make(lesson, **dict(term.params))
+            TERMS[term.name].make(context, **dict(term.params))
 
 
 def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:

@@ -16,17 +16,17 @@ from heedful.interventions import Edited
 from heedful.metrics import conicity
 from heedful.models import Family, OneSequence, Pair, Separate, how_to_fit, main_site
 from heedful.specs import END
-from heedful.training.loss import Lesson, Term, attended_states
+from heedful.training.loss import Term, TermContext, attended_states
 from heedful.types import Batch, Keep, Trace
 
 _STATES = Keep(states=True)
 
 
-def diversity(lesson: Lesson) -> Term:
+def diversity(context: TermContext) -> Term:
     """Diversity of the states (mohankumar2020): the loss grows with their conicity."""
 
     def value(batch: Batch, trace: Trace) -> Tensor:
-        return conicity(*attended_states(lesson.model, trace)).mean()
+        return conicity(*attended_states(context.model, trace)).mean()
 
     return Term(value, Keep(states=True))
 
@@ -40,10 +40,10 @@ DIVERSITY = Piece(
 )
 
 
-def tying(lesson: Lesson) -> Term:
+def tying(context: TermContext) -> Term:
     """(1/T) Σ_t ‖h_t − e_t‖² (tutek2020): states come to the embeddings of their own tokens, which
     stand still."""
-    model = lesson.model
+    model = context.model
     check_tokens("tying", model)
 
     def value(batch: Batch, trace: Trace) -> Tensor:
@@ -68,7 +68,7 @@ TYING = Piece(
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
 
 
-def mlm(lesson: Lesson, share: float = 0.15) -> Term:
+def mlm(context: TermContext, share: float = 0.15) -> Term:
     """Masked language modelling beside the task (tutek2020): states must know their words.
 
     A second pass, with some tokens exchanged as in BERT, has to find them again. The scores of
@@ -76,11 +76,11 @@ def mlm(lesson: Lesson, share: float = 0.15) -> Term:
     not trained, so the states have to come to them. The value is the mean cross-entropy over the
     chosen tokens of a batch, 0 where none was chosen.
     """
-    model = lesson.model
+    model = context.model
     check_tokens("mlm", model)
     if not 0 < share <= 1:
         raise HeedfulError(f"mlm's share is {share}: give a number above 0, up to 1.")
-    vectors = lesson.corpus.vectors.to(next(model.parameters()))
+    vectors = context.corpus.vectors.to(next(model.parameters()))
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         seen = trace.masks[main_site(model).name].any(1).any(1)

@@ -107,7 +107,7 @@ def _trace(subject: Subject, batch: Batch, shown: str, seed: int) -> Trace:
     edits = edits_at(subject.model, Intervention("permute", "main", seed=seed))
     with torch.no_grad():
         after = subject.model.resume(batch, trace, edits)
-    return replace(after, readers={**trace.readers, **after.readers})
+    return replace(after, readout_weights={**trace.readout_weights, **after.readout_weights})
 
 
 def _tops(subject: Subject, batch: Batch, trace: Trace, wanted: Wanted) -> list[tuple[int, ...]]:

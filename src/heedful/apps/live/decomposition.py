@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.apps.live.seen import Seen, Sight, answer, name_of
-from heedful.attributions import read
+from heedful.attributions import readout_rows
 from heedful.errors import HeedfulError
 from heedful.models import (
     ENTMAX,
@@ -72,7 +72,7 @@ def apart(
 ) -> dict[str, Any]:
     """`of` is the class whose logit is added up; the predicted one if it is left out."""
     model = seen.subject.model
-    keep = Keep(states=True, token_logits=each.site.linear, values=True, readers=True)
+    keep = Keep(states=True, token_logits=each.site.linear, values=True, readout_weights=True)
     with torch.no_grad():
         work = _Work(seen, each, head, model(seen.batch, keep=keep))
         return {
@@ -165,7 +165,7 @@ def _lengths(work: _Work) -> dict[str, Any]:
     """How long the vectors are that the weights bring, and that times the weights."""
     each, site = work.each, work.each.site.name
     norms = work.trace.values[site][0].double().norm(dim=-1)
-    rows = read(work.trace.weights[site], each.readers[None])[0]
+    rows = readout_rows(work.trace.weights[site], each.readers[None])[0]
     brought = _one(rows * norms, work.head)
     weights = each.shown(work.head)
     products = each.units.total(brought)

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions import read
+from heedful.attributions import readout_rows
 from heedful.auditing import check_finite
 from heedful.metrics import tvd
 from heedful.models import probabilities
@@ -73,7 +73,7 @@ def see(subject: Subject) -> Seen:
     batch = subject.encode([0])
     linear = any(site.linear for site in subject.model.sites)
     with torch.no_grad():
-        trace = subject.model(batch, keep=Keep(readers=True, token_logits=linear))
+        trace = subject.model(batch, keep=Keep(readout_weights=True, token_logits=linear))
     check_finite(probabilities(trace.logits), batch.ids)
     sights = {site.name: sight(site, trace, batch, subject) for site in subject.model.sites}
     return Seen(subject, batch, trace.logits[0], sights, trace.token_logits)
@@ -85,13 +85,13 @@ def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: Subject) -> Sight
     readers = _readers(trace, site)
     readable = (mask & (readers > 0)[:, None, :, None]).any(2).any(1)[0]
     units = units_of(site, readable, batch.texts["a"], subject.documents[0])
-    return Sight(site, read(weights, readers)[0], readers[0], units)
+    return Sight(site, readout_rows(weights, readers)[0], readers[0], units)
 
 
 def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
     """Where nobody knows which queries are read, all of them are."""
-    if site.name in trace.readers:
-        return trace.readers[site.name].double()
+    if site.name in trace.readout_weights:
+        return trace.readout_weights[site.name].double()
     queries = trace.weights[site.name].shape[2]
     return trace.weights[site.name].new_full((1, queries), 1 / queries).double()
 

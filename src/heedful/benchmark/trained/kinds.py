@@ -17,7 +17,7 @@ from heedful.models import Family, build
 from heedful.randomness import stable_hash
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
 from heedful.subjects import weights_digest
-from heedful.training import Aim, train
+from heedful.training import Objective, train
 from heedful.types import Model
 
 TRAINING = TrainSpec(epochs=6, learning_rate=5e-3, class_weights=False, select="loss")
@@ -68,7 +68,7 @@ def _spec(corpus: Corpus, encoder: str) -> ModelSpec:
 def _trained(corpus: Corpus, spec: ModelSpec, training: TrainSpec = TRAINING) -> Family:
     seed = stable_hash(corpus.seed, spec.name) % (1 << 30)
     fresh = edited(build(spec, corpus.vectors, corpus.classes, seed), spec, seed)
-    return train(fresh, corpus, training, seed, aim=Aim(spec.goal, spec.terms)).model
+    return train(fresh, corpus, training, seed, objective=Objective(spec.goal, spec.terms)).model
 
 
 def _plain(encoder: str, epochs: int = TRAINING.epochs) -> Maker:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from heedful.benchmark.generated import bert
 from heedful.benchmark.trained.corpus import Corpus
-from heedful.models import Attention, Family, without_each
+from heedful.models import Attention, Family, leave_one_out_logits
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
@@ -65,8 +65,8 @@ class Mixed(Family):
         around = self.bypass(batch, None, Keep()).logits
         return replace(after, logits=self._mix(after.logits, around), token_logits={})
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return without_each(lambda some: self(some).logits, batch)
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return leave_one_out_logits(lambda some: self(some).logits, batch)
 
     def _mix(self, through: Tensor, around: Tensor) -> Tensor:
         one, other = self.scales

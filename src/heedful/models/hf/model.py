@@ -22,7 +22,7 @@ from heedful.models.hf.heads import Head
 from heedful.models.hf.inputs import Form, Inputs, Side, inputs_of
 from heedful.models.hf.interface import listening
 from heedful.models.hf.record import Recorder, Site
-from heedful.models.leave_one_out import without_each
+from heedful.models.leave_one_out import leave_one_out_logits
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
 
@@ -101,7 +101,7 @@ class HuggingFace(nn.Module):
         with torch.set_grad_enabled(graph), layered(self._layers, recorder, notes, first):
             with recorder.projecting(self.module) if keep.values else nullcontext():
                 logits = self._logits(inputs, recorder, embeddings)
-            read = self._readers(logits, recorder)
+            readout = self._readout_weights(logits, recorder)
         return Trace(
             logits=logits if graph else logits.detach(),
             weights=recorder.weights,
@@ -110,11 +110,11 @@ class HuggingFace(nn.Module):
             encoding=notes,
             values=recorder.values,
             projections=recorder.projections,
-            readers=read,
+            readout_weights=readout,
         )
 
-    def without_each(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return without_each(self.logits, batch)
+    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
+        return leave_one_out_logits(self.logits, batch)
 
     def logits(self, batch: Batch) -> Tensor:
         """The logits alone, by the same arithmetic."""
@@ -130,10 +130,10 @@ class HuggingFace(nn.Module):
         logits = self._head(output, inputs.last)
         return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
 
-    def _readers(self, logits: Tensor, recorder: Recorder) -> dict[str, Tensor]:
+    def _readout_weights(self, logits: Tensor, recorder: Recorder) -> dict[str, Tensor]:
         if recorder.output is None:
             return {}
-        return readers(logits, recorder.output, self._sites, recorder.sides)
+        return readout_weights(logits, recorder.output, self._sites, recorder.sides)
 
     def _leaves(self, batch: Batch) -> Embeddings:
         graph = torch.is_grad_enabled()
@@ -256,7 +256,7 @@ def _instead(layers: Layers, answer: Answering) -> Iterator[None]:
                 vars(each)["forward"] = forward
 
 
-def readers(
+def readout_weights(
     logits: Tensor, output: Tensor, sites: Sequence[Site], sides: Mapping[str, Side]
 ) -> dict[str, Float[Tensor, "b q"]]:
     """Which query rows of each site the prediction is read from: computed, not assumed. The last

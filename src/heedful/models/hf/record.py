@@ -67,7 +67,7 @@ class Recorder:
         )
         if self.keep and self.keep.values:
             self._keep_values(call, site)
-        if self.keep and self.keep.readers and self.passed == len(self.sites):
+        if self.keep and self.keep.readout_weights and self.passed == len(self.sites):
             output = self._mark(output)
         if self.keep and self.keep.values:
             self._mixed = site.spec.name, output
@@ -131,7 +131,7 @@ class Recorder:
         """Whether nobody asks about the site's weights, and nobody changes them. Padding then
         looks where it likes: nothing looks at padding."""
         keep = self.keep or Keep(weights=False)
-        asked = keep.weights or keep.values or keep.readers
+        asked = keep.weights or keep.values or keep.readout_weights
         return not asked and site.spec.name not in self.edits
 
     def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
