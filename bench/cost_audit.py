@@ -22,7 +22,7 @@ from bench import made_up
 from bench.cost_model import AUDIT, BYTES, LINEAR, Point, checked, fit
 from heedful.auditing import Audit, AuditSpec, Plan, audit_subject
 from heedful.store import Store
-from heedful.subjects import Subject, open_subject
+from heedful.targets import AuditTarget, open_target
 
 Size = tuple[int, int]
 SMALL_ENCODER = made_up.ModelSize("BERT 2×64", 2, 64, 4, 256, 2000, steps=0)
@@ -116,14 +116,14 @@ def spread(found: Audit) -> dict[str, float]:
 def _measured(given: tuple[Any, Any], texts: int) -> dict[str, float]:
     records = made_up.reviews(texts)
     started = time.perf_counter()
-    with _held() as held, open_subject(given, records, id_column="id") as subject:
+    with _held() as held, open_target(given, records, id_column="id") as subject:
         opened, opening = held(), time.perf_counter() - started
         with tempfile.TemporaryDirectory() as folder:
             beside = _audited(subject, Store(Path(folder) / "store"), texts)
     return {"opened bytes": opened[0], "opening seconds": opening, **beside}
 
 
-def _audited(subject: Subject, store: Store, texts: int) -> dict[str, float]:
+def _audited(subject: AuditTarget, store: Store, texts: int) -> dict[str, float]:
     """Files are counted when the last batch has been written."""
     files: list[int] = []
 
@@ -164,9 +164,9 @@ def _held() -> Iterator[Callable[[], tuple[float, float]]]:
 
 
 @contextmanager
-def _opened(given: tuple[Any, Any], size: Size) -> Iterator[Subject]:
+def _opened(given: tuple[Any, Any], size: Size) -> Iterator[AuditTarget]:
     texts, length = size
-    with open_subject(given, made_up.reviews(texts, length), id_column="id") as subject:
+    with open_target(given, made_up.reviews(texts, length), id_column="id") as subject:
         yield subject
 
 

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 from bench import made_up
 from bench.gpu_rates import counted, kernels, rates
 from heedful.auditing import WAVE, Audit, AuditSpec, audit_subject
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 from heedful.verdict import Verdict
 
 KEYS = ["model", "example", "explanation", "operator", "measure"]
@@ -113,7 +113,7 @@ class Trial:
     def run(self, spec: AuditSpec) -> tuple[Audit, float]:
         """And the seconds from an opened model to its verdict."""
         options = {"dtype": self.precision, "id_column": "id", **self.given}
-        with open_subject(data=self.texts, **options) as subject:
+        with open_target(data=self.texts, **options) as subject:
             if self.device == "cuda":
                 torch.cuda.synchronize()
                 torch.cuda.reset_peak_memory_stats()
@@ -138,7 +138,7 @@ def audits(card: Mapping[str, Any], device: str, quick: bool) -> Iterator[dict[s
 
 
 def _model(kind: str, device: str, quick: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `open_subject` is given, and what is said of it."""
+    """What `open_target` is given, and what is said of it."""
     if kind == "encoder":
         size = made_up.TINY_ENCODER if quick else made_up.ENCODER
         module, tokenizer, accuracy = made_up.encoder(size, device)

@@ -16,7 +16,7 @@ from heedful.apps.annotation import (
     create,
     invite,
 )
-from heedful.subjects import split_words
+from heedful.targets import split_words
 
 TEXTS = (
     "a fine 😀 film, truly",

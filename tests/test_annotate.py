@@ -48,7 +48,7 @@ from heedful.report import figure5, is_published, published_figure5, unsure, wil
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import MANIFEST, Run, Store
-from heedful.subjects import open_subject, read_documents
+from heedful.targets import open_target, read_documents
 
 PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 WANTED = Wanted(n=8, top=2, seed=5)
@@ -94,7 +94,7 @@ def test_half_of_the_items_are_permuted_and_no_text_comes_twice(plan: Plan) -> N
 def test_items_show_what_the_model_does_under_the_shown_weights(run: Run, plan: Plan) -> None:
     """By other ways: the map of `explain`, and a run of the model with an edit."""
     seed = stable_hash(WANTED.seed, "intervention", 0)
-    with open_subject(run) as subject:
+    with open_target(run) as subject:
         places = {document.id: index for index, document in enumerate(subject.documents)}
         changed = 0
         for item in plan.items:
@@ -416,7 +416,7 @@ def test_marked_words_become_plausibility_in_an_audit(
     told = table[(table["measure"] == "token_f1") & (table["explanation"] == "attention")]
     values = told.set_index("example")["value"].dropna()
     assert sorted(values.index) == sorted(row["id"] for row in rows if row["rationale"])
-    with open_subject(run, str(file), id_column="id") as subject:
+    with open_target(run, str(file), id_column="id") as subject:
         for index, document in enumerate(subject.documents):
             scores = explain(
                 "attention", subject.model, subject.encode([index]), torch.tensor([0])

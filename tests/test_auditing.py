@@ -55,7 +55,7 @@ from heedful.parameters import parameters_of
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 from heedful.verdict import Settings, Verdict, importance_cells, tabulate_rows
 
 pytest.importorskip("transformers")
@@ -1094,7 +1094,7 @@ def test_eraser_is_measured_on_request(capsys: pytest.CaptureFixture[str], tmp_p
         {"text": "dull story", "label": 0, "why": []},
     ]
     spec = replace(SMALL, explanations=("attention", "occlusion"), only=("eraser",))
-    with open_subject(bert(), rows, rationale_column="why") as subject:
+    with open_target(bert(), rows, rationale_column="why") as subject:
         assert subject.marked_share == pytest.approx(1 / 3)
     found = audit(bert(), rows, spec, rationale_column="why")
     names = set(ERASER_MEASURES)

@@ -29,7 +29,7 @@ from heedful.auditing import (
     waves,
 )
 from heedful.store import Store
-from heedful.subjects import Subject, open_subject
+from heedful.targets import AuditTarget, open_target
 from heedful.verdict import Settings, Verdict
 
 pytest.importorskip("transformers")
@@ -80,7 +80,7 @@ def measured(clock: Clock, budget: float, n: int = 20) -> set[str]:
 
 
 def order(n: int = 20) -> list[str]:
-    with open_subject(MODEL, texts(n), id_column="id") as subject:
+    with open_target(MODEL, texts(n), id_column="id") as subject:
         return [subject.documents[i].id for wave in waves(subject, SPEC.seed) for i in wave]
 
 
@@ -93,12 +93,12 @@ def test_as_many_texts_as_there_is_time_for(clock: Clock, budget: float, count: 
 
 def test_loading_takes_time_too(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def slow(*given: Any, **options: Any) -> Iterator[Subject]:
+    def slow(*given: Any, **options: Any) -> Iterator[AuditTarget]:
         clock.now += 50
-        with open_subject(*given, **options) as subject:
+        with open_target(*given, **options) as subject:
             yield subject
 
-    monkeypatch.setattr(auditing, "open_subject", slow)
+    monkeypatch.setattr(auditing, "open_target", slow)
     assert measured(clock, 100) == set(order()[:5])
 
 
@@ -127,7 +127,7 @@ def test_a_pace_is_that_of_texts_measured_now() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 100])
 def test_waves_grow_and_cover_all_texts_once(n: int) -> None:
-    with open_subject(MODEL, texts(n)) as subject:
+    with open_target(MODEL, texts(n)) as subject:
         small, usual = list(waves(subject, 0, first=FIRST)), list(waves(subject, 0))
         sizes = [len(wave) for wave in small]
         assert sizes[:-1] == [2, 2, 4, 8, 16, 32, 32][: len(sizes) - 1]

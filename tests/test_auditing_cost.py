@@ -16,7 +16,7 @@ from heedful.auditing import AuditSpec, Plan, audit, schedule
 from heedful.progress import duration
 from heedful.store import Store
 from heedful.verdict import Settings
-from test_subjects_run import Mine
+from test_targets_run import Mine
 
 pytest.importorskip("transformers")
 

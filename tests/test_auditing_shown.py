@@ -24,7 +24,7 @@ from heedful.report import audit_cells, beside, evidence_of, gather, put_example
 from heedful.runner import Machine, Reading, Recipe, probed, trained
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 from heedful.words import word_mask
 from tiny import tiny_batch, tiny_model
 from word_batches import with_words
@@ -76,7 +76,7 @@ def lists(found: Audit, kind: str, name: str) -> dict[str, np.ndarray]:
 
 def test_a_linear_model_is_repeated_to_a_millionth(run: Run, of_run: Audit) -> None:
     weights, said = lists(of_run, "weights", "attention"), lists(of_run, "logit", "0")
-    with open_subject(run) as subject, torch.no_grad():
+    with open_target(run) as subject, torch.no_grad():
         for index, document in enumerate(subject.documents):
             p = float(probabilities(subject.model(subject.encode([index])).logits)[0, 1])
             logit = float(np.dot(weights[document.id], said[document.id]))

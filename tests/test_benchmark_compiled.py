@@ -23,7 +23,7 @@ from heedful.benchmark import (
 from heedful.interventions import permute, uniform
 from heedful.models import probabilities
 from heedful.perturbations import removed
-from heedful.subjects import Subject
+from heedful.targets import AuditTarget
 from heedful.types import Batch
 from heedful.words import word_mask
 
@@ -36,7 +36,7 @@ def some(kind: Kind, family: str, seed: int = 0, texts: int = TEXTS) -> Exhibit:
     return Exhibit(family, kind, float(kind is Kind.DECISION), seed, texts)
 
 
-def whole(subject: Subject) -> Batch:
+def whole(subject: AuditTarget) -> Batch:
     return subject.encode(range(len(subject)))
 
 
@@ -51,7 +51,9 @@ def roles(exhibit: Exhibit, *wanted: Role) -> torch.Tensor:
     return marks
 
 
-def predictions(subject: Subject, gone: torch.Tensor | None = None, way: str = "delete") -> tuple:
+def predictions(
+    subject: AuditTarget, gone: torch.Tensor | None = None, way: str = "delete"
+) -> tuple:
     """The class of each text without some words, and its probability."""
     batch = whole(subject)
     gone = torch.zeros_like(word_mask(batch.texts["a"])) if gone is None else gone

@@ -25,7 +25,7 @@ from heedful.models import probabilities
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import open_asked, open_subject
+from heedful.targets import open_asked, open_target
 
 TEXT = "This film was wonderful, and our neighbour opened a window on Monday."
 HOSTILE = (
@@ -315,7 +315,7 @@ def shown(p: float) -> str:
 
 def by_the_model(run: Run, weights: list[float] | None = None) -> list[float]:
     """The model's own forward pass, with the weights laid over the text's tokens."""
-    with open_subject(run, [{"text": TEXT}], label_column=None) as subject:
+    with open_target(run, [{"text": TEXT}], label_column=None) as subject:
         batch, model = subject.encode([0]), subject.model
         edits = {} if weights is None else {"attention": frozen({batch.ids[0]: weights})}
         with torch.no_grad():

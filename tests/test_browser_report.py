@@ -21,7 +21,7 @@ from heedful.report import build_report
 from heedful.runner import Choice, Machine, grid, run_study
 from heedful.store import Run, Store
 from heedful.studies.jain2019 import STUDY
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 from parsed_page import parse
 from test_report_fake import Fake, fake_study
 
@@ -324,7 +324,7 @@ def _text(page: Any) -> str:
 
 def _by_the_model(made: Made, example: str, weights: list[float]) -> list[float]:
     """The model's own forward pass with the weights laid over the text's tokens."""
-    with open_subject(made.model, store=made.store) as subject:
+    with open_target(made.model, store=made.store) as subject:
         place = [each.id for each in subject.documents].index(example)
         batch = subject.encode([place])
         given = subject.model(batch).weights["attention"].clone()

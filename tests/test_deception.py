@@ -41,7 +41,7 @@ from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.studies import LAMBDAS
 from heedful.studies.pruthi2020 import STUDY
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 from heedful.training import Objective, TermContext, exposure, impermissible, loss_of, train
 from probing import LENGTHS, evidence, find, table
 from reference.deception import penalty, share_on, zeroed
@@ -403,7 +403,7 @@ def test_a_blind_model_is_probed_on_what_it_sees(tmp_path: Path) -> None:
     given = weights_by_id(run)
     for name, size in zip(shown.ids, shown.lengths, strict=True):
         assert given[name].shape[-1] == size
-    with pytest.raises(HeedfulError, match="audit a model that is not blind"), open_subject(run):
+    with pytest.raises(HeedfulError, match="audit a model that is not blind"), open_target(run):
         pass
 
 

@@ -174,13 +174,13 @@ def trained_on(planted: Prepared) -> Any:
 
 def test_the_origin_of_a_saliency_is_part_of_an_audit(tmp_path: Path) -> None:
     from heedful.auditing import identity
-    from heedful.subjects import open_subject
-    from test_subjects_run import Mine
+    from heedful.targets import open_target
+    from test_targets_run import Mine
 
     piece = heedful.extend("saliency", saliency())
     rows = [{"text": "good film", "label": "positive"}]
     spec = heedful.AuditSpec(explanations=("attention", "ones"))
-    with open_subject(Mine(), rows) as subject:
+    with open_target(Mine(), rows) as subject:
         found = identity(subject, spec)
         plain = identity(subject, heedful.AuditSpec())
     assert found["origins"] == {"ones": piece.origin} and found["pieces"]["ones"] == 1

@@ -38,7 +38,7 @@ from heedful.runner import FOLDER, Machine, Task, finetuned, task
 from heedful.runner import finetune as runner
 from heedful.specs import CorpusSpec, PrepareSpec, TermSpec
 from heedful.store import Run, Store, pack, run_key, unpack, write_folder
-from heedful.subjects import open_subject, predicted
+from heedful.targets import open_target, predicted
 from heedful.training import (
     DevScore,
     FinetuneSpec,
@@ -179,7 +179,7 @@ def test_it_is_tried_on_the_texts_it_was_tested_on(made: tuple[Store, Run]) -> N
     """By its run or its folder; the corpus's usual parameters would be another corpus."""
     _, run = made
     for source in (run, run.folder(FOLDER), str(run.folder(FOLDER))):
-        with open_subject(source, "planted", device="cpu") as subject:
+        with open_target(source, "planted", device="cpu") as subject:
             names = [document.id for document in subject.documents]
             assert names == run.table("predictions")["example"].tolist()
             wanted = run.table("predictions")["predicted"].tolist()
@@ -241,7 +241,7 @@ def test_without_data_it_is_tried_on_the_test_split_of_its_own_corpus(
 ) -> None:
     store, run = made
     texts = {e.texts["a"] for e in work.raw.examples if e.split == "test"}
-    with open_subject(run.key, store=store) as subject:
+    with open_target(run.key, store=store) as subject:
         assert {each.texts["a"] for each in subject.documents} == texts
     for corpus in ({}, {**run.facts["corpus"], "prepare": {"seed": "one"}}):
         strange = {**run.facts, "corpus": corpus}
@@ -249,7 +249,7 @@ def test_without_data_it_is_tried_on_the_test_split_of_its_own_corpus(
             shutil.copytree(run.folder(FOLDER), writer.path / FOLDER)
             write_folder(writer.path / FOLDER)
         said = pytest.raises(HeedfulError, match="its facts .* make it again")
-        with said, open_subject(run_key("model", strange), store=store):
+        with said, open_target(run_key("model", strange), store=store):
             pass
 
 

@@ -57,7 +57,7 @@ from heedful.errors import HeedfulError
 from heedful.report import audit_of_folder
 from heedful.runner import shard
 from heedful.store import BROKEN, Run, Store, read_record, read_tar, write_tar
-from heedful.subjects import Loading, load, open_asked, read_documents
+from heedful.targets import Loading, load, open_asked, read_documents
 from heedful.verdict import Verdict
 from tiny_tokenizers import saved
 

@@ -23,7 +23,7 @@ from heedful.models import (
     read_folder,
     tokenizing,
 )
-from heedful.subjects import Loading, load
+from heedful.targets import Loading, load
 from tiny_hf import tiny_hf
 from tiny_tokenizers import saved, word_pieces
 

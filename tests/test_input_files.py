@@ -18,7 +18,7 @@ from heedful.cli.audit import _bars
 from heedful.data import impermissible, iterate_rows, read_rows
 from heedful.data.file import read
 from heedful.errors import HeedfulError, listed
-from heedful.subjects import inside, read_documents
+from heedful.targets import inside, read_documents
 
 NAMES = ["x.csv", "x.jsonl", "x.parquet", "x.csv.gz"]
 

@@ -41,7 +41,7 @@ from heedful.models import probabilities
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
-from heedful.subjects import open_asked, open_subject
+from heedful.targets import open_asked, open_target
 from heedful.types import Batch, Model, SiteCall
 
 TEXT = "The film was wonderful. Our neighbour opened a window."
@@ -155,7 +155,7 @@ def test_the_facts_of_a_model(client: TestClient) -> None:
 
 def test_a_prediction_is_the_models_own(client: TestClient, runs: dict[str, Run]) -> None:
     found = post(client, "predict", text=TEXT, explanations=["gradient_input", "attention"])
-    with open_subject(runs["additive"], [{"text": TEXT}], label_column=None) as subject:
+    with open_target(runs["additive"], [{"text": TEXT}], label_column=None) as subject:
         trace = subject.model(subject.encode([0]))
         words = subject.documents[0].surface
     assert [each["text"] for each in found["words"]] == list(words)
@@ -187,7 +187,7 @@ def test_an_edit_is_the_models_own_forward(
     """With weights brought by `frozen`, which knows nothing of words."""
     with ExitStack() as stack:
         client = about(runs[name])
-        subject = stack.enter_context(open_subject(runs[name], [{"text": TEXT}], label_column=None))
+        subject = stack.enter_context(open_target(runs[name], [{"text": TEXT}], label_column=None))
         batch, model = subject.encode([0]), subject.model
         for site in model.sites:
             shown = _asked_site(client, site.name)
@@ -236,7 +236,7 @@ def test_a_pair(runs: dict[str, Run], decoder: str, about: Callable[[Any], TestC
         found = post(client, "edit", **PAIR, site="attention", weights=weights)
         data = [PAIR]
         options = {"label_column": None, "text_b_column": "text_b"}
-        subject = stack.enter_context(open_subject(run, data, **options))
+        subject = stack.enter_context(open_target(run, data, **options))
         wanted = _frozen(subject.model, subject.encode([0]), "attention", weights)
         assert chances(found) == pytest.approx(wanted, abs=1e-6)
         taken = post(client, "explain", **PAIR, site="attention")
@@ -253,7 +253,7 @@ def test_an_edit_of_a_pretrained_model(bert: Path, about: Callable[[Any], TestCl
     text, site, head = "the film is unlikely, not a dull story!", 0, 1
     with ExitStack() as stack:
         client = about(str(bert))
-        subject = stack.enter_context(open_subject(str(bert), [{"text": text}], label_column=None))
+        subject = stack.enter_context(open_target(str(bert), [{"text": text}], label_column=None))
         batch, model = subject.encode([0]), subject.model
         name = model.sites[site].name
         shown = _asked_site(client, name, text=text)
@@ -293,7 +293,7 @@ def _slowly(
 
 def test_even_weights_are_the_edit_uniform(client: TestClient, runs: dict[str, Run]) -> None:
     found = post(client, "edit", text=TEXT, site="attention", kind="uniform")
-    with open_subject(runs["additive"], [{"text": TEXT}], label_column=None) as subject:
+    with open_target(runs["additive"], [{"text": TEXT}], label_column=None) as subject:
         logits = subject.model(subject.encode([0]), {"attention": uniform()}).logits
     assert chances(found) == pytest.approx(probabilities(logits)[0].tolist(), abs=1e-6)
 

@@ -27,7 +27,7 @@ from heedful.experiments import torch_module
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
 from heedful.store import Store
-from heedful.subjects import open_subject
+from heedful.targets import open_target
 
 CORPORA = ("tutorial", "planted", "sst")
 NEEDS_DATA = ("sst",)
@@ -58,7 +58,7 @@ def _measured(corpus: str, spec: AuditSpec, n: int, place: Path) -> tuple[int, f
         data = Path(os.environ["HEEDFUL_DATA"]) if corpus in NEEDS_DATA else None
         prepared = prepare(_corpus(corpus, Path(folder)), store, data)
         run = trained(store, prepared, recipe, Machine())
-    with open_subject(run, None, n=n) as subject:
+    with open_target(run, None, n=n) as subject:
         prior = fit_prior(batch for _, batch in subject.batches())
         measure = Measurer(subject.model, spec, prior, health_texts(subject.ids, spec.seed))
         with _counted(subject.model) as count:

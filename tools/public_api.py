@@ -144,10 +144,10 @@ def _default(value: Any) -> str:
 
 
 def _options() -> Iterator[str]:
-    """What `**options` of audit, explain and open_subject may be."""
-    from heedful.subjects import Loading, Reading
+    """What `**options` of audit, explain and open_target may be."""
+    from heedful.targets import Loading, Reading
 
-    yield "# **options of audit, explain and open_subject"
+    yield "# **options of audit, explain and open_target"
     for each in (*fields(Reading), *fields(Loading)):
         yield f"{each.name}: {each.type}"
 

@@ -20,9 +20,11 @@ from heedful.runner import run_study as run_study
 from heedful.store import Run as Run
 from heedful.store import Store as Store
 from heedful.store import store_at as store_at
-from heedful.subjects import Adapter as Adapter
-from heedful.subjects import Subject as Subject
-from heedful.subjects import open_subject as open_subject
+from heedful.targets import Adapter as Adapter
+from heedful.targets import AuditTarget as AuditTarget
+from heedful.targets import Subject as Subject
+from heedful.targets import open_subject as open_subject
+from heedful.targets import open_target as open_target
 from heedful.verdict import Decision as Decision
 from heedful.verdict import Recommendation as Recommendation
 from heedful.verdict import Settings as Settings

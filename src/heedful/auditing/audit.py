@@ -50,7 +50,7 @@ from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
 from heedful.store import Frames, PartGone, Run, run_key
-from heedful.subjects import Document, Subject, open_subject
+from heedful.targets import AuditTarget, Document, open_target
 from heedful.types import Batch
 from heedful.verdict import Settings, Verdict
 from heedful.words import word_mask
@@ -69,14 +69,14 @@ def audit(
     plan: Plan = Plan(),
     **options: Any,
 ) -> Audit:
-    """The verdict on a model's attention on these texts. `options` are `open_subject`'s."""
+    """The verdict on a model's attention on these texts. `options` are `open_target`'s."""
     plan = plan.started()
-    with open_subject(model, data, **options) as subject:
+    with open_target(model, data, **options) as subject:
         return audit_subject(subject, spec, settings, plan)
 
 
 def audit_subject(
-    subject: Subject,
+    subject: AuditTarget,
     spec: AuditSpec = AuditSpec(),
     settings: Settings = Settings(),
     plan: Plan = Plan(),
@@ -168,7 +168,7 @@ def _looks(sizes: Sequence[int]) -> dict[int, int]:
 
 
 class Trial:
-    def __init__(self, subject: Subject, spec: AuditSpec, plan: Plan) -> None:
+    def __init__(self, subject: AuditTarget, spec: AuditSpec, plan: Plan) -> None:
         self.notes = (*subject.notes, *operator_notes(subject.model, spec.operators))
         spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
         self.subject, self.spec, self.plan = subject, spec, plan
@@ -280,7 +280,7 @@ class Trial:
         return Audit(verdict, tables, facts)
 
 
-def _left_out(subject: Subject) -> Iterator[str]:
+def _left_out(subject: AuditTarget) -> Iterator[str]:
     """Texts that could not be used are said, not only counted."""
     for why, count in subject.dropped.items():
         yield f"{count} text{'s' * (count != 1)} left out: {why}."

@@ -26,7 +26,7 @@ from heedful.experiments import interactions, torch_module
 from heedful.models import TARGETS, probabilities
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.perturbations import REMOVALS
-from heedful.subjects import Subject, open_subject
+from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch, Model
 from heedful.verdict import Settings
 from heedful.words import word_mask
@@ -331,7 +331,7 @@ def explain(
     options = {**options, "label_column": None, "n": None}
     if text_b is not None:
         options["text_b_column"] = "text_b"
-    with open_subject(model, [{"text": text, **pair}], **options) as subject:
+    with open_target(model, [{"text": text, **pair}], **options) as subject:
         batch = subject.encode([0])
         with torch.no_grad():
             p = probabilities(subject.model(batch).logits)
@@ -359,7 +359,7 @@ def explain(
 
 
 def _together(
-    subject: Subject,
+    subject: AuditTarget,
     batch: Batch,
     label: torch.Tensor,
     scores: torch.Tensor | None,

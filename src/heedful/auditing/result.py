@@ -29,7 +29,7 @@ from heedful.store import (
     run_key,
     write_file,
 )
-from heedful.subjects import Subject
+from heedful.targets import AuditTarget
 from heedful.verdict import (
     Verdict,
     check_tables,
@@ -246,7 +246,7 @@ VERSION = 11
 """Goes up whenever the same model, texts and spec would give other rows."""
 
 
-def identity(subject: Subject, spec: AuditSpec) -> dict[str, Any]:
+def identity(subject: AuditTarget, spec: AuditSpec) -> dict[str, Any]:
     """What names an audit: the same facts give the same rows. Nothing has to be measured."""
     spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
     pieces = {name: named(name).piece for name in spec.explanations}

@@ -20,7 +20,7 @@ from heedful.auditing.spec import AuditSpec
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.store import Place, Store, store_at
-from heedful.subjects import Subject, groups, open_subject
+from heedful.targets import AuditTarget, groups, open_target
 
 LOOKS = 4
 """How often the evidence is looked at where time is short."""
@@ -96,7 +96,7 @@ TOKENS_AT_ONCE = 4096
 
 
 def waves(
-    subject: Subject, seed: int, wave: int | None = None, first: int = WAVE
+    subject: AuditTarget, seed: int, wave: int | None = None, first: int = WAVE
 ) -> Iterator[NDArray[np.int64]]:
     """`first` texts, then each time as many as came before, at most `wave`: where time is
     short, little is begun before it is known how long a text takes. Where it is not and there
@@ -111,17 +111,17 @@ def waves(
         start = end
 
 
-def first_texts(subject: Subject, seed: int, most: int) -> frozenset[str]:
+def first_texts(subject: AuditTarget, seed: int, most: int) -> frozenset[str]:
     """Those that are measured first, however many are in the end."""
     return frozenset(subject.ids[int(i)] for i in _order(subject, seed)[:most])
 
 
-def _order(subject: Subject, seed: int) -> NDArray[np.int64]:
+def _order(subject: AuditTarget, seed: int) -> NDArray[np.int64]:
     keys = (stable_hash(seed, "wave", name) for name in subject.ids)
     return np.argsort(np.fromiter(keys, dtype=np.float64, count=len(subject)), kind="stable")
 
 
-def batches(subject: Subject, wave: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def batches(subject: AuditTarget, wave: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Texts of like length, as many as fit. So only whole waves are random samples."""
     if not len(wave):
         return
@@ -155,11 +155,11 @@ class Estimate:
 def estimate(model: Any, data: Any, spec: AuditSpec = AuditSpec(), **options: Any) -> Estimate:
     """How long `heedful.audit` of the same would take on this machine, whatever the model is: an
     `Adapter` too. Takes as long as a few texts."""
-    with open_subject(model, data, **options) as subject:
+    with open_target(model, data, **options) as subject:
         return estimate_subject(subject, spec)
 
 
-def estimate_subject(subject: Subject, spec: AuditSpec) -> Estimate:
+def estimate_subject(subject: AuditTarget, spec: AuditSpec) -> Estimate:
     """A batch takes some time whatever is in it, and each text some more. They are told apart by
     batches of two sizes, of texts spread over all lengths; where the model is slow, the texts
     are all that counts."""
@@ -179,7 +179,7 @@ def estimate_subject(subject: Subject, spec: AuditSpec) -> Estimate:
     return Estimate(total, many.texts, seconds, many.passes / many.texts)
 
 
-def first_guess(subject: Subject) -> float:
+def first_guess(subject: AuditTarget) -> float:
     """Seconds an audit may take, from two runs of the model, which is cheap and rough."""
     batch = subject.encode(_spread(subject, min(len(subject), WAVE)))
     with torch.no_grad():
@@ -189,7 +189,7 @@ def first_guess(subject: Subject) -> float:
     return (time.perf_counter() - start) / len(batch) * PASSES * len(subject)
 
 
-def _timed(subject: Subject, spec: AuditSpec, texts: int) -> Cost:
+def _timed(subject: AuditTarget, spec: AuditSpec, texts: int) -> Cost:
     batch = subject.encode(_spread(subject, texts))
     checked = health_texts(batch.ids, spec.seed)
     measure = Measurer(subject.model, spec, fit_prior([batch]), checked)
@@ -200,7 +200,7 @@ def _timed(subject: Subject, spec: AuditSpec, texts: int) -> Cost:
     return cost
 
 
-def _spread(subject: Subject, count: int) -> NDArray[np.int64]:
+def _spread(subject: AuditTarget, count: int) -> NDArray[np.int64]:
     """Texts from the middle of as many parts of all, by length."""
     order = np.argsort(subject.lengths, kind="stable")
     places = [int((i + 0.5) * len(order) / count) for i in range(count)]

@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import largest_jsd
 from heedful.metrics import jsd
 from heedful.store import Frames, Store
-from heedful.subjects import described, source_of
+from heedful.targets import described, source_of
 from heedful.verdict import Settings
 
 

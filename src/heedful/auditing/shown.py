@@ -26,7 +26,7 @@ from torch import Tensor
 from heedful.attributions import readout_weights, text_site, text_sites
 from heedful.auditing.spec import ATTENTION, FLOORS
 from heedful.experiments import MOST_LOGITS, Apart, Curves
-from heedful.subjects import Document
+from heedful.targets import Document
 from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask
 

@@ -24,9 +24,9 @@ from heedful.benchmark.trained.kinds import TrainedKind
 from heedful.benchmark.trained.truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
-from heedful.subjects import Subject
+from heedful.targets import AuditTarget
 
-Builder = Callable[[Plan, str], AbstractContextManager[Subject]]
+Builder = Callable[[Plan, str], AbstractContextManager[AuditTarget]]
 FAMILIES: Mapping[str, Builder] = {"one-sequence": one_sequence, "transformer": transformer}
 GRADED = "one-sequence"
 """The family of the mixtures."""
@@ -65,7 +65,7 @@ class Exhibit:
         own = stable_hash(self.seed, self.family, self.kind, 0) % LARGEST_SEED
         return plan(self.kind, self.strength, own, self.texts)
 
-    def opened(self) -> AbstractContextManager[Subject]:
+    def opened(self) -> AbstractContextManager[AuditTarget]:
         """The subject, for the length of a `with` block: some models are only lent."""
         return FAMILIES[self.family](self.plan(), self.name)
 
@@ -104,7 +104,7 @@ class Opened:
     """`truth` has at least the answer (`truth`): yes, no, partly or unverified. `effects` gives,
     of the documents at some places, how much each word is known to matter."""
 
-    subject: Subject
+    subject: AuditTarget
     truth: Mapping[str, float | str]
     effects: Callable[[Sequence[int]], Effects]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heedful.errors import HeedfulError
-from heedful.subjects import Document, Row, Span, Subject, Truncation
+from heedful.targets import AuditTarget, Document, Row, Span, Truncation
 from heedful.types import Model
 
 LABELS = ("negative", "positive")
@@ -36,12 +36,14 @@ def subject(
     rows: Sequence[Row],
     name: str,
     about: tuple[str, str],
-) -> Subject:
+) -> AuditTarget:
     """As an audit takes it; `about` are the model's family and a digest of its weights."""
     family, weights = about
     known = {"benchmark": name, "weights": weights}
     cut = Truncation(of_texts=len(documents))
-    return Subject(model, tuple(documents), LABELS, tuple(rows), cut, name, family, "cpu", known)
+    return AuditTarget(
+        model, tuple(documents), LABELS, tuple(rows), cut, name, family, "cpu", known
+    )
 
 
 def bert(**options: Any) -> Any:

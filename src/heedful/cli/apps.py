@@ -57,7 +57,7 @@ def serve(
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
     from heedful.apps.live import Limits, Opened, live_app
-    from heedful.subjects import open_asked, source_of
+    from heedful.targets import open_asked, source_of
 
     store = existing_store(asked.store)
     if other is not None and source_of(other, store) == source_of(model, store):

@@ -63,7 +63,7 @@ class ModelOptions:
     threads: ThreadsOption = None
 
     def given(self) -> dict[str, Any]:
-        """As `open_subject` takes them."""
+        """As `open_target` takes them."""
         plain = ("label", "template", "max_length", "dtype", "seed", "device")
         found = {name: getattr(self, name) for name in plain}
         found["label_words"] = pairs(self.label_words, "--label-words")
@@ -75,7 +75,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class SubjectOptions(ModelOptions):
-    """Everything `open_subject` may be told: the model's options and the data's."""
+    """Everything `open_target` may be told: the model's options and the data's."""
 
     n: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="A random sample of so many texts.")

@@ -142,13 +142,13 @@ def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     """The first model's facts, and the keys of the others that are crossed with it."""
     from heedful.auditing import check_trainings
     from heedful.preregistration import audit_rests_on
-    from heedful.subjects import open_subject
+    from heedful.targets import open_target
 
     subject, measured = _options(asked, place)
     check_trainings([asked["model"], *asked.get("seed_models", ())], existing_store(place.store))
     found = []
     for model in _models(asked):
-        with open_subject(model, asked.get("data"), **subject.given()) as opened:
+        with open_target(model, asked.get("data"), **subject.given()) as opened:
             found.append(audit_rests_on(opened, measured.spec(subject.seed), measured.settings))
     return {**found[0], "crossed_with": [each["key"] for each in found[1:]]}
 

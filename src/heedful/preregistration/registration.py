@@ -24,7 +24,7 @@ from heedful.report import CONFIDENCE
 from heedful.runner import Cell, Grid, Reading, model_facts, model_key
 from heedful.schemas import check_version
 from heedful.store import FileKind, Run, Store, canonical, run_key, write_file
-from heedful.subjects import Subject
+from heedful.targets import AuditTarget
 from heedful.verdict import Settings
 
 SCHEMA_VERSION = 1
@@ -167,7 +167,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def audit_rests_on(subject: Subject, spec: AuditSpec, settings: Settings) -> dict[str, Any]:
+def audit_rests_on(subject: AuditTarget, spec: AuditSpec, settings: Settings) -> dict[str, Any]:
     """Digests of weights and texts, the versions of pieces, thresholds and alpha."""
     named = identity(subject, spec)
     return {

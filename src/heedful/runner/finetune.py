@@ -31,7 +31,7 @@ from heedful.runner.machine import Machine
 from heedful.runner.train import typical
 from heedful.specs import CorpusSpec
 from heedful.store import Run, Store, canonical, run_key, write_folder
-from heedful.subjects import CUTTING
+from heedful.targets import CUTTING
 from heedful.training import (
     STATE_TERMS,
     Encoded,

@@ -16,7 +16,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import Intervention, base_trace, edits_at, ranking, read_map
 from heedful.models import class_logits
 from heedful.randomness import stable_hash
-from heedful.subjects import Subject, open_subject
+from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch, Trace
 from heedful.words import to_words, word_mask
 
@@ -32,7 +32,7 @@ class Wanted:
 
 
 def plan_study(model: Any, data: Any, wanted: Wanted, **options: Any) -> Plan:
-    """The items in a random order, and the facts of the study. Options are `open_subject`'s.
+    """The items in a random order, and the facts of the study. Options are `open_target`'s.
 
     A text is shown once, under its own weights or under permuted ones; where there are fewer
     than 2n texts, some are shown under both.
@@ -40,7 +40,7 @@ def plan_study(model: Any, data: Any, wanted: Wanted, **options: Any) -> Plan:
     if wanted.task not in TASKS:
         raise unknown_name("task", wanted.task, list(TASKS))
     texts = wanted.n if wanted.task == RATIONALE else 2 * wanted.n
-    with open_subject(model, data, **{**options, "n": texts, "seed": wanted.seed}) as subject:
+    with open_target(model, data, **{**options, "n": texts, "seed": wanted.seed}) as subject:
         chosen = _chosen(subject, wanted)
         items = [item for shown in chosen for item in _items(subject, shown, chosen, wanted)]
         facts = _facts(subject, str(model), wanted, chosen)
@@ -49,7 +49,7 @@ def plan_study(model: Any, data: Any, wanted: Wanted, **options: Any) -> Plan:
     return Plan(wanted.task, numbered, facts)
 
 
-def _chosen(subject: Subject, wanted: Wanted) -> dict[str, list[int]]:
+def _chosen(subject: AuditTarget, wanted: Wanted) -> dict[str, list[int]]:
     """The documents of each kind of item."""
     n, there = wanted.n, len(subject)
     if there < n:
@@ -67,7 +67,7 @@ def _chosen(subject: Subject, wanted: Wanted) -> dict[str, list[int]]:
 
 
 def _facts(
-    subject: Subject, model: str, wanted: Wanted, chosen: Mapping[str, list[int]]
+    subject: AuditTarget, model: str, wanted: Wanted, chosen: Mapping[str, list[int]]
 ) -> dict[str, Any]:
     twice = len(set(chosen.get(ORIGINAL, ())) & set(chosen.get(PERMUTED, ())))
     shared = f"{twice} texts are shown twice, under both kinds of weights: there were too few."
@@ -84,7 +84,7 @@ def _facts(
 
 
 def _items(
-    subject: Subject, shown: str, chosen: Mapping[str, list[int]], wanted: Wanted
+    subject: AuditTarget, shown: str, chosen: Mapping[str, list[int]], wanted: Wanted
 ) -> Iterator[Item]:
     mine = set(chosen[shown])
     for indices, batch in subject.batches():
@@ -99,7 +99,7 @@ def _items(
             yield _item(subject, int(indices[row]), shown, predicted[place], tops[place])
 
 
-def _trace(subject: Subject, batch: Batch, shown: str, seed: int) -> Trace:
+def _trace(subject: AuditTarget, batch: Batch, shown: str, seed: int) -> Trace:
     """What the model does under the weights that are shown."""
     trace = base_trace(subject.model, batch)
     if shown != PERMUTED:
@@ -110,7 +110,9 @@ def _trace(subject: Subject, batch: Batch, shown: str, seed: int) -> Trace:
     return replace(after, readout_weights={**trace.readout_weights, **after.readout_weights})
 
 
-def _tops(subject: Subject, batch: Batch, trace: Trace, wanted: Wanted) -> list[tuple[int, ...]]:
+def _tops(
+    subject: AuditTarget, batch: Batch, trace: Trace, wanted: Wanted
+) -> list[tuple[int, ...]]:
     """The heaviest words first; ties fall by a hash."""
     if wanted.task == RATIONALE:
         return [()] * len(batch)
@@ -125,7 +127,9 @@ def _first(places: Tensor, there: Tensor, top: int) -> tuple[int, ...]:
     return tuple(places.argsort()[: min(top, int(there.sum()))].tolist())
 
 
-def _item(subject: Subject, index: int, shown: str, predicted: int, top: tuple[int, ...]) -> Item:
+def _item(
+    subject: AuditTarget, index: int, shown: str, predicted: int, top: tuple[int, ...]
+) -> Item:
     document = subject.documents[index]
     label, names = document.label, subject.label_names
     return Item(

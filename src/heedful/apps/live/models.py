@@ -16,7 +16,7 @@ from heedful.attributions import SALIENCIES, explain, fit_prior
 from heedful.auditing import fitted, named
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
-from heedful.subjects import Asked
+from heedful.targets import Asked
 from heedful.words import word_mask
 
 MOST_LABELS = 50

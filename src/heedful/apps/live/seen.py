@@ -20,7 +20,7 @@ from heedful.attributions import readout_rows
 from heedful.auditing import check_finite
 from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.subjects import Document, Subject
+from heedful.targets import AuditTarget, Document
 from heedful.types import Batch, Keep, SiteSpec, Text, TokenLogits, Trace
 from heedful.words import word_numbers
 
@@ -57,7 +57,7 @@ class Sight:
 class Seen:
     """One text. Of the trace only what is small is kept, so that many texts can be."""
 
-    subject: Subject
+    subject: AuditTarget
     batch: Batch
     logits: Float[Tensor, " c"]
     sights: Mapping[str, Sight]
@@ -68,7 +68,7 @@ class Seen:
         return probabilities(self.logits)
 
 
-def see(subject: Subject) -> Seen:
+def see(subject: AuditTarget) -> Seen:
     """The first of the subject's texts."""
     batch = subject.encode([0])
     linear = any(site.linear for site in subject.model.sites)
@@ -79,7 +79,7 @@ def see(subject: Subject) -> Seen:
     return Seen(subject, batch, trace.logits[0], sights, trace.token_logits)
 
 
-def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: Subject) -> Sight:
+def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: AuditTarget) -> Sight:
     weights = trace.weights[site.name]
     mask = trace.masks[site.name].expand_as(weights)
     readers = _readers(trace, site)

@@ -15,7 +15,7 @@ from heedful.benchmark.generated import LABELS, subject
 from heedful.models import Additive, Average, Dot, OneSequence, Recurrent, build
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, UNKNOWN, ModelSpec
-from heedful.subjects import Row, Subject, weights_digest
+from heedful.targets import AuditTarget, Row, weights_digest
 
 FIRST = END + 1
 """The id of the lexicon's first word."""
@@ -159,7 +159,7 @@ def _remember(layer: nn.Module, suffix: str) -> None:
 
 
 @contextmanager
-def one_sequence(plan: Plan, name: str) -> Iterator[Subject]:
+def one_sequence(plan: Plan, name: str) -> Iterator[AuditTarget]:
     """Where attention is ignored, an LSTM that carries what it read to every place; else an
     encoder that reads a word at a time."""
     model = (_remembering if plan.ignored else _averaging)(plan).eval()

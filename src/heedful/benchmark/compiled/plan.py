@@ -19,7 +19,7 @@ from heedful.benchmark.generated import spelled
 from heedful.data import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
 from heedful.data.planted import VERBS
 from heedful.randomness import stable_hash
-from heedful.subjects import Document
+from heedful.targets import Document
 
 
 class Role(StrEnum):

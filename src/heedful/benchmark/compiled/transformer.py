@@ -19,7 +19,7 @@ from heedful.benchmark.compiled.plan import Numbers, Plan
 from heedful.benchmark.generated import bert, framed, subject
 from heedful.models import attach
 from heedful.randomness import stable_hash
-from heedful.subjects import Subject, weights_digest
+from heedful.targets import AuditTarget, weights_digest
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
 FEATURES, HEADS = 16, 2
@@ -35,7 +35,7 @@ CONSTANT = 0.1
 
 
 @contextmanager
-def transformer(plan: Plan, name: str) -> Iterator[Subject]:
+def transformer(plan: Plan, name: str) -> Iterator[AuditTarget]:
     module = _compiled(plan)
     about = "bert", weights_digest(module)
     rows = [framed([START, *(FIRST + n for n in heap.entries), END]) for heap in plan.heaps]

@@ -46,7 +46,7 @@ from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
 from heedful.runner import Machine, machine
 from heedful.store import Run, Store, to_csv, write_text
-from heedful.subjects import Span, Subject, groups, open_subject, predicted
+from heedful.targets import AuditTarget, Span, groups, open_target, predicted
 from heedful.words import word_mask
 
 EXCHANGED = "+exchanged"
@@ -145,7 +145,7 @@ class Found:
     skipped: dict[str, str]
 
 
-def find_words(subject: Subject, places: Sequence[int], explanations: Sequence[str]) -> Found:
+def find_words(subject: AuditTarget, places: Sequence[int], explanations: Sequence[str]) -> Found:
     """The texts at these places of the subject: each explains the class its label names."""
     chosen, wanted = np.array(places, dtype=np.int64), all_named(explanations)
     numbers = {each.name: np.full((len(places), 2), np.nan) for each in wanted}
@@ -178,7 +178,7 @@ def summaries(found: Found, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _truth(subject: Subject, places: NDArray[np.int64], there: Tensor) -> Tensor:
+def _truth(subject: AuditTarget, places: NDArray[np.int64], there: Tensor) -> Tensor:
     truth = torch.zeros_like(there)
     for row, place in enumerate(places):
         marks = subject.documents[int(place)].rationale or ()
@@ -284,13 +284,13 @@ def run_cell(cell: Cell, plan: ShortcutPlan, store: Store, on: Machine) -> pd.Da
 
 
 @contextmanager
-def _opened(run: Run, rows: list[dict[str, Any]], on: Machine) -> Iterator[Subject]:
+def _opened(run: Run, rows: list[dict[str, Any]], on: Machine) -> Iterator[AuditTarget]:
     """Words are what stands between spaces, for every model."""
-    with open_subject(run, rows, words=_spans, device=on.device, **_OPTIONS) as subject:
+    with open_target(run, rows, words=_spans, device=on.device, **_OPTIONS) as subject:
         yield subject
 
 
-def _decisions(subject: Subject) -> Mapping[str, int]:
+def _decisions(subject: AuditTarget) -> Mapping[str, int]:
     return dict(zip(subject.ids, predicted(subject).tolist(), strict=True))
 
 

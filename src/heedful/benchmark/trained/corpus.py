@@ -22,7 +22,7 @@ from heedful.data import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, W
 from heedful.data.planted import NEGATORS, VERBS
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
-from heedful.subjects import Document, Row
+from heedful.targets import Document, Row
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from heedful.interventions import edited
 from heedful.models import Family, build
 from heedful.randomness import stable_hash
 from heedful.specs import ModelSpec, TermSpec, TrainSpec
-from heedful.subjects import weights_digest
+from heedful.targets import weights_digest
 from heedful.training import Objective, train
 from heedful.types import Model
 

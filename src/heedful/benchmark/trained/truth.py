@@ -19,7 +19,7 @@ from heedful.attributions import explain, text_site
 from heedful.benchmark.trained.corpus import Corpus, Text, Word
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.subjects import pad
+from heedful.targets import pad
 from heedful.types import Batch, Model, SiteCall
 
 DRAWS = 4

@@ -14,7 +14,7 @@ import pytest
 from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.subjects import inside, prepared_records, read_documents
+from heedful.targets import inside, prepared_records, read_documents
 
 ROWS = [
     {"text": "A good film.", "label": "pos"},

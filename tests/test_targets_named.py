@@ -22,7 +22,7 @@ from heedful.data import (
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 from heedful.store import Store
-from heedful.subjects import Reading, named_records, prepared_records, read_documents
+from heedful.targets import Reading, named_records, prepared_records, read_documents
 
 STORIES = 30
 NAMES = ("Ann", "Bob", "Cleo")

@@ -24,10 +24,10 @@ from heedful.models import (
     one_label,
     regression,
 )
-from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.labels import finish, finish_labelled, match_labels, with_labels
-from heedful.subjects.options import LabelMap, Loading, Reading
-from heedful.subjects.pretrained import (
+from heedful.targets.documents import Documents, documents_of, find_records
+from heedful.targets.labels import finish, finish_labelled, match_labels, with_labels
+from heedful.targets.options import LabelMap, Loading, Reading
+from heedful.targets.pretrained import (
     CLASSES,
     LABEL_WORDS,
     NEXT,
@@ -39,14 +39,14 @@ from heedful.subjects.pretrained import (
     longest,
     task_of,
 )
-from heedful.subjects.subject import Subject, tokenizer_digest, weights_digest
-from heedful.subjects.tokens import encode_documents
+from heedful.targets.target import AuditTarget, tokenizer_digest, weights_digest
+from heedful.targets.tokens import encode_documents
 
 YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
 
 @contextmanager
-def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> Iterator[Subject]:
+def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> Iterator[AuditTarget]:
     """The module is lent: outside the block it is as it was."""
     task = task_of(loaded, loading)
     if task.kind == NEXT:
@@ -55,7 +55,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
     limit = longest(loaded, loading.max_length)
     rows, truncated = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
     check_tokens(loaded, rows)
-    draft = Subject(
+    draft = AuditTarget(
         loaded.module,
         documents.items,
         task.names,
@@ -79,8 +79,8 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
 
 
 def _question(
-    loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
-) -> tuple[Head, Subject]:
+    loaded: Loaded, task: Task, draft: AuditTarget, documents: Documents, loading: Loading
+) -> tuple[Head, AuditTarget]:
     """The head that asks, and the subject as it is asked; a question with two answers has labels 0
     and 1."""
     if task.kind == CLASSES:
@@ -110,8 +110,8 @@ def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, 
 
 
 def _one_of_many(
-    loaded: Loaded, task: Task, draft: Subject, documents: Documents, loading: Loading
-) -> tuple[Head, Subject]:
+    loaded: Loaded, task: Task, draft: AuditTarget, documents: Documents, loading: Loading
+) -> tuple[Head, AuditTarget]:
     index = task.names.index(loading.label) if loading.label else _commonest(loaded, draft)
     name = task.names[index]
     labels = _applies(documents, task.names, index, loading.label_map)
@@ -127,7 +127,7 @@ def _one_of_many(
     )
 
 
-def _above(loaded: Loaded, draft: Subject, documents: Documents) -> tuple[Head, Subject]:
+def _above(loaded: Loaded, draft: AuditTarget, documents: Documents) -> tuple[Head, AuditTarget]:
     """Centre and scale are the median and the standard deviation of the predictions; a
     single text has no spread, and its number is taken as it is."""
     numbers = _outputs(loaded, draft)[:, 0].double()
@@ -160,14 +160,14 @@ def _above(loaded: Loaded, draft: Subject, documents: Documents) -> tuple[Head, 
     )
 
 
-def _commonest(loaded: Loaded, draft: Subject) -> int:
+def _commonest(loaded: Loaded, draft: AuditTarget) -> int:
     """The label with most positive predictions, of equals the one with larger outputs."""
     outputs = _outputs(loaded, draft).double()
     return int(((outputs > 0).sum(0) + outputs.mean(0).sigmoid() / 2).argmax())
 
 
 @torch.no_grad()
-def _outputs(loaded: Loaded, draft: Subject) -> Tensor:
+def _outputs(loaded: Loaded, draft: AuditTarget) -> Tensor:
     """The module's own outputs for all documents."""
     parts, order = [], []
     with attach(loaded.module, fillers(loaded), classes) as model:

@@ -37,9 +37,9 @@ from heedful.errors import HeedfulError, listed, unknown_name
 from heedful.input_files import TEXT_CHARS, limit, too_long
 from heedful.specs import CorpusSpec
 from heedful.store import Run
-from heedful.subjects.document import Record, Records, Span
-from heedful.subjects.options import Reading
-from heedful.subjects.shelf import RECORDS, Filling, Shelf
+from heedful.targets.disk_list import RECORDS, DiskList, DiskListWriter
+from heedful.targets.document import Record, Records, Span
+from heedful.targets.options import Reading
 
 AT_ONCE = 1000  # rows that are taken out of a frame or a dataset together
 SPLIT_NAMES = {"dev": ("dev", "validation", "valid", "val"), "train": ("train", "training")}
@@ -170,7 +170,7 @@ UNLABELLED = "without a label"
 def table_records(data: Any, reading: Reading) -> Records:
     table = read_table(data, reading.split)
     _check_columns(table, reading)
-    filling, used = Filling(RECORDS), set[str]()
+    filling, used = DiskListWriter(RECORDS), set[str]()
     for record in _records(table, reading):
         filling.add(record)
         used.update(record.labels or ())
@@ -328,7 +328,7 @@ def named_records(name: str, reading: Reading) -> Records:
     examples = [example for example in cut if example.split == reading.part]
     if not examples:
         raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.part!r}.")
-    items = Shelf.of((_example_record(example, raw.labels) for example in examples), RECORDS)
+    items = DiskList.of((_example_record(example, raw.labels) for example in examples), RECORDS)
     return Records(items, raw.labels, f"{spec.title}, {reading.part} split", numbered=True)
 
 
@@ -349,7 +349,7 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 
 def prepared_records(prepared: Prepared, split: str) -> Records:
     """The same from a prepared corpus: its words are its tokens."""
-    items = Shelf.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
+    items = DiskList.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
     where = f"{corpus_name(prepared.run)}, {split} split"
     return Records(items, prepared.labels, where, numbered=True)
 

@@ -12,7 +12,7 @@ import torch
 
 from heedful.errors import HeedfulError, unknown_name
 from heedful.store import Place, Store, store_at
-from heedful.subjects.document import Span
+from heedful.targets.document import Span
 
 
 @dataclass(frozen=True)

@@ -19,22 +19,22 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models import class_logits
-from heedful.subjects.document import Document, Row, Truncation, pad
-from heedful.subjects.shelf import NAMES, Filling
+from heedful.targets.disk_list import NAMES, DiskListWriter
+from heedful.targets.document import Document, Row, Truncation, pad
 from heedful.types import Batch, Model
 
 Indices = Sequence[int] | NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Subject:
+class AuditTarget:
     """A model, and documents it can be asked about.
 
     A document's label is a place in `label_names`, the model's own classes. `key` holds what
     results depend on (digests of weights, tokens and data): it may be hashed. `notes` are
     sentences a reader should see.
 
-    Documents and rows may be decoded whenever they are asked for (`subjects/shelf.py`): what
+    Documents and rows may be decoded whenever they are asked for (`targets/disk_list.py`): what
     is needed of all of them at once is beside them, in arrays.
     """
 
@@ -122,7 +122,11 @@ class Subject:
             yield indices, self.encode(indices)
 
 
-def predicted(subject: Subject) -> NDArray[np.int64]:
+Subject = AuditTarget
+"""Its name in 0.1."""
+
+
+def predicted(subject: AuditTarget) -> NDArray[np.int64]:
     """The class the model gives each document, in their order."""
     out = np.zeros(len(subject), dtype=np.int64)
     with torch.no_grad():
@@ -157,7 +161,7 @@ class Overview:
 
 def overview(documents: Iterable[Document]) -> Overview:
     """In one pass."""
-    ids, clusters, labels, marked = Filling(NAMES), Filling(NAMES), array("q"), False
+    ids, clusters, labels, marked = DiskListWriter(NAMES), DiskListWriter(NAMES), array("q"), False
     total, marking = 0.0, 0
     for document in documents:
         ids.add(document.id)

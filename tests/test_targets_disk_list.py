@@ -21,20 +21,20 @@ from hypothesis import strategies as st
 from heedful.data import pick
 from heedful.errors import HeedfulError
 from heedful.store import canonical
-from heedful.subjects import (
+from heedful.targets import (
     DOCUMENTS,
     NAMES,
     RECORDS,
     ROWS,
     Codec,
+    DiskList,
+    DiskListWriter,
     Document,
-    Filling,
     Record,
     Row,
-    Shelf,
+    disk_list,
     overview,
     read_documents,
-    shelf,
 )
 
 TEXTS = st.text(st.characters(), max_size=12)  # halves of surrogate pairs among them
@@ -127,18 +127,18 @@ def same(one: Row, other: Row) -> None:
 
 @pytest.fixture(params=[1, 1 << 20], ids=["on disk", "in memory"])
 def spool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "IN_MEMORY", request.param)
+    monkeypatch.setattr(disk_list, "IN_MEMORY", request.param)
 
 
 @pytest.mark.usefixtures("spool")
 def test_a_shelf_is_a_sequence() -> None:
     names = [f"n{i}" * (i % 7) for i in range(50)]
-    kept = Shelf.of(iter(names), NAMES)
+    kept = DiskList.of(iter(names), NAMES)
     assert len(kept) == 50 and list(kept) == names and kept[7] == names[7]
     assert kept[-1] == names[-1] and list(kept[3:30:4]) == names[3:30:4]
     assert list(kept.take([9, 0, 9])) == [names[9], names[0], names[9]]
     assert list(kept.take(np.array([4, 2]))[1:]) == [names[2]]
-    assert "n1" in kept and kept.index(names[3]) == 3 and not Shelf.of([], NAMES)
+    assert "n1" in kept and kept.index(names[3]) == 3 and not DiskList.of([], NAMES)
     for index in (50, -51):
         with pytest.raises(IndexError):
             kept[index]
@@ -147,7 +147,7 @@ def test_a_shelf_is_a_sequence() -> None:
 @pytest.mark.usefixtures("spool")
 def test_threads_do_not_disturb_each_other() -> None:
     names = [f"{i} " * (1 + i % 90) for i in range(400)]
-    kept = Shelf.of(names, NAMES)
+    kept = DiskList.of(names, NAMES)
     with ThreadPoolExecutor(8) as pool:
         found = list(
             pool.map(lambda seed: [kept[(i * 7 + seed) % 400] for i in range(400)], range(8))
@@ -158,7 +158,7 @@ def test_threads_do_not_disturb_each_other() -> None:
 
 @pytest.mark.usefixtures("spool")
 def test_the_file_ends_with_the_last_shelf_that_reads_it() -> None:
-    whole = Shelf.of(["a", "b"], NAMES)
+    whole = DiskList.of(["a", "b"], NAMES)
     part, file = whole[1:], whole._pile._file
     del whole
     gc.collect()
@@ -169,13 +169,13 @@ def test_the_file_ends_with_the_last_shelf_that_reads_it() -> None:
 
 
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "IN_MEMORY", 1)
-    filling = Filling(NAMES)
+    monkeypatch.setattr(disk_list, "IN_MEMORY", 1)
+    filling = DiskListWriter(NAMES)
     with (
         pytest.raises(HeedfulError, match="temporary file: No space left on device; make room"),
         open("/dev/full", "wb", buffering=0) as full,
     ):
-        monkeypatch.setattr(shelf.tempfile, "TemporaryFile", lambda **_: full)
+        monkeypatch.setattr(disk_list.tempfile, "TemporaryFile", lambda **_: full)
         for _ in range(3):
             filling.add("x" * 100)
 
@@ -211,7 +211,7 @@ def test_a_sample_is_the_first_texts_with_words_by_hash(n: int | None) -> None:
 
 def test_ids_decide_between_equal_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Record(name, {"a": "x"}, None) for name in "cabd"]
-    module = import_module("heedful.subjects.documents")
+    module = import_module("heedful.targets.documents")
     monkeypatch.setattr(module, "stable_hash", lambda seed, purpose, name: int(name == "a"))
     assert module.drawn(items, 0).tolist() == [2, 0, 3, 1]
 
@@ -240,7 +240,7 @@ def peak(work: Callable[[], object]) -> int:
 def test_a_text_more_costs_a_few_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(shelf, "IN_MEMORY", 1 << 14)
+    monkeypatch.setattr(disk_list, "IN_MEMORY", 1 << 14)
     sizes, peaks = (300, 1800), []
     for size in sizes:
         path = tmp_path / f"{size}.{kind}"
@@ -258,4 +258,4 @@ def test_a_text_more_costs_a_few_bytes(
 
 def test_a_codec_is_any_pair_of_functions() -> None:
     numbers = Codec[int](lambda number: str(number).encode(), int)
-    assert list(Shelf.of(range(5), numbers)) == [0, 1, 2, 3, 4]
+    assert list(DiskList.of(range(5), numbers)) == [0, 1, 2, 3, 4]

@@ -11,13 +11,13 @@ from torch import nn
 
 from heedful.errors import HeedfulError
 from heedful.models import evaluating
-from heedful.subjects.document import Document, Row, Span, truncation
-from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.labels import finish_labelled
-from heedful.subjects.options import Loading, Reading
-from heedful.subjects.shelf import ROWS, Shelf
-from heedful.subjects.subject import Subject, tokens_digest, weights_digest
-from heedful.subjects.tokens import words_of
+from heedful.targets.disk_list import ROWS, DiskList
+from heedful.targets.document import Document, Row, Span, truncation
+from heedful.targets.documents import Documents, documents_of, find_records
+from heedful.targets.labels import finish_labelled
+from heedful.targets.options import Loading, Reading
+from heedful.targets.target import AuditTarget, tokens_digest, weights_digest
+from heedful.targets.tokens import words_of
 from heedful.types import Model
 
 
@@ -39,7 +39,7 @@ class Adapter(Protocol):
                 ids = [START, *(vocabulary.get(m.group(), UNKNOWN) for m in found), END]
                 return ids, [(0, 0), *(m.span() for m in found), (0, 0)]
 
-        with open_subject(Mine(), "reviews.csv") as subject:
+        with open_target(Mine(), "reviews.csv") as subject:
             ...
     """
 
@@ -55,7 +55,7 @@ class Adapter(Protocol):
 @contextmanager
 def open_module(
     adapter: Adapter, data: Any, reading: Reading, loading: Loading
-) -> Iterator[Subject]:
+) -> Iterator[AuditTarget]:
     """The module stays where it is and as it is; only one text at a time is read."""
     model = adapter.model
     with _todays_names(model):
@@ -88,7 +88,7 @@ def _opened(
     documents = documents_of(find_records(data, reading), reading)
     if "b" in documents[0].texts:
         raise HeedfulError("an adapter reads one text: leave text_b_column out.")
-    whole = Shelf.of((_row(adapter, document) for document in documents), ROWS)
+    whole = DiskList.of((_row(adapter, document) for document in documents), ROWS)
     with evaluating(model):
         yield _subject(adapter, model, documents, whole, loading)
 
@@ -97,12 +97,12 @@ def _subject(
     adapter: Adapter,
     model: Any,
     documents: Documents,
-    whole: Shelf[Row],
+    whole: DiskList[Row],
     loading: Loading,
-) -> Subject:
+) -> AuditTarget:
     limit = loading.max_length
     cut = [limit is not None and len(row) > limit for row in whole]
-    rows = whole if limit is None else Shelf.of((row.cut(limit) for row in whole), ROWS)
+    rows = whole if limit is None else DiskList.of((row.cut(limit) for row in whole), ROWS)
     tensor = next(model.parameters(), None)
     key = {
         "family": "module",
@@ -111,7 +111,7 @@ def _subject(
         "dtype": "none" if tensor is None else str(tensor.dtype).removeprefix("torch."),
     }
     return finish_labelled(
-        Subject(
+        AuditTarget(
             model,
             documents.items,
             tuple(adapter.label_names),

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from heedful.errors import HeedfulError
-from heedful.subjects.document import Document
-from heedful.subjects.documents import Documents
-from heedful.subjects.options import LabelMap
-from heedful.subjects.shelf import DOCUMENTS, ROWS, Shelf
-from heedful.subjects.subject import Subject
-from heedful.subjects.tokens import unseen
+from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
+from heedful.targets.document import Document
+from heedful.targets.documents import Documents
+from heedful.targets.options import LabelMap
+from heedful.targets.target import AuditTarget
+from heedful.targets.tokens import unseen
 
 
 def match_labels(
@@ -55,7 +55,7 @@ def relabelled(documents: Sequence[Document], places: Sequence[int]) -> Sequence
 def with_labels(documents: Iterable[Document], labels: Iterable[int | None]) -> Sequence[Document]:
     """The same documents with other labels."""
     pairs = zip(documents, labels, strict=True)
-    return Shelf.of((replace(document, label=label) for document, label in pairs), DOCUMENTS)
+    return DiskList.of((replace(document, label=label) for document, label in pairs), DOCUMENTS)
 
 
 def _by_map(data: Sequence[str], model: Sequence[str], given: LabelMap) -> tuple[int, ...]:
@@ -102,8 +102,8 @@ UNSEEN = "without a token of any word"
 
 
 def finish_labelled(
-    subject: Subject, documents: Documents, label_map: LabelMap | None = None
-) -> Subject:
+    subject: AuditTarget, documents: Documents, label_map: LabelMap | None = None
+) -> AuditTarget:
     """`documents` are those of the subject as they were read."""
     places: tuple[int, ...] = ()
     if any(mark is not None for mark in documents.marks):
@@ -121,7 +121,7 @@ def finish_labelled(
     )
 
 
-def finish(subject: Subject, data_digest: str) -> Subject:
+def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
     gone = unseen(subject.rows)
     if len(gone) == len(subject):
         raise HeedfulError(
@@ -136,12 +136,12 @@ def finish(subject: Subject, data_digest: str) -> Subject:
     )
 
 
-def _without(subject: Subject, gone: list[int]) -> Subject:
+def _without(subject: AuditTarget, gone: list[int]) -> AuditTarget:
     kept = np.delete(np.arange(len(subject)), gone).tolist()
     return replace(
         subject,
-        documents=Shelf.of((subject.documents[index] for index in kept), DOCUMENTS),
-        rows=Shelf.of((subject.rows[index] for index in kept), ROWS),
+        documents=DiskList.of((subject.documents[index] for index in kept), DOCUMENTS),
+        rows=DiskList.of((subject.rows[index] for index in kept), ROWS),
         dropped={**subject.dropped, UNSEEN: len(gone)},
     )
 
@@ -155,5 +155,5 @@ def _check_single(documents: Documents) -> None:
             )
 
 
-def _notes(subject: Subject) -> list[str]:
+def _notes(subject: AuditTarget) -> list[str]:
     return [subject.truncated.sentence] if subject.truncated.sentence else []

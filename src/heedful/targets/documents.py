@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from heedful.data import CORPORA
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
-from heedful.subjects.document import Document, Record, Records, Span, split_words
-from heedful.subjects.options import Reading, reading_of
-from heedful.subjects.shelf import DOCUMENTS, Filling, Shelf
-from heedful.subjects.sources import named_records, table_records
+from heedful.targets.disk_list import DOCUMENTS, DiskList, DiskListWriter
+from heedful.targets.document import Document, Record, Records, Span, split_words
+from heedful.targets.options import Reading, reading_of
+from heedful.targets.sources import named_records, table_records
 
 EMPTY = "without words"
 Words = Mapping[str, tuple[Span, ...]]
@@ -104,7 +104,7 @@ def inside(words: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
 class _Chosen:
     """In the order of the records. `empty` texts were met and have no words."""
 
-    items: Shelf[Document]
+    items: DiskList[Document]
     marks: tuple[Mark, ...]
     empty: int
 
@@ -115,7 +115,7 @@ def _sample(records: Records, reading: Reading) -> _Chosen:
     clusters = _Clusters(records.items)
     places = {name: place for place, name in enumerate(records.label_names)}
     wanted = len(records.items) if reading.n is None else reading.n
-    filling, kept, marks, empty = Filling(DOCUMENTS), array("q"), list[Mark](), 0
+    filling, kept, marks, empty = DiskListWriter(DOCUMENTS), array("q"), list[Mark](), 0
     known: dict[Mark, Mark] = {}  # equal marks are one object: most texts share theirs
     for index in _order(records.items, wanted, reading.seed):
         if len(kept) == wanted:

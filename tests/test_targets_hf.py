@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers")
 
 from heedful.errors import HeedfulError  # noqa: E402
 from heedful.models import class_logits  # noqa: E402
-from heedful.subjects import open_subject, predicted, tokens  # noqa: E402
+from heedful.targets import open_target, predicted, tokens  # noqa: E402
 from heedful.types import Model  # noqa: E402
 from heedful.words import word_mask  # noqa: E402
 from tiny_tokenizers import byte_pairs, saved, word_pieces  # noqa: E402
@@ -34,7 +34,7 @@ def pair(**model: Any) -> tuple[Any, Any]:
 
 
 def test_tokens_know_their_words_by_characters() -> None:
-    with open_subject(pair(), ROWS) as subject:
+    with open_target(pair(), ROWS) as subject:
         first = subject.rows[0]
         assert subject.documents[0].surface == ("Unlikely", "good", "!")
         assert first.words.tolist() == [-1, 0, 0, 0, 1, 2, -1]
@@ -46,7 +46,7 @@ def test_tokens_know_their_words_by_characters() -> None:
 
 
 def test_a_pair_is_one_sequence_and_words_go_on_counting() -> None:
-    with open_subject(pair(), ROWS, text_b_column="other") as subject:
+    with open_target(pair(), ROWS, text_b_column="other") as subject:
         row = subject.rows[0]
         assert row.words.tolist() == [-1, 0, 0, 0, 1, 2, -1, 3, 4, 5, 6, 7, -1]
         assert row.segments is not None
@@ -61,7 +61,7 @@ def test_a_pair_is_one_sequence_and_words_go_on_counting() -> None:
 
 def test_batches_hold_every_document_once_and_predictions_do_not_depend_on_them() -> None:
     rows = [{"text": "good film " * (1 + i * 7 % 11), "label": i % 2} for i in range(23)]
-    with open_subject(pair(double=True), rows) as subject:
+    with open_target(pair(double=True), rows) as subject:
         seen: list[int] = []
         for indices, batch in subject.batches(tokens_at_once=60, batch_size=4):
             tokens = batch.texts["a"].tokens
@@ -86,7 +86,7 @@ def test_texts_are_tokenised_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
         found = []
         for at_once in (2, 1000):
             monkeypatch.setattr(tokens, "AT_ONCE", at_once)
-            with open_subject(pair(), rows, **options) as subject:
+            with open_target(pair(), rows, **options) as subject:
                 whole = subject.encode(range(9)).texts["a"]
                 found.append((whole.tokens.tolist(), whole.words, subject.truncated))
         assert found[0][0] == found[1][0] and found[0][2] == found[1][2]
@@ -94,7 +94,7 @@ def test_texts_are_tokenised_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_all_documents_are_asked_for_follows_them() -> None:
-    with open_subject(pair(), [*ROWS, {"text": "\u200b good", "label": 1}]) as subject:
+    with open_target(pair(), [*ROWS, {"text": "\u200b good", "label": 1}]) as subject:
         assert subject.lengths.tolist() == [len(row) for row in subject.rows]
         assert list(subject.ids) == [document.id for document in subject.documents]
         assert subject.labels.tolist() == [1, 0, 0, 1] == subject.key["labels"]
@@ -106,7 +106,7 @@ def test_what_all_documents_are_asked_for_follows_them() -> None:
 
 def test_long_texts_are_cut_and_it_is_said() -> None:
     rows = [{"text": "good " * 10_000, "label": 1}, {"text": "bad", "label": 0}]
-    with open_subject(pair(), rows) as subject:
+    with open_target(pair(), rows) as subject:
         assert [len(row) for row in subject.rows] == [64, 3]
         cut = subject.truncated
         assert (cut.texts, cut.of_texts, cut.words, cut.of_words) == (1, 2, 10_000 - 62, 10_001)
@@ -114,10 +114,10 @@ def test_long_texts_are_cut_and_it_is_said() -> None:
             "1 of 2 texts were longer than the model reads and were cut: 99.4% of all words "
             "were lost.",
         )
-    with open_subject(pair(), rows, max_length=12) as subject:
+    with open_target(pair(), rows, max_length=12) as subject:
         assert len(subject.rows[0]) == 12
     roberta = (tiny_hf("Roberta"), word_pieces())
-    with open_subject(roberta, rows) as subject:  # its positions begin after the padding's id
+    with open_target(roberta, rows) as subject:  # its positions begin after the padding's id
         assert len(subject.rows[0]) == 62
         subject.model(subject.encode([0, 1]))
 
@@ -129,21 +129,21 @@ def test_a_folder_a_pipeline_and_a_pair_are_one_subject(tmp_path: Path) -> None:
     pipe = transformers.pipeline("text-classification", model=model, tokenizer=tokenizer)
     keys = []
     for source in (folder, str(folder), pipe, (model, tokenizer)):
-        with open_subject(source, ROWS, device="cpu") as subject:
+        with open_target(source, ROWS, device="cpu") as subject:
             keys.append(json.dumps(subject.key, sort_keys=True))
     assert len(set(keys)) == 1
-    with open_subject(folder, ROWS, dtype="float64") as subject:
+    with open_target(folder, ROWS, dtype="float64") as subject:
         assert subject.model(subject.encode([0])).logits.dtype == torch.float64
         assert json.dumps(subject.key, sort_keys=True) != keys[0]
     before = model.dtype
-    with open_subject((model, tokenizer), ROWS, dtype="bfloat16") as subject:
+    with open_target((model, tokenizer), ROWS, dtype="bfloat16") as subject:
         assert subject.key["dtype"] == "bfloat16"
     assert model.dtype == before == torch.float32
 
 
 def test_the_key_follows_weights_words_and_labels() -> None:
     def key(rows: list[dict[str, Any]], seed: int = 0, **options: Any) -> str:
-        with open_subject(pair(seed=seed), rows, **options) as subject:
+        with open_target(pair(seed=seed), rows, **options) as subject:
             return json.dumps(subject.key, sort_keys=True)
 
     relabelled = [{**row, "label": 1} for row in ROWS]
@@ -153,7 +153,7 @@ def test_the_key_follows_weights_words_and_labels() -> None:
 
 def test_a_number_is_asked_whether_it_is_above_the_median() -> None:
     rows = [{"text": "good " * i + "film", "label": i / 2} for i in range(9)]
-    with open_subject(pair(classes=1, double=True), rows) as subject:
+    with open_target(pair(classes=1, double=True), rows) as subject:
         raw = tiny_hf(classes=1, double=True)
         outputs = []
         for row in subject.rows:
@@ -164,11 +164,11 @@ def test_a_number_is_asked_whether_it_is_above_the_median() -> None:
         np.testing.assert_allclose(logits.detach(), (np.array(outputs) - centre) / scale, atol=1e-9)
         assert [d.label for d in subject.documents] == [int(i / 2 > centre) for i in range(9)]
         assert "predicts a number" in subject.notes[0]
-    with open_subject(pair(classes=1, double=True), rows[:1]) as subject:
+    with open_target(pair(classes=1, double=True), rows[:1]) as subject:
         assert subject.model(subject.encode([0])).logits.item() == pytest.approx(outputs[0])
     with (
         pytest.raises(HeedfulError, match="'good' and the model predicts a number"),
-        open_subject(pair(classes=1), [{"text": "x", "label": "good"}, {"text": "a", "label": 1}]),
+        open_target(pair(classes=1), [{"text": "x", "label": "good"}, {"text": "a", "label": 1}]),
     ):
         pass
 
@@ -186,15 +186,15 @@ def test_one_label_of_many_is_on_trial() -> None:
         {"text": "a very bad film", "label": [], "kind": 0},
         {"text": "not the plot", "label": ["rude"], "kind": 1},
     ]
-    with open_subject(pair(**MANY), rows, label="kind") as subject:
+    with open_target(pair(**MANY), rows, label="kind") as subject:
         assert subject.label_names == ("not kind", "kind")
         assert [document.label for document in subject.documents] == [1, 0, 0]
         batch = subject.encode([0])
         raw = tiny_hf(**MANY)(batch.texts["a"].tokens).logits
         torch.testing.assert_close(subject.model(batch).logits, raw[:, 2:])
-    with open_subject(pair(**MANY), rows, label="kind", label_column="kind") as subject:
+    with open_target(pair(**MANY), rows, label="kind", label_column="kind") as subject:
         assert [document.label for document in subject.documents] == [1, 0, 1]
-    with open_subject(pair(**MANY), rows) as subject:
+    with open_target(pair(**MANY), rows) as subject:
         positive = torch.zeros(3)
         for row in subject.rows:
             positive += (tiny_hf(**MANY)(torch.from_numpy(row.tokens)[None]).logits > 0).float()[0]
@@ -202,7 +202,7 @@ def test_one_label_of_many_is_on_trial() -> None:
         assert positive.sort().values[-1] > positive.sort().values[-2]  # or else ties decide
     with (
         pytest.raises(HeedfulError, match="unknown label 'nice'"),
-        open_subject(pair(**MANY), rows, label="nice"),
+        open_target(pair(**MANY), rows, label="nice"),
     ):
         pass
 
@@ -220,7 +220,7 @@ def test_label_words_make_a_language_model_a_classifier() -> None:
     rows = [{"text": "a good film", "label": "positive"}, {"text": "bad 👍", "label": "negative"}]
     model, tokenizer = writer()
     template = "Film: {text} is"
-    with open_subject((model, tokenizer), rows, label_words=WORDS, template=template) as subject:
+    with open_target((model, tokenizer), rows, label_words=WORDS, template=template) as subject:
         assert [document.label for document in subject.documents] == [1, 0]
         row = subject.rows[0]
         text = [tokenizer.decode([token]) for token in row.tokens]
@@ -235,7 +235,7 @@ def test_label_words_make_a_language_model_a_classifier() -> None:
         assert sum(words == 1) >= 4  # the bytes of an emoji are one word
     with (
         pytest.raises(HeedfulError, match=r"' splendid' for 'positive' is \d+ tokens"),
-        open_subject(writer(), rows, label_words={**WORDS, "positive": " splendid"}),
+        open_target(writer(), rows, label_words={**WORDS, "positive": " splendid"}),
     ):
         pass
 
@@ -244,7 +244,7 @@ def test_a_long_prompt_loses_text_and_keeps_its_question() -> None:
     rows = [{"text": "good " * 200, "label": "positive"}, {"text": "bad", "label": "negative"}]
     options = {"label_words": WORDS, "template": "Film: {text} is it bad?", "max_length": 30}
     model, tokenizer = writer()
-    with open_subject((model, tokenizer), rows, **options) as subject:
+    with open_target((model, tokenizer), rows, **options) as subject:
         kept = tokenizer.decode(subject.rows[0].tokens.tolist())
         assert kept.startswith("Film: good good") and kept.endswith(" is it bad?")
         assert 28 <= len(subject.rows[0]) <= 30
@@ -252,7 +252,7 @@ def test_a_long_prompt_loses_text_and_keeps_its_question() -> None:
 
 
 def test_the_next_token_needs_no_labels() -> None:
-    with open_subject(writer(), [{"text": "a good"}, {"text": "is bad film"}]) as subject:
+    with open_target(writer(), [{"text": "a good"}, {"text": "is bad film"}]) as subject:
         assert not subject.labelled and len(subject.label_names) == 290
         assert subject.model(subject.encode([0, 1])).logits.shape == (2, 290)
         assert subject.encode([0]).labels.tolist() == [-1]
@@ -261,7 +261,7 @@ def test_the_next_token_needs_no_labels() -> None:
 def test_a_decoder_that_classifies_reads_batches() -> None:
     model = tiny_hf("GPT2", vocab_size=290, pad_token_id=0, double=True)
     rows = [{"text": "a good film", "label": 1}, {"text": "bad", "label": 0}]
-    with open_subject((model, byte_pairs()), rows) as subject:
+    with open_target((model, byte_pairs()), rows) as subject:
         both = subject.model(subject.encode([0, 1])).logits
         alone = torch.cat([subject.model(subject.encode([i])).logits for i in (0, 1)])
         torch.testing.assert_close(both, alone)
@@ -277,7 +277,7 @@ def bare(folder: Path, config: dict[str, Any]) -> Path:
 
 
 def refused(source: Any, match: str, rows: Any = ROWS, **options: Any) -> None:
-    with pytest.raises(HeedfulError, match=match), open_subject(source, rows, **options):
+    with pytest.raises(HeedfulError, match=match), open_target(source, rows, **options):
         pass
 
 
@@ -356,7 +356,7 @@ def test_other_bad_input_is_one_sentence() -> None:
     bad = [{"text": "x", "label": "pos"}, {"text": "a", "label": "neg"}]
     refused(pair(), r"data has 'neg', 'pos', the model has 'LABEL_0', 'LABEL_1'", bad)
     refused(pair(), "has 2 labels and the model chooses one", [{"text": "x", "label": [0, 1]}])
-    with open_subject(pair(), bad, label_map={"pos": "LABEL_1", "neg": "LABEL_0"}) as subject:
+    with open_target(pair(), bad, label_map={"pos": "LABEL_1", "neg": "LABEL_0"}) as subject:
         assert [document.label for document in subject.documents] == [1, 0]
 
 
@@ -364,7 +364,7 @@ def test_the_module_is_lent_and_given_back() -> None:
     model, tokenizer = pair()
     model.train()
     before = tokenizer.backend_tokenizer.to_str()
-    with pytest.raises(ZeroDivisionError), open_subject((model, tokenizer), ROWS):
+    with pytest.raises(ZeroDivisionError), open_target((model, tokenizer), ROWS):
         raise ZeroDivisionError
     assert model.training and tokenizer.backend_tokenizer.to_str() == before
 
@@ -377,7 +377,7 @@ def test_a_real_model() -> None:
     torch.manual_seed(0)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2)
     text = "An unbelievably well-acted film, isn't it? Très bon 👍 我爱你"
-    with open_subject((model, tokenizer), [{"text": text, "label": 1}]) as subject:
+    with open_target((model, tokenizer), [{"text": text, "label": 1}]) as subject:
         assert subject.documents[0].surface[:4] == ("An", "unbelievably", "well-acted", "film")
         row = subject.rows[0]
         assert sorted(set(row.words[row.mask])) == list(range(subject.documents[0].length))
@@ -388,7 +388,7 @@ def test_a_real_model() -> None:
 def test_a_model_in_training_is_asked_without_dropout_and_left_in_training() -> None:
     model, tokenizer = pair(hidden_dropout_prob=0.5)
     model.train()
-    with open_subject((model, tokenizer), ROWS) as subject:
+    with open_target((model, tokenizer), ROWS) as subject:
         batch = subject.encode([0, 1, 2])
         assert torch.equal(subject.model(batch).logits, subject.model(batch).logits)
     assert model.training and all(each.training for each in model.modules())

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heedful.models import tokenizing
-from heedful.subjects.document import Document, Row, Span, Truncation, truncation
-from heedful.subjects.options import Prompt
-from heedful.subjects.shelf import ROWS, Filling, Shelf
+from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
+from heedful.targets.document import Document, Row, Span, Truncation, truncation
+from heedful.targets.options import Prompt
 
 AT_ONCE = 1000  # texts a tokenizer is given together
 CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
@@ -24,9 +24,9 @@ CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 def encode_documents(
     tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt = Prompt()
-) -> tuple[Shelf[Row], Truncation]:
+) -> tuple[DiskList[Row], Truncation]:
     """One row per document of at most `limit` tokens; what did not fit is counted."""
-    filling, cut = Filling(ROWS), list[bool]()
+    filling, cut = DiskListWriter(ROWS), list[bool]()
     for some in _together(documents):
         for row, short in _encoded(tokenizer, some, limit, prompt):
             filling.add(row)

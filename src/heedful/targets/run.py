@@ -25,13 +25,13 @@ from heedful.errors import HeedfulError
 from heedful.interventions import restored
 from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
-from heedful.subjects.document import Document, Row, Span, truncation
-from heedful.subjects.documents import Documents, documents_of, find_records
-from heedful.subjects.labels import finish_labelled
-from heedful.subjects.options import LONGEST, Loading, Reading
-from heedful.subjects.shelf import DOCUMENTS, ROWS, Shelf
-from heedful.subjects.sources import prepared_records
-from heedful.subjects.subject import Subject, weights_digest
+from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
+from heedful.targets.document import Document, Row, Span, truncation
+from heedful.targets.documents import Documents, documents_of, find_records
+from heedful.targets.labels import finish_labelled
+from heedful.targets.options import LONGEST, Loading, Reading
+from heedful.targets.sources import prepared_records
+from heedful.targets.target import AuditTarget, weights_digest
 
 Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
 _KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
@@ -57,7 +57,7 @@ def find_run(source: str | Path | Run, store: Store | None) -> Run | None:
 
 
 @contextmanager
-def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterator[Subject]:
+def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterator[AuditTarget]:
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
@@ -90,7 +90,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         "dtype": loading.dtype or "float32",
         "max_length": limit,
     }
-    draft = Subject(
+    draft = AuditTarget(
         model,
         documents.items,
         prepared.labels,
@@ -108,7 +108,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
 
 def read_texts(
     run: Run, prepared: Prepared, data: Any, reading: Reading, limit: int
-) -> tuple[Documents, Shelf[Row]]:
+) -> tuple[Documents, DiskList[Row]]:
     """Texts as the model of the run reads them."""
     pair = reads_pairs(run)
     if reading.text_b_column is not None and not pair:
@@ -117,7 +117,7 @@ def read_texts(
     _check_sides(run, read, pair)
     documents = read
     if "b" in read[0].texts:
-        documents = replace(read, items=Shelf.of(map(_on_trial, read), DOCUMENTS))
+        documents = replace(read, items=DiskList.of(map(_on_trial, read), DOCUMENTS))
     return documents, encode_texts(read, prepared, limit)
 
 
@@ -163,11 +163,11 @@ MANY_UNKNOWN = 0.1
 _normalised = lru_cache(maxsize=1 << 16)(normalise)
 
 
-def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> Shelf[Row]:
+def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> DiskList[Row]:
     """One row per document, with the words of a corpus."""
     vocabulary, labels = _vocabulary(prepared), prepared.labels
     rows = (_among(_row_of(each, vocabulary, limit), each, labels) for each in documents)
-    return Shelf.of(rows, ROWS)
+    return DiskList.of(rows, ROWS)
 
 
 def compared(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.subjects import split_words, words_of
+from heedful.targets import split_words, words_of
 from reference.overlap import word_of
 
 GOLDEN = {

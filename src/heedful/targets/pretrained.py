@@ -15,8 +15,8 @@ from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import find_folder, opened, places, token_embeddings, transformers
-from heedful.subjects.document import Row
-from heedful.subjects.options import DTYPES, LONGEST, Loading
+from heedful.targets.document import Row
+from heedful.targets.options import DTYPES, LONGEST, Loading
 
 CAUSAL, CLASSIFIER = "causal", "classifier"
 
@@ -67,7 +67,7 @@ def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
     if not isinstance(module, library.PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel and "
-            f"its tokenizer, or an Adapter (heedful.subjects.module)."
+            f"its tokenizer, or an Adapter (heedful.Adapter)."
         )
     name = type(module).__name__
     kind = kind_of([each.__name__ for each in type(module).__mro__], name)

@@ -19,7 +19,7 @@ from heedful.interventions import restored
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at
-from heedful.subjects import Adapter, Span, open_subject, predicted, read_documents
+from heedful.targets import Adapter, Span, open_target, predicted, read_documents
 from heedful.training.dev_scores import predict
 from heedful.types import Batch, Keep, Trace
 from tiny import tiny_model
@@ -53,7 +53,7 @@ def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:
     split = Prepared(corpus).split("test")
     wanted = predict(restored(run), split, "cpu").argmax(-1)
     for source in (run.key, run.key[:12], run, run.path, str(run.path)):
-        with open_subject(source, store=store, device="cpu") as subject:
+        with open_target(source, store=store, device="cpu") as subject:
             assert predicted(subject).tolist() == wanted.tolist()
     assert [document.id for document in subject.documents] == list(split.ids)
     assert [document.label for document in subject.documents] == split.labels.tolist()
@@ -65,13 +65,13 @@ def test_a_run_brings_its_own_texts(store: Store, run: Run) -> None:
         assert ours.tokens.tolist() == theirs.tokens.tolist()
         assert ours.mask.tolist() == theirs.mask.tolist()
     assert subject.family == "bilstm-additive" and subject.key["run"] == run.key
-    with open_subject(run, "planted", split="dev") as dev:
+    with open_target(run, "planted", split="dev") as dev:
         assert len(dev) == 10 and dev.key["data"] != subject.key["data"]
 
 
 def test_a_store_may_be_named_by_its_folder(store: Store, run: Run) -> None:
     for named in (store.root, str(store.root)):
-        with open_subject(run.key[:12], store=named) as subject:
+        with open_target(run.key[:12], store=named) as subject:
             assert subject.key["run"] == run.key
         assert prepare(PLANTED, named).key == run.upstream["corpus"]
         assert Plan(named).opened is not None
@@ -91,7 +91,7 @@ def test_new_texts_are_cut_as_the_corpus_was(tmp_path: Path, tokenizer: str) -> 
     run = train(store, CorpusSpec("file", {"path": str(tmp_path / "x.csv")}, made))
     split = Prepared(store.open(run.upstream["corpus"])).split("test")
     texts = [{"text": split.text(i), "label": int(split.labels[i])} for i in range(len(split))]
-    with open_subject(run, texts) as subject:
+    with open_target(run, texts) as subject:
         for index in range(len(split)):
             assert subject.rows[index].tokens.tolist() == split.tokens["a"][index].tolist()
             assert list(subject.documents[index].surface) == split.surface(index)
@@ -118,7 +118,7 @@ def test_only_candidates_can_be_the_answer(tmp_path: Path) -> None:
     split = Prepared(corpus).split("test")
     candidates = split.candidates
     assert candidates is not None and not candidates.all()
-    with open_subject(run) as subject:
+    with open_target(run) as subject:
         batch = subject.encode(range(len(subject)))
         assert batch.candidates is not None and torch.equal(batch.candidates, candidates)
         assert (
@@ -134,13 +134,13 @@ def test_sub_words_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     spec = replace(PLANTED, prepare=replace(PLANTED.prepare, tokenizer="bpe", pieces=80))
     run = train(Store(tmp_path), spec)
-    with pytest.raises(HeedfulError, match="reads sub-words"), open_subject(run):
+    with pytest.raises(HeedfulError, match="reads sub-words"), open_target(run):
         pass
 
 
 def test_unknown_words_and_cut_texts_are_noted(run: Run) -> None:
     rows = [{"text": "zzz yyy xxx www", "label": "positive"}]
-    with open_subject(run, rows, max_length=4, dtype="float64") as subject:
+    with open_target(run, rows, max_length=4, dtype="float64") as subject:
         assert subject.documents[0].label == 1 and subject.rows[0].tokens.tolist() == [2, 1, 1, 3]
         assert subject.truncated.texts == 1 and subject.truncated.words == 2
         assert subject.notes[0].startswith("100% of all words are unknown")
@@ -165,7 +165,7 @@ def test_what_is_no_model_of_ours_is_refused(store: Store, run: Run) -> None:
         (run, None, {"cluster_column": "c"}, "leave cluster_column out"),
     ]
     for model, data, options, match in cases:
-        with pytest.raises(HeedfulError, match=match), open_subject(model, data, **options):
+        with pytest.raises(HeedfulError, match=match), open_target(model, data, **options):
             pass
 
 
@@ -187,13 +187,13 @@ def test_a_module_with_an_adapter() -> None:
     rows = [{"text": "don't go", "label": "Positive"}, {"text": "so", "label": "negative"}]
     adapter = Mine()
     assert isinstance(adapter, Adapter)
-    with open_subject(adapter, rows) as subject:
+    with open_target(adapter, rows) as subject:
         assert subject.rows[0].words.tolist() == [-1, 0, 0, 0, 1, -1]
         assert subject.rows[0].mask.tolist() == [False, True, True, True, True, False]
         assert [document.label for document in subject.documents] == [1, 0]
         assert subject.model(subject.encode([0, 1])).logits.shape == (2, 1)
         assert subject.family == "OneSequence" and subject.device == "cpu"
-    with open_subject(adapter, rows, max_length=3) as subject:
+    with open_target(adapter, rows, max_length=3) as subject:
         assert len(subject.rows[0]) == 3 and subject.truncated.words == 1
 
 
@@ -245,5 +245,5 @@ def test_a_broken_adapter_is_refused() -> None:
         (NoModel(), "a Linear, must be a torch module that keeps"),
         (Blind(), "finds no word in the list"),
     ):
-        with pytest.raises(HeedfulError, match=match), open_subject(adapter, rows):
+        with pytest.raises(HeedfulError, match=match), open_target(adapter, rows):
             pass

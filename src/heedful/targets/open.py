@@ -15,11 +15,11 @@ from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
-from heedful.subjects.document import Document, Row
-from heedful.subjects.documents import documents_of, find_records
-from heedful.subjects.module import Adapter, open_module
-from heedful.subjects.options import LONGEST, Loading, Reading, reading_and_loading
-from heedful.subjects.pretrained import (
+from heedful.targets.adapter import Adapter, open_module
+from heedful.targets.document import Document, Row
+from heedful.targets.documents import documents_of, find_records
+from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
+from heedful.targets.pretrained import (
     CAUSAL,
     Loaded,
     adopt,
@@ -29,10 +29,10 @@ from heedful.subjects.pretrained import (
     load,
     longest,
 )
-from heedful.subjects.run import find_run, open_run, read_texts, reads_pairs, unknown_note
-from heedful.subjects.sources import corpus_name
-from heedful.subjects.subject import Subject
-from heedful.subjects.tokens import encode_documents, unseen
+from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unknown_note
+from heedful.targets.sources import corpus_name
+from heedful.targets.target import AuditTarget
+from heedful.targets.tokens import encode_documents, unseen
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
@@ -41,7 +41,7 @@ EXAMPLES = 8
 
 
 @contextmanager
-def open_subject(model: Any, data: Any = None, **options: Any) -> Iterator[Subject]:
+def open_target(model: Any, data: Any = None, **options: Any) -> Iterator[AuditTarget]:
     """`model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a
     run of kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
     `data` is what `read_documents` takes; a run may do without and uses its own corpus.
@@ -50,6 +50,10 @@ def open_subject(model: Any, data: Any = None, **options: Any) -> Iterator[Subje
     reading, loading = reading_and_loading(options)
     with _opened(model, data, reading, loading) as subject:
         yield subject
+
+
+open_subject = open_target
+"""Its name in 0.1."""
 
 
 def source_of(model: str | Path, store: Store | None) -> str:
@@ -80,7 +84,7 @@ def described(model: str | Path, store: Store | None) -> dict[str, str]:
 
 def _opened(
     model: Any, data: Any, reading: Reading, loading: Loading
-) -> AbstractContextManager[Subject]:
+) -> AbstractContextManager[AuditTarget]:
     if isinstance(model, (str, Path, Run)):
         run = find_run(model, reading.opened)
         if run is not None and not run.has(FINE_TUNED):
@@ -107,8 +111,8 @@ def _trained(run: Run) -> dict[str, Any]:
 
 def _hugging_face(
     model: Any, data: Any, reading: Reading, loading: Loading
-) -> AbstractContextManager[Subject]:
-    from heedful.subjects.hf import open_hf
+) -> AbstractContextManager[AuditTarget]:
+    from heedful.targets.hf import open_hf
 
     if isinstance(model, (str, Path)):
         return open_hf(load(model, loading), data, reading, loading)
@@ -119,7 +123,7 @@ def _hugging_face(
         return open_hf(adopt(*model, loading), data, reading, loading)
     raise HeedfulError(
         f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a pipeline, "
-        f"a (model, tokenizer) pair, a run, or an Adapter (heedful.subjects.module)."
+        f"a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
     )
 
 
@@ -140,12 +144,12 @@ class Asked:
     """`subject` holds the model and the texts it was opened with; `pairs` says whether it
     reads a second text: never, always, maybe."""
 
-    subject: Subject
+    subject: AuditTarget
     name: str
     pairs: str
     reader: Reader
 
-    def about(self, text: str, text_b: str | None = None) -> Subject:
+    def about(self, text: str, text_b: str | None = None) -> AuditTarget:
         """The same model with this text alone."""
         if text_b is not None and self.pairs == NEVER:
             raise HeedfulError(f"{self.name} reads one text: leave the second out.")
@@ -162,7 +166,7 @@ class Asked:
 
 def open_asked(model: str | Path | Run, **options: Any) -> AbstractContextManager[Asked]:
     """`model` is a run of kind `model`, or a Hugging Face folder or id; options are those of
-    `open_subject`."""
+    `open_target`."""
     reading, loading = reading_and_loading(options)
     run = find_run(model, reading.opened)
     if run is not None and not run.has(FINE_TUNED):
@@ -193,7 +197,7 @@ def _read_own(
 
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
-    from heedful.subjects.hf import open_hf
+    from heedful.targets.hf import open_hf
 
     loaded = load(source, loading)
     plain = replace(reading, label_column=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heedful.errors import HeedfulError
-from heedful.subjects import match_labels
+from heedful.targets import match_labels
 
 NAMELESS = ("LABEL_0", "LABEL_1")
 

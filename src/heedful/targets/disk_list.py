@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from heedful.errors import HeedfulError
 from heedful.store import why
-from heedful.subjects.document import Document, Record, Row, Span
+from heedful.targets.document import Document, Record, Row, Span
 
 T = TypeVar("T")
 IN_MEMORY = 4 << 20  # bytes; what is more goes to the disk
@@ -38,25 +38,25 @@ class Codec(Generic[T]):
     decode: Callable[[bytes], T]
 
 
-class Shelf(Sequence[T]):
+class DiskList(Sequence[T]):
     """Items in their order, decoded anew whenever they are asked for: an item costs eight
     bytes of memory. Any thread may read. The file has no name and ends with the last shelf
     that reads it."""
 
-    def __init__(self, pile: _Pile, places: NDArray[np.int64], codec: Codec[T]) -> None:
+    def __init__(self, pile: _Pieces, places: NDArray[np.int64], codec: Codec[T]) -> None:
         self._pile, self._places, self._codec = pile, places, codec
 
     @staticmethod
-    def of(items: Iterable[T], codec: Codec[T]) -> Shelf[T]:
-        filling = Filling(codec)
+    def of(items: Iterable[T], codec: Codec[T]) -> DiskList[T]:
+        filling = DiskListWriter(codec)
         for item in items:
             filling.add(item)
         return filling.done()
 
-    def take(self, indices: Sequence[int] | NDArray[np.int64]) -> Shelf[T]:
+    def take(self, indices: Sequence[int] | NDArray[np.int64]) -> DiskList[T]:
         """Some of the items, in that order; nothing is copied."""
         chosen = np.asarray(indices, dtype=np.int64)
-        return Shelf(self._pile, self._places[chosen], self._codec)
+        return DiskList(self._pile, self._places[chosen], self._codec)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -65,11 +65,11 @@ class Shelf(Sequence[T]):
     def __getitem__(self, index: int) -> T: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Shelf[T]: ...
+    def __getitem__(self, index: slice) -> DiskList[T]: ...
 
-    def __getitem__(self, index: int | slice) -> T | Shelf[T]:
+    def __getitem__(self, index: int | slice) -> T | DiskList[T]:
         if isinstance(index, slice):
-            return Shelf(self._pile, self._places[index], self._codec)
+            return DiskList(self._pile, self._places[index], self._codec)
         return self._codec.decode(self._pile.read(int(self._places[index])))
 
     def __iter__(self) -> Iterator[T]:
@@ -77,21 +77,21 @@ class Shelf(Sequence[T]):
             yield self._codec.decode(self._pile.read(int(place)))
 
 
-class Filling(Generic[T]):
+class DiskListWriter(Generic[T]):
     """A shelf that is being filled, item by item, and read when it is done."""
 
     def __init__(self, codec: Codec[T]) -> None:
-        self._pile, self._places, self._codec = _Pile(), array("q"), codec
+        self._pile, self._places, self._codec = _Pieces(), array("q"), codec
 
     def add(self, item: T) -> None:
         self._places.append(self._pile.write(self._codec.encode(item)))
 
-    def done(self) -> Shelf[T]:
+    def done(self) -> DiskList[T]:
         self._pile.finish()
-        return Shelf(self._pile, np.array(self._places, dtype=np.int64), self._codec)
+        return DiskList(self._pile, np.array(self._places, dtype=np.int64), self._codec)
 
 
-class _Pile:
+class _Pieces:
     """Pieces of bytes, each after its size, in one file without a name."""
 
     def __init__(self) -> None:
