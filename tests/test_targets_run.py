@@ -216,7 +216,7 @@ class Former(torch.nn.Module):
 def test_a_module_written_for_version_0_1_still_works() -> None:
     adapter = Mine()
     adapter.model = Former()  # type: ignore[assignment]
-    with open_subject(adapter, [{"text": "so good", "label": "positive"}]) as subject:
+    with open_target(adapter, [{"text": "so good", "label": "positive"}]) as subject:
         batch = subject.encode([0])
         trace = subject.model(batch, keep=Keep(readout_weights=True))
         assert trace.readout_weights["attention"].tolist() == [[1.0]]

@@ -78,7 +78,7 @@ def _todays_names(model: Any) -> Iterator[None]:
 
 def _opened(
     adapter: Adapter, model: Any, data: Any, reading: Reading, loading: Loading
-) -> Iterator[Subject]:
+) -> Iterator[AuditTarget]:
     if not isinstance(model, nn.Module) or not isinstance(model, Model):
         raise HeedfulError(
             f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
