@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from heedful.verdict.inference import (
     Clusters,
     Comparison,
     Formula,
-    closed,
+    closed_form,
     compare_with_threshold,
+    estimate,
     estimate_of,
     first,
     position,
@@ -24,7 +26,6 @@ from heedful.verdict.inference import (
 from heedful.verdict.settings import Settings, level_of
 from heedful.verdict.statement import NAN, Decision, Part, Statement, Stratum, not_measured
 from heedful.verdict.table import Cell, Table, cell
-from heedful.verdict.usability import key_of, parts_of
 
 Cells = tuple[Cell, ...]
 Checkpoints = Sequence[Cells]
@@ -77,15 +78,14 @@ class Property:
 def evaluate_property(
     asked: Property, cells_of: Callable[[str], Iterable[Cell]], table: Table, chosen: Settings
 ) -> Statement:
-    """`cells_of` gives the cells of a model by name. Health is judged on the first checkpoint,
-    whether floor and ceiling are apart on each of them, since each is divided by its own gap;
-    and all checkpoints are put together on the cells that passed."""
+    """`cells_of` gives the cells of a model by name. Whether a cell can be used is checked on the
+    first checkpoint, the gap between floor and ceiling on each of them, since each is divided by
+    its own gap. All checkpoints are then put together on the cells that passed."""
     measured = [found for name in table.checkpoints if (found := tuple(cells_of(name)))]
     if not measured:
         return not_measured(asked.name, asked.unit, asked.missing)
     random = tuple(cells_of("randomised"))
-    gap = chosen.smallest_gap if asked.gap else None
-    parts = parts_of(measured, random, asked.formula, (gap, asked.drops), table.cluster_of, chosen)
+    parts = _parts(asked, measured, random, table.cluster_of, chosen)
     usable = [key_of(cell) for cell, part in zip(measured[0], parts, strict=True) if part.usable]
     if not usable:
         return _unusable(asked, parts, chosen)
@@ -250,9 +250,16 @@ def _stratum_by(
         if any(len(cell.examples) == 0 for checkpoint in part for cell in checkpoint):
             continue
         drawn = sample(part, cluster_of)
-        value, low, high = closed(drawn, formula, alpha)
+        found = closed_form(drawn, formula, alpha)
         members = {name for checkpoint in part for cell in checkpoint for name in cell.examples}
-        yield Stratum(f"{kind}={int(group)}", value, low, high, len(members), drawn.clusters)
+        yield Stratum(
+            f"{kind}={int(group)}",
+            found.estimate,
+            found.low,
+            found.high,
+            len(members),
+            drawn.clusters,
+        )
 
 
 def _quarters(values: pd.Series) -> pd.Series:
@@ -290,16 +297,15 @@ def report_means(
     cells = [each for each in measured[0] if each.examples] if measured else []
     if not cells:
         return not_measured(asked.name, asked.unit, asked.missing)
-    main = sample([[cells[0]]], table.cluster_of)
-    value, low, high = closed(main, first, chosen.alpha)
+    main = closed_form(sample([[cells[0]]], table.cluster_of), first, chosen.alpha)
     means = {each.measure: float(each.values.mean()) for each in cells}
     return Statement(
         asked.name,
         Decision.REPORTED,
         asked.unit,
-        estimate=value,
-        low=low,
-        high=high,
+        estimate=main.estimate,
+        low=main.low,
+        high=main.high,
         n=len(cells[0].examples),
         clusters=main.clusters,
         checkpoints=1,
@@ -312,3 +318,140 @@ def report_means(
 def _reported_part(each: Cell, mean: float) -> Part:
     size, undefined = len(each.examples), each.undefined
     return Part(each.measure, "", mean, mean, NAN, NAN, "", size, undefined, True)
+
+
+# Whether a measure can be used on this model: its floor and ceiling are clearly apart, and it sees
+# what the model learned.
+
+
+def key_of(cell: Cell) -> tuple[str, str]:
+    return cell.measure, cell.operator
+
+
+def _parts(
+    asked: Property,
+    measured: Checkpoints,
+    random: Cells,
+    cluster_of: Clusters,
+    chosen: Settings,
+) -> tuple[Part, ...]:
+    """The cells of the first checkpoint and why each cannot be used. A ratio can be used only
+    where the gap it divides by is there at every checkpoint."""
+    first_model, *others = measured
+    randomised = {key_of(cell): cell for cell in random}
+    parts = []
+    for candidate in first_model:
+        key = key_of(candidate)
+        reason = _reason(asked, candidate, randomised.get(key), cluster_of, chosen)
+        if asked.gap and not reason:
+            same = (other for cells in others for other in cells if key_of(other) == key)
+            closest = next(filter(None, (_gap(other, cluster_of, chosen) for other in same)), "")
+            reason = f"{closest} at every checkpoint" if closest else ""
+        parts.append(_part(candidate, asked.formula, reason))
+    return tuple(parts)
+
+
+def _part(cell: Cell, formula: Formula, reason: str) -> Part:
+    means = [float(mean) for mean in cell.values.mean(0)] if cell.examples else []
+    value, floor, ceiling = (*means, NAN, NAN, NAN)[:3]
+    return Part(
+        cell.measure,
+        cell.operator,
+        estimate_of(cell.values, formula),
+        value,
+        floor,
+        ceiling,
+        cell.names[1] if len(cell.names) > 1 else "",
+        len(cell.examples),
+        cell.undefined,
+        not reason,
+        reason,
+    )
+
+
+def _reason(
+    asked: Property, cell: Cell, random: Cell | None, cluster_of: Clusters, chosen: Settings
+) -> str:
+    """Why a cell is unusable; "" where it is not. From a handful of examples nothing can be told,
+    nor is it held against the measure: the statement will be inconclusive for that."""
+    if not cell.examples:
+        return "no example has it defined"
+    if not _enough(cell, cluster_of, chosen):
+        return ""
+    if asked.gap and (close := _gap(cell, cluster_of, chosen)):
+        return close
+    return (asked.drops and drop_reason(cell, random, asked.drops, cluster_of, chosen.alpha)) or ""
+
+
+def _enough(cell: Cell, cluster_of: Clusters, chosen: Settings) -> bool:
+    return len({cluster_of[name] for name in cell.examples}) >= chosen.fewest
+
+
+def _gap(cell: Cell, cluster_of: Clusters, chosen: Settings) -> str:
+    enough = _enough(cell, cluster_of, chosen)
+    return gap_reason(cell, chosen.smallest_gap, cluster_of, chosen.alpha) if enough else ""
+
+
+def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float) -> str:
+    """Why floor and ceiling cannot be told apart; "" where they clearly are by `least`.
+
+    A ceiling that is the best of many orders, the floors among them, is above the floor
+    whatever the model does: there only a gap of some size says that the order of words
+    matters at all."""
+    if contrast([[candidate]], (0.0, -1.0, 1.0), cluster_of, alpha).low > least:
+        return ""
+    by = f" by more than {least:g}" if least else ""
+    return f"floor and ceiling cannot be told apart{by}"
+
+
+def contrast(
+    checkpoints: Sequence[Sequence[Cell]],
+    weights: Sequence[float],
+    cluster_of: Clusters,
+    alpha: float,
+) -> Comparison:
+    """A weighted sum of the columns, averaged over cells: its estimate and one-sided bounds over
+    clusters, and over checkpoints where there are several."""
+    sums = [[_one_column(e, e.sign * e.values @ weights) for e in cells] for cells in checkpoints]
+    return closed_form(sample(sums, cluster_of), first, alpha)
+
+
+def drop_reason(
+    base: Cell,
+    random: Cell | None,
+    columns: tuple[int, int],
+    cluster_of: Clusters,
+    alpha: float,
+) -> str:
+    """Why the measure is blind to what the model learned; "" where it is not.
+
+    Compared is how far one column stands above another (the ceiling or the explanation above the
+    floor) in the model and after its weights were randomised. Without a randomised model nothing
+    is said.
+    """
+    if random is None or not random.examples:
+        return ""
+    low = _low_drop(_above(base, columns), _above(random, columns), cluster_of, alpha)
+    return "" if low > 0 else "does not drop when the model's weights are randomised"
+
+
+def _above(cell: Cell, columns: tuple[int, int]) -> Cell:
+    upper, lower = columns
+    return _one_column(cell, cell.sign * (cell.values[:, upper] - cell.values[:, lower]))
+
+
+def _one_column(cell: Cell, values: np.ndarray) -> Cell:
+    return Cell("", "", ("",), cell.examples, values[:, None], 0)
+
+
+def _low_drop(base: Cell, random: Cell, cluster_of: Clusters, alpha: float) -> float:
+    """The lower bound of the difference of two means, the second over some of the examples:
+    a random choice of them, so the first need not do without the others. Clusters in both
+    count as such, and the freedom is that of the fewer."""
+    few = sample([[random]], cluster_of).clusters
+    if few < 2:
+        return math.nan
+    minus = replace(random, values=-random.values)
+    half = estimate(sample([[base, minus]], cluster_of), first)  # a mean over two cells
+    error = 2 * float(half.error[0]) * math.sqrt(few / (few - 1))
+    return 2 * float(half.value[0]) - float(stats.t.ppf(1 - alpha, few - 1)) * error

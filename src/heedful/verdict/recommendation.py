@@ -23,6 +23,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from heedful.verdict.evaluation import drop_reason, gap_reason, key_of
 from heedful.verdict.inference import (
     Clusters,
     Value,
@@ -30,15 +31,13 @@ from heedful.verdict.inference import (
     compare_with_threshold,
     estimate_of,
     position,
+    rejected,
     sample,
 )
-from heedful.verdict.multiplicity import rejected
-from heedful.verdict.properties.direction import direction_cells
-from heedful.verdict.properties.importance import MEASURE, importance_cells
+from heedful.verdict.properties.erasure import MEASURE, direction_cells, importance_cells
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN
 from heedful.verdict.table import Cell, Table, cell
-from heedful.verdict.usability import drop_reason, gap_reason, key_of
 
 Contenders = dict[str, tuple[Cell, ...]]
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.verdict.multiplicity import level_at
+from heedful.verdict.inference import level_at
 
 
 @dataclass(frozen=True)

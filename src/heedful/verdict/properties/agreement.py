@@ -1,4 +1,5 @@
-"""Agreement: do the weights rank words as independent measures of importance do?"""
+"""Do the weights agree with measures of importance, with other seeds (stability), and with people
+(plausibility)?"""
 
 from __future__ import annotations
 
@@ -7,12 +8,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from heedful.verdict.evaluation import Property, evaluate_property
-from heedful.verdict.inference import examples_needed, position
+from heedful.verdict.evaluation import Property, contrast, evaluate_property, report_means
+from heedful.verdict.inference import difference, examples_needed, position
 from heedful.verdict.settings import Settings, level_of, share_of
 from heedful.verdict.statement import Decision, Statement, not_measured
-from heedful.verdict.table import Cell, Table, cell
-from heedful.verdict.usability import contrast
+from heedful.verdict.table import Cell, Table, best_floor, cell
 
 SILENT = "the importance measures do not agree with each other here, so nothing can agree with them"
 UNCLEAR = "it is not clear yet whether the importance measures agree with each other"
@@ -28,7 +28,7 @@ def agreement(table: Table, chosen: Settings) -> Statement:
     the answer, unless attention is near enough to them for any agreement within the bounds."""
 
     def cells_of(model: str) -> tuple[Cell, ...]:
-        return () if model == "randomised" else tuple(_cells(table, model, chosen))
+        return () if model == "randomised" else tuple(_taus(table, model, chosen))
 
     found = evaluate_property(AGREEMENT, cells_of, table, chosen)
     if not found.parts and any(table.measures("tau:")):
@@ -71,7 +71,7 @@ AGREEMENT = Property(
 )
 
 
-def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _taus(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
     """Chance has a tau-b of 0 on average: it need not be drawn."""
     known = chosen.importance or tuple(name[4:] for name in table.measures("tau:"))
     for name in known:
@@ -86,3 +86,61 @@ def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
                     ("other importance measures", wide[others].mean(axis=1)),
                 ]
                 yield cell(measure, operator, columns)
+
+
+def stability(table: Table, chosen: Settings) -> Statement:
+    """Reported, never decided."""
+    return report_means(STABILITY, ("tau_seeds", "jsd_seeds"), table, chosen)
+
+
+STABILITY = Property(
+    name="stability",
+    order=7,
+    question="Do other seeds attend to the same words?",
+    unit="tau-b between the maps of different seeds (1: the same order)",
+    evaluate=stability,
+    missing="needs the maps of several seeds.",
+)
+
+DECIDES = "auprc"
+SHOWN = ("token_f1", "iou_f1", "mass_inside")
+PEOPLE = "annotators"
+
+
+def plausibility(table: Table, chosen: Settings) -> Statement:
+    """A question of its own: a map can look right and have nothing to do with the decision. AUPRC
+    decides, since it needs no cut-off; the other measures are shown beside it."""
+    found = evaluate_property(
+        PLAUSIBILITY, lambda model: _auprc(table, model, chosen), table, chosen
+    )
+    shown = {
+        measure: float(wide[chosen.on_trial].mean())
+        for measure in SHOWN
+        if chosen.on_trial in (wide := table.get(table.main, measure)).columns
+    }
+    people = table.get(table.main, DECIDES)
+    ceiling = float(people[PEOPLE].mean()) if PEOPLE in people.columns else found.ceiling
+    return replace(found, numbers={**found.numbers, **shown}, ceiling=ceiling)
+
+
+PLAUSIBILITY = Property(
+    name="plausibility",
+    order=8,
+    question="Do the weights mark the words that people marked?",
+    unit="AUPRC on human rationales above the better floor",
+    evaluate=plausibility,
+    # about what separates neighbouring methods in published tables of rationales
+    smallest_effect=0.05,
+    formula=difference,
+    side="measure",
+    sides="measures",
+    missing="needs rationales: the spans that people marked.",
+)
+
+
+def _auprc(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+    wide = table.get(model, DECIDES)
+    floor = best_floor(wide, chosen.floors)
+    if floor and chosen.on_trial in wide.columns:
+        columns = [(chosen.on_trial, wide[chosen.on_trial]), (floor, wide[floor])]
+        yield cell(DECIDES, "", columns)

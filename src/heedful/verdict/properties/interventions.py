@@ -1,16 +1,17 @@
-"""Use: does the output move when the weights do? Attention that nothing reads explains nothing."""
+"""What changing the weights does to the output: use and exclusivity."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
-from heedful.verdict.evaluation import Property, evaluate_property
+from heedful.verdict.evaluation import Property, evaluate_property, means_of, report_means
 from heedful.verdict.inference import difference, estimate_of
 from heedful.verdict.settings import Settings
-from heedful.verdict.statement import Statement
+from heedful.verdict.statement import NAN, Decision, Statement
 from heedful.verdict.table import Cell, Table, cell
 
 EDITS = ("uniform", "permute")
@@ -18,12 +19,12 @@ TRAINED = "uniform_trained"
 
 
 def use(table: Table, chosen: Settings) -> Statement:
-    """On the scale of probabilities, so it needs no labels. How much accuracy is lost is shown
-    beside it: a model can use its attention in every text and answer as well without."""
+    """On the scale of probabilities, so it needs no labels. The accuracy lost is shown beside it: a
+    model can use its attention on every text and answer as well without."""
 
     def cells_of(model: str) -> Iterator[Cell]:
         # a randomised model may use its attention as well: there is nothing to check
-        return iter(()) if model == "randomised" else _cells(table, model, chosen)
+        return iter(()) if model == "randomised" else _moved(table, model, chosen)
 
     found = evaluate_property(USE, cells_of, table, chosen)
     return _with_trained(replace(found, numbers={**found.numbers, **_beside(table, chosen)}), table)
@@ -42,18 +43,18 @@ USE = Property(
 )
 
 
-def _cells(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _moved(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
     for edit in EDITS:
-        moved = _column(table, model, "tvd_permuted", chosen) if edit == "permute" else None
-        if moved is None or moved.empty:
+        moved = _column(table, model, "tvd_permuted", chosen) if edit == "permute" else NOTHING
+        if moved.empty:
             once = table.get(model, "tvd", edit)
-            moved = pd.Series(dtype="float64") if once.empty else once.iloc[:, 0]
+            moved = NOTHING if once.empty else once.iloc[:, 0]
         if not moved.empty:
             yield cell("tvd", edit, [(chosen.on_trial, moved)])
 
 
 def _beside(table: Table, chosen: Settings) -> Mapping[str, float]:
-    """What decides nothing: accuracy lost, and what erasing one word from attention does."""
+    """Numbers that decide nothing: accuracy lost, and the effect of erasing one word's weight."""
     lost = {
         f"accuracy lost ({edit})": drop
         for edit in EDITS
@@ -93,8 +94,57 @@ def _with_trained(statement: Statement, table: Table) -> Statement:
     return replace(statement, notes=(*statement.notes, note), warnings=warnings, numbers=numbers)
 
 
+NOTHING = pd.Series(dtype="float64")
+
+
 def _column(table: Table, model: str, measure: str, chosen: Settings) -> pd.Series:
     wide = table.get(model, measure)
-    if chosen.on_trial in wide.columns:
-        return wide[chosen.on_trial]
-    return pd.Series(dtype="float64")
+    return wide[chosen.on_trial] if chosen.on_trial in wide.columns else NOTHING
+
+
+RATIO = "jsd_same_output_ratio"
+MEASURES = (RATIO, "jsd_entropy_matched", "jsd_same_output", "reachable")
+SEEDS, SEEDS_RATIO = "jsd_seeds", "jsd_seeds_ratio"
+FAR = 0.5
+OF_WORDS = (
+    "the floor is the distance between seeds over words, as a share of the furthest that any "
+    "attention to the same words is."
+)
+NO_FLOOR = "the distance between seeds was not measured, so there is no floor."
+OTHER_UNIT = "the distance between seeds is in another unit than the estimate: it is no floor."
+
+
+def exclusivity(table: Table, chosen: Settings) -> Statement:
+    """How far can attention move without the output noticing? Reported, never required: that
+    another explanation exists does not refute this one. The distance between seeds is the floor
+    it is read against, where it is in the same unit: a share of the furthest."""
+    found = report_means(EXCLUSIVITY, MEASURES, table, chosen)
+    if found.decision is Decision.NOT_MEASURED:
+        return found
+    own = next(each for each in means_of(MEASURES, table, chosen)[0] if each.examples)
+    seeds = _seeds(table, chosen)
+    floor = seeds.get(SEEDS_RATIO, NAN) if own.measure == RATIO else NAN
+    far = {f"share above {FAR} ({own.measure})": float((own.values > FAR).mean())}
+    about = OF_WORDS if not math.isnan(floor) else OTHER_UNIT if seeds else NO_FLOOR
+    notes = ("values found by a search are lower bounds.", about)
+    return replace(found, floor=floor, numbers={**found.numbers, **far, **seeds}, notes=notes)
+
+
+EXCLUSIVITY = Property(
+    name="exclusivity",
+    order=6,
+    question="Is there another attention with the same output?",
+    unit="distance of another attention with the same output (1: as far as any attention is)",
+    evaluate=exclusivity,
+    missing="not asked for.",
+)
+
+
+def _seeds(table: Table, chosen: Settings) -> dict[str, float]:
+    """The first checkpoint's distances to the others."""
+    distances: dict[str, float] = {}
+    for cells in means_of((SEEDS, SEEDS_RATIO), table, chosen):
+        for each in cells:
+            if each.examples:
+                distances.setdefault(each.measure, float(each.values.mean()))
+    return distances
