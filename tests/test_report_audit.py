@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from heedful.report import (
 )
 from heedful.report.audit_texts import SHOWN
 from heedful.report.formats import weight
-from heedful.verdict import judge
+from heedful.verdict import Decision, Statement, judge
 from parsed_page import loads_nothing, parse
 from verdict_tables import World, costs, rows_of
 
@@ -303,26 +304,27 @@ def test_long_texts_are_cut_to_where_the_weight_is() -> None:
 
 
 def test_bars_stand_between_floor_and_ceiling() -> None:
-    one = {"property": "use", "decision": "SUPPORTED", "floor": 0.1, "ceiling": 0.6}
-    one |= {"estimate": 0.25, "low": 0.2, "high": 0.3, "threshold": 0.05}
-    scale = scale_of(one)
+    one = Statement("use", Decision.SUPPORTED, "", floor=0.1, ceiling=0.6, threshold=0.05)
+    scale = scale_of(replace(one, estimate=0.25, low=0.2, high=0.3))
     assert (scale.low, scale.high, scale.floor, scale.ceiling) == (0.0, 0.5, 0.0, 0.5)
-    drawn = bar(scale, one)
+    drawn = bar(scale, 0.25, 0.2, 0.3)
     assert drawn is not None and drawn.estimate == "50.0" and drawn.width == "18.8"
     assert drawn.says.startswith("estimate 0.25, bounds 0.20 to 0.30; threshold 0.05")
-    assert bar(scale, {**one, "estimate": None}) is None
+    assert bar(scale, math.nan, 0.2, 0.3) is None
 
 
 def test_labels_of_floor_and_ceiling_do_not_run_into_each_other() -> None:
-    one = {"property": "use", "decision": "SUPPORTED", "floor": 0.1, "threshold": 0.05}
-    one |= {"estimate": 0.4, "low": 0.3, "high": 0.5}
-    apart, near = (bar(scale_of(c), c) for c in ({**one, "ceiling": x} for x in (0.6, 0.15)))
+    one = Statement("use", Decision.SUPPORTED, "", floor=0.1, threshold=0.05)
+    one = replace(one, estimate=0.4, low=0.3, high=0.5)
+    apart, near, only = (
+        bar(scale_of(replace(one, ceiling=ceiling)), one.estimate, one.low, one.high)
+        for ceiling in (0.6, 0.15, math.nan)
+    )
     assert apart is not None and near is not None
     assert [(end.anchor, end.text) for end in apart.ends] == [
         ("start", "floor 0.00"), ("end", "ceiling 0.50"),
     ]  # fmt: skip
     assert [(end.anchor, end.text) for end in near.ends] == [("start", "floor 0.00, ceiling 0.050")]
-    only = bar(scale_of(one), one)
     assert only is not None and [end.text for end in only.ends] == ["floor 0.00"]
 
 
@@ -387,8 +389,12 @@ def parts_inside(rows: pd.DataFrame) -> dict[str, Any]:
     return {"verdict": json.loads(judge(rows, None, known).to_json()), "facts": known, "rows": rows}
 
 
+VERDICT = judge(rows_of(World(examples=2)))
+"""Of no interest: what is asked is what a page makes of rows."""
+
+
 def only_rows(rows: pd.DataFrame) -> dict[str, Any]:
-    return {"verdict": {}, "rows": rows}
+    return {"verdict": VERDICT, "rows": rows}
 
 
 @pytest.fixture(scope="module")
@@ -534,7 +540,7 @@ def test_sanity_by_explanation(inside_page: str) -> None:
     assert "τ with random weights" in parse(inside_page).text
 
 
-DELETED = {"settings": {"uses": {"occlusion": ["delete"]}}}
+DELETED = replace(VERDICT, settings={"uses": {"occlusion": ["delete"]}})
 
 
 def test_infidelity_by_explanation() -> None:

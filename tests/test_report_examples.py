@@ -551,7 +551,8 @@ def test_importance_measures_come_before_other_explanations() -> None:
     lines = [(name, key, [0.5, 0.5]) for name in names for key in wanted]
     maps = pd.DataFrame(lines, columns=["example", "explanation", "scores"])
     settings = {**parts["verdict"]["settings"], "importance": ["occlusion"], "floors": ["random"]}
-    verdict = {**parts["verdict"], "settings": settings, "recommendation": {}}
+    nothing = {**parts["verdict"]["recommendation"], "best": ""}
+    verdict = {**parts["verdict"], "settings": settings, "recommendation": nothing}
     (made,) = audit_cells(evidence_of({**parts, "maps": maps, "verdict": verdict}))
     assert [each.key for each in made.maps] == [
         *("attention", "occlusion", "effective_attention", "gradient_input", "random")

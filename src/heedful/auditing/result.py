@@ -124,10 +124,10 @@ class Audit:
             raise _broken(path) from error
 
     def as_parts(self) -> dict[str, Any]:
-        """Plain values and tables, for the page, which knows no torch; of very many texts the
+        """Verdict, facts and tables, for the page, which knows no torch; of very many texts the
         first ones."""
         parts = {name: self.tables[name].first for name in TABLES}
-        return {**parts, "verdict": json.loads(self.verdict.to_json()), "facts": dict(self.facts)}
+        return {**parts, "verdict": self.verdict, "facts": dict(self.facts)}
 
     def __str__(self) -> str:
         """What the command prints of it."""

@@ -48,7 +48,7 @@ from heedful.report.audit_properties import badge, properties
 from heedful.report.audit_texts import beside, texts
 from heedful.report.charts import Charts
 from heedful.report.figures.figure import Figure, Group, Panel
-from heedful.report.formats import DASH, clipped, finite, of_texts, percent, plain, shown
+from heedful.report.formats import DASH, clipped, of_texts, percent, plain, shown
 from heedful.report.sheet import piece
 
 PARTS = ("verdict", "properties", "evidence", "print")
@@ -72,21 +72,28 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
 
 def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
     verdict = evidence.verdict
-    parts = {name: verdict[name] for name in ("recommendation", "direction", "sites")}
+    sentences = {
+        "recommendation": verdict.recommendation.sentence,
+        "direction": verdict.direction.sentence,
+        "sites": verdict.sites.sentence,
+    }
     return {
-        "badge": badge(verdict["decision"]),
-        "headline": _sentence(verdict["headline"]),
-        "sentences": {name: _sentence(part["sentence"]) for name, part in parts.items()},
-        "choice_notes": {name: list(part.get("notes") or ()) for name, part in parts.items()},
-        "warnings": list(verdict.get("warnings") or ()),
+        "badge": badge(verdict.decision),
+        "headline": _sentence(verdict.headline),
+        "sentences": {name: _sentence(text) for name, text in sentences.items()},
+        "choice_notes": {
+            "recommendation": verdict.recommendation.notes,
+            "direction": verdict.direction.notes,
+        },
+        "warnings": verdict.warnings,
         "scope": scope(evidence),
-        "model": clipped(evidence.facts.get("model", "a model")),
+        "model": clipped(evidence.facts.model),
         "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
     }
 
 
-def _sentence(text: Any) -> str:
-    return str(text)[:1].upper() + str(text)[1:]
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
@@ -94,7 +101,10 @@ def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
     dots = _drawn(charts, dot_panels(found, order), f"{name}-dots")
     notes = [f"not scored here: {one.unusable}" if one.unusable else "" for one in found]
     return {
-        "ranked": {name: ranked(evidence, name) for name in ("recommendation", "direction")},
+        "ranked": {
+            "recommendation": ranked(evidence, evidence.verdict.recommendation),
+            "direction": ranked(evidence, evidence.verdict.direction),
+        },
         "sites": sites(evidence),
         "panels": [{**dot, "note": note} for dot, note in zip(dots, notes, strict=True)],
         "roles": roles(evidence),
@@ -138,16 +148,15 @@ def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any
 
 
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
-    verdict, skipped = evidence.verdict, evidence.facts.get("skipped") or {}
-    known = {**verdict.get("facts", {}), **evidence.facts}
+    verdict, facts = evidence.verdict, evidence.facts
     return {
-        "caveats": list(verdict.get("caveats") or ()),
-        "digest": str(verdict.get("digest") or ""),
-        "facts": _lines({name: value for name, value in known.items() if name not in APART}),
-        "settings": _lines(verdict.get("settings") or {}),
-        "versions": _lines(verdict.get("versions") or {}),
+        "caveats": verdict.caveats,
+        "digest": verdict.digest,
+        "facts": _lines({name: value for name, value in facts.named.items() if name not in APART}),
+        "settings": _lines(verdict.settings),
+        "versions": _lines(verdict.versions),
         "skipped": [
-            (clipped(name), clipped(why, LONGEST)) for name, why in sorted(skipped.items())
+            (clipped(name), clipped(why, LONGEST)) for name, why in sorted(facts.skipped.items())
         ],
     }
 
@@ -171,17 +180,16 @@ APART = ("skipped", "model", "data")
 
 def scope(evidence: AuditEvidence) -> list[str]:
     """Model, data, how many texts, and how good the model is on them."""
-    known = {**evidence.verdict.get("facts", {}), **evidence.facts}
-    count = known.get("examples", len(evidence.examples))
-    parts = [f"{clipped(known.get('model', 'a model'))} on {clipped(known.get('data', 'data'))}"]
-    parts.append(of_texts(count))
-    if not math.isnan(finite(known.get("accuracy"))):
-        parts.append(f"accuracy {percent(known['accuracy'])}")
-        parts.append(f"majority class {percent(known.get('majority'))}")
-    else:
+    facts = evidence.facts
+    count = len(evidence.examples) if facts.examples is None else facts.examples
+    parts = [f"{clipped(facts.model)} on {clipped(facts.data)}", of_texts(count)]
+    if math.isnan(facts.accuracy):
         parts.append("no labels")
-    if finite(known.get("truncated")) > 0:
-        parts.append(f"{percent(known['truncated'])} truncated")
+    else:
+        parts.append(f"accuracy {percent(facts.accuracy)}")
+        parts.append(f"majority class {percent(facts.majority)}")
+    if facts.truncated > 0:
+        parts.append(f"{percent(facts.truncated)} truncated")
     return parts
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from heedful.report.audit_evidence import AuditEvidence, Ranked
+from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_properties import Scale, bar
 from heedful.report.extra import need
 from heedful.report.figures.figure import KINDS, Panel
@@ -22,40 +21,27 @@ from heedful.report.formats import (
     plain,
     shown,
 )
-from heedful.verdict import (
-    MEASURE,
-    Cell,
-    Settings,
-    Table,
-    closed,
-    direction_cells,
-    importance_cells,
-    other_site,
-    position,
-    sample,
-    tabulate_rows,
-)
+from heedful.verdict import MEASURE, Ranked, Recommendation, Site, score_positions
 
 TAU = "tau:"
 
 
-def ranked(evidence: AuditEvidence, question: str) -> list[dict[str, Any]]:
-    """As the verdict ranked them, for `recommendation` (importance) or `direction`."""
-    lines = evidence.ranked(question)
-    values = [value for line in lines for value in line.interval.values()]
-    known = [min(max(value, -0.5), 1.5) for value in values if not math.isnan(value)]
+def ranked(evidence: AuditEvidence, found: Recommendation) -> list[dict[str, Any]]:
+    """The explanations as the verdict ranked them."""
+    values = [value for line in found.ranked for value in (line.position, line.low, line.high)]
+    known = [min(max(value, -0.5), 1.5) for value in values if math.isfinite(value)]
     scale = Scale(min([0.0, *known]), max([1.0, *known]), 0.0, 1.0, math.nan)
-    roles = {"on trial": evidence.on_trial, "recommended": evidence.best_of(question)}
+    roles = {"on trial": evidence.on_trial, "recommended": found.best}
     return [
         {
-            **_placed(line, scale),
-            "role": ", ".join(role for role, whose in roles.items() if whose == line.name),
+            **_placed(line.explanation, line, scale),
+            "role": ", ".join(role for role, name in roles.items() if name == line.explanation),
             "behind": shown(line.behind),
-            "tied": _told(line, line.name == roles["recommended"]),
+            "tied": _told(line, found.best),
             "milliseconds": milliseconds(line.milliseconds),
             "passes": shown(line.passes, 1),
         }
-        for line in lines
+        for line in found.ranked
     ]
 
 
@@ -64,18 +50,18 @@ def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
     scale = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
     return [
         {
-            **_placed(line, scale),
+            **_placed(line.name, line, scale),
             "role": "on trial" if line.name == evidence.on_trial else "",
             "chosen_on": shown(line.chosen_on),
         }
-        for line in evidence.ranked("sites")
+        for line in evidence.verdict.sites.ranked
     ]
 
 
-def _placed(line: Ranked, scale: Scale) -> dict[str, Any]:
+def _placed(name: str, line: Ranked | Site, scale: Scale) -> dict[str, Any]:
     return {
-        "name": plain(line.name),
-        "bar": bar(scale, line.interval),
+        "name": plain(name),
+        "bar": bar(scale, line.position, line.low, line.high),
         "position": shown(line.position),
         "bounds": bounds(line.low, line.high),
     }
@@ -83,7 +69,7 @@ def _placed(line: Ranked, scale: Scale) -> dict[str, Any]:
 
 def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
     """Names as the ranking has them, the rest by the alphabet."""
-    order = [line.name for line in evidence.ranked("recommendation")]
+    order = [line.explanation for line in evidence.verdict.recommendation.ranked]
     return [*(name for name in order if name in names), *sorted(names - set(order))]
 
 
@@ -95,8 +81,8 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
     return {"columns": [plain(column.removeprefix(TAU)) for column in columns], "lines": lines}
 
 
-def _told(line: Ranked, best: bool) -> str:
-    if best:
+def _told(line: Ranked, best: str) -> str:
+    if line.explanation == best:
         return "the best found"
     return "cannot be told apart" if line.tied else "worse"
 
@@ -161,38 +147,14 @@ def positions(evidence: AuditEvidence) -> list[Positions]:
     chosen = evidence.settings
     metrics = [name for name in MEASURES if name in chosen.metrics] or list(chosen.metrics[:2])
     rows = evidence.main[evidence.main["measure"].isin([MEASURE, *metrics])]
-    if rows.empty:
-        return []
-    table, chosen = tabulate_rows(rows), replace(chosen, metrics=tuple(metrics))
+    table = score_positions(rows, replace(chosen, metrics=tuple(metrics)))
+    table = table.assign(role=[_role(evidence, name) for name in table["explanation"]])
     reasons = _reasons(evidence)
-    found = _lines(evidence, table, chosen)
-    grouped = found.groupby(["measure", "operator"], sort=True)
     panels = [
         Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
-        for (measure, operator), part in grouped
+        for (measure, operator), part in table.groupby(["measure", "operator"], sort=True)
     ]
-    return sorted(panels, key=lambda one: one.measure != MEASURE)  # importance first
-
-
-def _lines(evidence: AuditEvidence, table: Table, chosen: Settings) -> pd.DataFrame:
-    cluster_of = table.cluster_of
-    outside = {*chosen.floors, chosen.ceiling, ""}
-    names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
-    lines = []
-    for name in sorted(name for name in names if not other_site(name, chosen)):
-        for cell in _cells(table, name, chosen):
-            value, low, high = closed(sample([[cell]], cluster_of), position, chosen.alpha)
-            if not math.isnan(value):
-                numbers = (value, low, high, len(cell.examples), _role(evidence, name))
-                lines.append((cell.measure, cell.operator, name, *numbers))
-    columns = ["measure", "operator", "explanation", "position", "low", "high", "n", "role"]
-    return pd.DataFrame(lines, columns=columns)
-
-
-def _cells(table: Table, name: str, chosen: Settings) -> Iterator[Cell]:
-    yield from importance_cells(table, table.main, name, chosen)
-    if name in chosen.signed:
-        yield from direction_cells(table, table.main, name, chosen)
+    return sorted(panels, key=lambda panel: panel.measure != MEASURE)  # importance first
 
 
 def _role(evidence: AuditEvidence, name: str) -> str:
@@ -203,11 +165,11 @@ def _role(evidence: AuditEvidence, name: str) -> str:
 
 def _reasons(evidence: AuditEvidence) -> dict[tuple[str, str], str]:
     return {
-        (str(part["measure"]), str(part.get("operator") or "")): str(part.get("reason") or "")
-        for one in evidence.verdict.get("statements", ())
-        if one["property"] in ("importance", "direction")
-        for part in one.get("parts") or ()
-        if not part.get("usable")
+        (part.measure, part.operator): part.reason
+        for statement in evidence.verdict.statements
+        if statement.property in ("importance", "direction")
+        for part in statement.parts
+        if not part.usable
     }
 
 

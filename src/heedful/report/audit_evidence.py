@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,14 @@ import pyarrow as pa
 from heedful.errors import HeedfulError
 from heedful.report.formats import clipped, finite
 from heedful.store import Frames, Run
-from heedful.verdict import Settings, check_schema, check_tables, read_facts, read_verdict
+from heedful.verdict import (
+    Settings,
+    Verdict,
+    check_tables,
+    load_verdict,
+    read_facts,
+    stored_verdict,
+)
 
 COLUMNS = {
     "rows": (
@@ -34,37 +41,50 @@ NOTHING = pd.Series(dtype="float64")
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A line of one of the verdict's rankings: an explanation, or attention elsewhere in the
-    model. NaN is not known."""
+class Facts:
+    """The facts of an audit that a page speaks about; `named` has all of them. NaN is not known."""
 
-    name: str
-    tied: bool
-    position: float
-    low: float
-    high: float
-    behind: float
-    chosen_on: float
-    milliseconds: float
-    passes: float
+    model: str
+    data: str
+    classes: tuple[str, ...]
+    examples: int | None
+    checkpoints: int
+    accuracy: float
+    majority: float
+    truncated: float
+    skipped: Mapping[str, str]
+    key: str
+    named: Mapping[str, Any]
 
     @classmethod
-    def of(cls, line: Mapping[str, Any]) -> Ranked:
-        name = str(line["explanation"] if "explanation" in line else line["name"])
-        numbers = (finite(line.get(each.name)) for each in fields(cls)[2:])
-        return cls(name, bool(line.get("tied")), *numbers)
+    def of(cls, named: Mapping[str, Any]) -> Facts:
+        """From the plain values of `facts.json`, which may leave out any of them."""
 
-    @property
-    def interval(self) -> dict[str, float]:
-        return {"estimate": self.position, "low": self.low, "high": self.high}
+        def known(name: str, default: Any) -> Any:
+            value = named.get(name)
+            return default if value is None else value
+
+        return cls(
+            model=str(known("model", "a model")),
+            data=str(known("data", "data")),
+            classes=tuple(map(str, known("classes", ()))),
+            examples=known("examples", None),
+            checkpoints=int(known("checkpoints", 1)),
+            accuracy=finite(known("accuracy", None)),
+            majority=finite(known("majority", None)),
+            truncated=finite(known("truncated", None)),
+            skipped={str(name): str(why) for name, why in known("skipped", {}).items()},
+            key=str(known("key", "")),
+            named=named,
+        )
 
 
 @dataclass(frozen=True)
 class AuditEvidence:
     """Tables that have all their columns, even where nothing was measured."""
 
-    verdict: Mapping[str, Any]
-    facts: Mapping[str, Any]
+    verdict: Verdict
+    facts: Facts
     rows: pd.DataFrame
     maps: pd.DataFrame
     costs: pd.DataFrame
@@ -74,7 +94,7 @@ class AuditEvidence:
     @cached_property
     def settings(self) -> Settings:
         """What the verdict was asked to decide on."""
-        return Settings.from_dict(self.verdict.get("settings") or {})
+        return self.verdict.asked
 
     @property
     def on_trial(self) -> str:
@@ -83,14 +103,7 @@ class AuditEvidence:
     @property
     def best(self) -> str:
         """The recommended explanation; "" where there is none."""
-        return self.best_of("recommendation")
-
-    def best_of(self, question: str) -> str:
-        return str(self.verdict.get(question, {}).get("best") or "")
-
-    def ranked(self, question: str) -> list[Ranked]:
-        """By `recommendation` (importance), `direction` or `sites`, the best first."""
-        return [Ranked.of(line) for line in self.verdict.get(question, {}).get("ranked") or ()]
+        return self.verdict.recommendation.best
 
     @cached_property
     def main(self) -> pd.DataFrame:
@@ -126,7 +139,7 @@ class AuditEvidence:
         """A class by its name; one that has none by its number."""
         if pd.isna(label) or int(label) < 0:
             return "no label"
-        names = self.facts.get("classes") or ()
+        names = self.facts.classes
         known = int(label) < len(names)
         return clipped(names[int(label)], 60) if known else f"class {int(label)}"
 
@@ -143,9 +156,14 @@ class AuditEvidence:
 
 
 def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
-    """From the parts of an audit; a table that is missing is empty."""
+    """From the parts of an audit: its verdict, as such or as the values of its JSON, its facts and
+    its tables. A table that is missing is empty."""
     tables = {name: _table(parts.get(name), columns) for name, columns in COLUMNS.items()}
-    return AuditEvidence(parts["verdict"], parts.get("facts") or {}, **tables)
+    verdict = parts["verdict"]
+    if not isinstance(verdict, Verdict):
+        verdict = Verdict.from_values(verdict)
+    facts = Facts.of({**verdict.facts, **(parts.get("facts") or {})})
+    return AuditEvidence(verdict, facts, **tables)
 
 
 def _table(table: pd.DataFrame | None, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -153,7 +171,6 @@ def _table(table: pd.DataFrame | None, columns: tuple[str, ...]) -> pd.DataFrame
     return given.reindex(columns=list(columns))
 
 
-PLAIN = ("verdict", "facts")
 LATER = ("shown",)
 """Tables that audits of earlier versions have not."""
 NEEDED = {
@@ -172,44 +189,33 @@ def names_folder(named: str) -> bool:
 
 def audit_of_run(run: Run) -> AuditEvidence:
     """Of very many texts the first block of them: a random sample."""
-    tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
-    plain = {name: run.json(name) for name in PLAIN}
-    check_schema(plain["verdict"], f"the verdict of {run.key}", "audit anew with another --store")
-    if not _whole(plain):
-        raise HeedfulError(f"{run.key} is no whole audit: remove it and run `heedful audit` again.")
-    return evidence_of({**tables, **plain})
+    try:
+        verdict, facts = stored_verdict(run), _whole(run.json("facts"))
+        tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
+        return evidence_of({**tables, "verdict": verdict, "facts": facts})
+    except ValueError as error:
+        again = f"{run.key} is no whole audit: remove it and run `heedful audit` again."
+        raise HeedfulError(again) from error
 
 
 def audit_of_folder(folder: Path) -> AuditEvidence:
     """A folder that is not whole is refused by name."""
     try:
-        plain = {"verdict": read_verdict(folder), "facts": read_facts(folder)}
+        verdict, facts = load_verdict(folder), _whole(read_facts(folder))
         files = {name: folder / f"{name}.parquet" for name in COLUMNS}
         there = {name: file for name, file in files.items() if name not in LATER or file.is_file()}
         check_tables(there.values())
         tables = {name: Frames.at(file).first for name, file in there.items()}
+        if not all(columns <= set(tables[name]) for name, columns in NEEDED.items()):
+            raise ValueError("a table lacks columns")
+        return evidence_of({**tables, "verdict": verdict, "facts": facts})
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        raise _broken(folder) from error
-    if not _whole(plain) or not all(NEEDED[name] <= set(tables[name]) for name in NEEDED):
-        raise _broken(folder)
-    return evidence_of({**tables, **plain})
+        again = f"{folder} is no whole audit: run `heedful audit` again with -o."
+        raise HeedfulError(again) from error
 
 
-def _whole(plain: Mapping[str, Any]) -> bool:
-    """What a page cannot do without."""
-    verdict = plain["verdict"]
-    return (
-        isinstance(verdict, dict)
-        and all(isinstance(verdict.get(name), str) for name in ("headline", "decision"))
-        and all(_said(verdict.get(name)) for name in ("recommendation", "direction", "sites"))
-        and isinstance(plain["facts"], dict)
-        and "model" in plain["facts"]
-    )
-
-
-def _said(part: Any) -> bool:
-    return isinstance(part, dict) and "sentence" in part
-
-
-def _broken(folder: Path) -> HeedfulError:
-    return HeedfulError(f"{folder} is no whole audit: run `heedful audit` again with -o.")
+def _whole(facts: Any) -> dict[str, Any]:
+    """Facts that a page can do with."""
+    if not isinstance(facts, dict) or "model" not in facts:
+        raise ValueError("no facts of an audit")
+    return facts

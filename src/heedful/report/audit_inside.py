@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import CLASSES, HEIGHT, KINDS, WIDTH, Panel
 from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, plain, shown
-from heedful.verdict import cell, closed, first, sample
+from heedful.verdict import mean_interval, share_interval
 
 ACCURACY, MOVED = "correct_stack", "tvd_stack"
 NUMBERS = ["mean", "low", "high", "n"]
@@ -31,7 +31,8 @@ def alone(evidence: AuditEvidence) -> pd.DataFrame:
         match, (edit, _, mode) = _LAYER.fullmatch(name), operator.partition(" ")
         values = evidence.values("tvd_layer", name, operator)
         if match and len(values):
-            lines.append((int(match[1]), edit, mode, *mean_of(evidence, values)))
+            mean = _with_count(mean_interval, evidence, values)
+            lines.append((int(match[1]), edit, mode, *mean))
     table = pd.DataFrame(lines, columns=["layer", "edit", "mode", *NUMBERS])
     return table.sort_values(["edit", "mode", "layer"], ignore_index=True)
 
@@ -39,15 +40,22 @@ def alone(evidence: AuditEvidence) -> pd.DataFrame:
 def stacks(evidence: AuditEvidence) -> pd.DataFrame:
     """A line per measure, group of layers, end and number of layers shuffled, none to all."""
     lines = []
-    for measure, bounded in ((ACCURACY, share_of), (MOVED, mean_of)):
+    for measure, interval in ((ACCURACY, share_interval), (MOVED, mean_interval)):
         for name, operator in evidence.named(measure):
             match, values = _STACK.fullmatch(operator), evidence.values(measure, name, operator)
             if match and len(values):
                 place = (measure, match[1], match[2], int(match[3]))
-                lines.append((*place, *bounded(evidence, values)))
+                lines.append((*place, *_with_count(interval, evidence, values)))
     columns = ["measure", "group", "end", "count"]
     table = _with_ends(pd.DataFrame(lines, columns=[*columns, *NUMBERS]), evidence)
     return table.sort_values(columns, ignore_index=True)
+
+
+def _with_count(
+    interval: Callable[..., tuple[float, float, float]], evidence: AuditEvidence, values: pd.Series
+) -> tuple[float, float, float, int]:
+    """A mean, its bounds over clusters, and how many texts."""
+    return *interval(values, evidence.cluster_of, evidence.settings.alpha), len(values)
 
 
 def untouched(evidence: AuditEvidence) -> pd.Series:
@@ -59,24 +67,6 @@ def untouched(evidence: AuditEvidence) -> pd.Series:
 def most_frequent(evidence: AuditEvidence) -> float:
     """The accuracy of always naming the class that is the label most often."""
     return float(_labelled(evidence)["label"].value_counts(normalize=True).max())
-
-
-def mean_of(evidence: AuditEvidence, values: pd.Series) -> tuple[float, float, float, int]:
-    """A mean of numbers from 0 to 1, its bounds over clusters, and how many texts."""
-    found = sample([[cell("", "", [("", values)])]], evidence.cluster_of)
-    mean, low, high = closed(found, first, evidence.settings.alpha)
-    low, high = np.clip([low, high], 0.0, 1.0)
-    return mean, float(low), float(high), len(values)
-
-
-def share_of(evidence: AuditEvidence, values: pd.Series) -> tuple[float, float, float, int]:
-    """The same of yes and no. Where nearly all texts agree, a share of 1 − alpha^(1/G) may
-    differ and not have been seen in G clusters: no bound is nearer than that."""
-    mean, low, high, n = mean_of(evidence, values)
-    clusters = len({evidence.cluster_of[str(name)] for name in values.index})
-    unseen = 1 - evidence.settings.alpha ** (1 / max(1, clusters))
-    low, high = np.clip([min(low, mean - unseen), max(high, mean + unseen)], 0.0, 1.0)
-    return mean, float(low), float(high), n
 
 
 def layers_line(evidence: AuditEvidence) -> str:
@@ -111,7 +101,9 @@ def _with_ends(table: pd.DataFrame, evidence: AuditEvidence) -> pd.DataFrame:
     for (measure, group), part in table.groupby(["measure", "group"], sort=True):
         whole = part[part["count"] == part["count"].max()].iloc[:1]
         none = (0.0, math.nan, math.nan, int(whole["n"].iloc[0]))
-        start = share_of(evidence, untouched(evidence)) if measure == ACCURACY else none
+        start = none
+        if measure == ACCURACY:
+            start = _with_count(share_interval, evidence, untouched(evidence))
         lines = [(measure, group, end, 0, *start) for end in ENDS]
         parts += [whole.assign(end="last"), pd.DataFrame(lines, columns=table.columns)]
     return pd.concat(parts, ignore_index=True).drop_duplicates(list(table.columns[:4]))

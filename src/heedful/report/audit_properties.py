@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.formats import DASH, bounds, clipped, finite, percent, plain, shown
-from heedful.verdict import QUESTIONS, RELATIVE
+from heedful.verdict import QUESTIONS, RELATIVE, Decision, Part, Statement, Stratum
 
 MARKS = {
-    "SUPPORTED": ("yes", "✓"),
-    "NOT SUPPORTED": ("no", "✗"),
-    "INCONCLUSIVE": ("open", "?"),
-    "NOT ANSWERED": ("none", "∅"),
-    "UNUSABLE": ("none", "!"),
-    "NOT MEASURED": ("none", "–"),
-    "REPORTED": ("told", "•"),
+    Decision.SUPPORTED: ("yes", "✓"),
+    Decision.NOT_SUPPORTED: ("no", "✗"),
+    Decision.INCONCLUSIVE: ("open", "?"),
+    Decision.NOT_ANSWERED: ("none", "∅"),
+    Decision.UNUSABLE: ("none", "!"),
+    Decision.NOT_MEASURED: ("none", "–"),
+    Decision.REPORTED: ("told", "•"),
 }
 QUARTERS = {
     "length": ("shortest", "second", "third", "longest"),
@@ -29,102 +29,94 @@ MOST_CLASSES = 12
 
 def properties(evidence: AuditEvidence) -> list[dict[str, Any]]:
     """In the order of the verdict."""
-    return [_property(evidence, each) for each in evidence.verdict.get("statements", ())]
+    return [_property(evidence, statement) for statement in evidence.verdict.statements]
 
 
-def badge(decision: Any) -> dict[str, str]:
+def badge(decision: Decision) -> dict[str, str]:
     """A decision as a colour's name, a sign and words: never a colour alone."""
-    kind, sign = MARKS.get(str(decision), ("none", "–"))
-    return {"kind": kind, "sign": sign, "words": clipped(decision).capitalize()}
+    kind, sign = MARKS[decision]
+    return {"kind": kind, "sign": sign, "words": decision.capitalize()}
 
 
-def _property(evidence: AuditEvidence, one: Mapping[str, Any]) -> dict[str, Any]:
-    scale = scale_of(one)
-    notes = dict.fromkeys([str(one.get("blocked") or ""), *map(str, one.get("notes") or ())])
+def _property(evidence: AuditEvidence, statement: Statement) -> dict[str, Any]:
+    scale = scale_of(statement)
+    notes = dict.fromkeys([statement.blocked, *statement.notes])
     return {
-        "name": one["property"],
-        "question": QUESTIONS.get(one["property"], ""),
-        "badge": badge(one["decision"]),
-        "unit": one.get("unit") or "",
-        "bar": bar(scale, one),
-        "estimate": shown(one.get("estimate")),
-        "bounds": bounds(one.get("low"), one.get("high")),
-        "threshold": shown(one.get("threshold")),
-        "failing": percent(one.get("share_failing")),
-        "n": one.get("n") or 0,
-        "undefined": one.get("undefined") or 0,
-        "macro": shown(one.get("macro")),
+        "name": statement.property,
+        "question": QUESTIONS.get(statement.property, ""),
+        "badge": badge(statement.decision),
+        "unit": statement.unit,
+        "bar": bar(scale, statement.estimate, statement.low, statement.high),
+        "estimate": shown(statement.estimate),
+        "bounds": bounds(statement.low, statement.high),
+        "threshold": shown(statement.threshold),
+        "failing": percent(statement.share_failing),
+        "n": statement.n,
+        "undefined": statement.undefined,
+        "macro": shown(statement.macro),
         "notes": [note for note in notes if note],
-        "parts": [_part(part) for part in one.get("parts") or ()],
-        "numbers": [(plain(str(k)), shown(v)) for k, v in (one.get("numbers") or {}).items()],
-        "groups": _groups(evidence, one, scale),
+        "parts": [_part(part) for part in statement.parts],
+        "numbers": [(plain(name), shown(value)) for name, value in statement.numbers.items()],
+        "groups": _groups(evidence, statement, scale),
     }
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, str]:
-    usable = bool(part.get("usable"))
+def _part(part: Part) -> dict[str, str]:
     return {
-        "measure": plain(str(part["measure"])),
-        "operator": str(part.get("operator") or "") or DASH,
-        "estimate": shown(part.get("estimate")),
-        "value": shown(part.get("value")),
-        "floor": shown(part.get("floor")),
-        "floor_name": str(part.get("floor_name") or ""),
-        "ceiling": shown(part.get("ceiling")),
-        "n": str(part.get("n", 0)),
-        "undefined": str(part.get("undefined", 0)),
-        "usable": "usable" if usable else f"not scored: {part.get('reason') or 'no reason given'}",
-        "faint": "" if usable else "faint",
+        "measure": plain(part.measure),
+        "operator": part.operator or DASH,
+        "estimate": shown(part.estimate),
+        "value": shown(part.value),
+        "floor": shown(part.floor),
+        "floor_name": part.floor_name,
+        "ceiling": shown(part.ceiling),
+        "n": str(part.n),
+        "undefined": str(part.undefined),
+        "usable": "usable" if part.usable else f"not scored: {part.reason or 'no reason given'}",
+        "faint": "" if part.usable else "faint",
     }
 
 
-def _groups(evidence: AuditEvidence, one: Mapping[str, Any], scale: Scale) -> list[dict[str, Any]]:
+def _groups(evidence: AuditEvidence, statement: Statement, scale: Scale) -> list[dict[str, Any]]:
     kinds = {
-        "by predicted class": ("by_class", "class"),
-        "by quarter of length": ("by_length", "length"),
-        "by quarter of confidence": ("by_confidence", "confidence"),
+        "class": ("by predicted class", statement.by_class),
+        "length": ("by quarter of length", statement.by_length),
+        "confidence": ("by quarter of confidence", statement.by_confidence),
     }
-    found = []
-    for title, (field, kind) in kinds.items():
-        strata = list(one.get(field) or ())
+    groups = []
+    for kind, (title, strata) in kinds.items():
         if strata:
             kept = _largest(strata)
-            lines = [_stratum(evidence, each, kind, scale) for each in kept]
-            found.append({"title": title, "lines": lines, "more": len(strata) - len(kept)})
-    return found
+            lines = [_stratum(evidence, stratum, kind, scale) for stratum in kept]
+            groups.append({"title": title, "lines": lines, "more": len(strata) - len(kept)})
+    return groups
 
 
-def _largest(strata: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _largest(strata: Sequence[Stratum]) -> list[Stratum]:
     """All of a few; of very many classes those with the most examples."""
     if len(strata) <= MOST_CLASSES:
         return list(strata)
-    return sorted(strata, key=lambda each: -int(each.get("n", 0)))[:MOST_CLASSES]
+    return sorted(strata, key=lambda stratum: -stratum.n)[:MOST_CLASSES]
 
 
-def _stratum(
-    evidence: AuditEvidence, each: Mapping[str, Any], kind: str, scale: Scale
-) -> dict[str, Any]:
+def _stratum(evidence: AuditEvidence, stratum: Stratum, kind: str, scale: Scale) -> dict[str, Any]:
     return {
-        "group": _group_name(evidence, str(each["group"]), kind),
-        "bar": bar(scale, each),
-        "estimate": shown(each.get("estimate")),
-        "bounds": bounds(each.get("low"), each.get("high")),
-        "n": str(each.get("n", 0)),
+        "group": _group_name(evidence, stratum.group, kind),
+        "bar": bar(scale, stratum.estimate, stratum.low, stratum.high),
+        "estimate": shown(stratum.estimate),
+        "bounds": bounds(stratum.low, stratum.high),
+        "n": str(stratum.n),
     }
 
 
 def _group_name(evidence: AuditEvidence, group: str, kind: str) -> str:
-    number = _number(group.removeprefix(f"{kind}="))
-    if math.isnan(number):
+    number = group.removeprefix(f"{kind}=")
+    if not number.isdecimal():
         return clipped(group)
     if kind == "class":
         return evidence.class_name(int(number))
     names = QUARTERS[kind]
-    return names[int(number) - 1] if 1 <= number <= len(names) else group
-
-
-def _number(text: str) -> float:
-    return finite(int(text)) if text.isdecimal() else math.nan
+    return names[int(number) - 1] if 1 <= int(number) <= len(names) else group
 
 
 REACH = (-0.5, 1.5)
@@ -183,13 +175,13 @@ class Bar:
     says: str
 
 
-def scale_of(statement: Mapping[str, Any]) -> Scale:
+def scale_of(statement: Statement) -> Scale:
     """Floor and ceiling in the unit of the estimate, which is not always that of the measure:
     a difference to the floor starts at 0."""
-    threshold, (floor, ceiling) = finite(statement.get("threshold")), _ends(statement)
-    values = [finite(statement.get(name)) for name in ("estimate", "low", "high")]
+    threshold, (floor, ceiling) = finite(statement.threshold), _ends(statement)
+    values = [finite(value) for value in (statement.estimate, statement.low, statement.high)]
     room: tuple[float, ...] = (0.0,)
-    if statement["property"] in RELATIVE:
+    if statement.property in RELATIVE:
         values = [min(max(value, REACH[0]), REACH[1]) for value in values]
         room = ROOM
     points = [x for x in (*values, *room, floor, ceiling, threshold) if not math.isnan(x)]
@@ -197,9 +189,9 @@ def scale_of(statement: Mapping[str, Any]) -> Scale:
     return Scale(low, max(high, low + 0.02), floor, ceiling, threshold)
 
 
-def bar(scale: Scale, statement: Mapping[str, Any]) -> Bar | None:
+def bar(scale: Scale, estimate: float, low: float, high: float) -> Bar | None:
     """Of a statement or a group of it; None where there is no estimate."""
-    estimate, low, high = (finite(statement.get(name)) for name in ("estimate", "low", "high"))
+    estimate, low, high = (finite(value) for value in (estimate, low, high))
     if math.isnan(estimate):
         return None
     return Bar(
@@ -216,11 +208,11 @@ def bar(scale: Scale, statement: Mapping[str, Any]) -> Bar | None:
     )
 
 
-def _ends(statement: Mapping[str, Any]) -> tuple[float, float]:
-    floor, ceiling = finite(statement.get("floor")), finite(statement.get("ceiling"))
-    if statement["property"] in RELATIVE:
+def _ends(statement: Statement) -> tuple[float, float]:
+    floor, ceiling = finite(statement.floor), finite(statement.ceiling)
+    if statement.property in RELATIVE:
         return 0.0, 1.0
-    if statement["decision"] == "REPORTED":
+    if statement.decision is Decision.REPORTED:
         return floor, 1.0 if math.isnan(ceiling) else ceiling
     return 0.0, ceiling - (0.0 if math.isnan(floor) else floor)
 

@@ -41,7 +41,8 @@ class Shown:
 def beside(evidence: AuditEvidence) -> str:
     """The explanation shown beside the one on trial: the recommended, or the next best."""
     there = {str(name) for name in evidence.maps["explanation"].unique()}
-    wanted = [evidence.best, *(line.name for line in evidence.ranked("recommendation"))]
+    ranked = evidence.verdict.recommendation.ranked
+    wanted = [evidence.best, *(line.explanation for line in ranked)]
     wanted += [*evidence.settings.importance, *sorted(there - set(evidence.settings.floors))]
     return next((name for name in wanted if name in there and name != evidence.on_trial), "")
 

@@ -119,12 +119,12 @@ def _once(audits: Sequence[AuditEvidence]) -> list[AuditEvidence]:
     """An audit that is named twice, perhaps by its key and by its folder, is one."""
     seen: dict[Any, AuditEvidence] = {}
     for number, each in enumerate(audits):
-        seen.setdefault((each.facts.get("key", number), len(each.rows)), each)
+        seen.setdefault((each.facts.key or number, len(each.rows)), each)
     return list(seen.values())
 
 
 def _files(out: Path, alone: bool, case: Case) -> ReportFiles:
-    verdicts = [str(each.verdict["headline"]) for each in case.audits]
+    verdicts = [audit.verdict.headline for audit in case.audits]
     lines = [*verdicts, *(case.study.lines if case.study else ())]
     if alone:
         return ReportFiles(out.parent, out, (), (), tuple(lines))

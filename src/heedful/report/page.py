@@ -80,9 +80,9 @@ def page(case: Case, most: int = MOST) -> str:
 
 
 def _title(case: Case) -> str:
-    names = list(dict.fromkeys(clipped(each.facts.get("model", "a model")) for each in case.audits))
+    names = list(dict.fromkeys(clipped(audit.facts.model) for audit in case.audits))
     if len(case.audits) == 1:
-        return f"{names[0]}: {badge(case.audits[0].verdict['decision'])['words']}"
+        return f"{names[0]}: {badge(case.audits[0].verdict.decision)['words']}"
     papers = case.study.evidence.papers or ["runs"] if case.study else []
     return ", ".join([*names, *papers])
 
@@ -110,14 +110,12 @@ def _markup(html: str) -> Any:
 
 def verdict_grid(audits: Sequence[AuditEvidence]) -> str:
     """The HTML of a table of buttons; audits that share model and data share a cell."""
-    models, data = (
-        list(dict.fromkeys(_named(each, fact) for each in audits)) for fact in ("model", "data")
-    )
+    places = [(clipped(audit.facts.data, 60), clipped(audit.facts.model, 60)) for audit in audits]
+    data, models = (list(dict.fromkeys(names)) for names in zip(*places, strict=True))
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for number, each in enumerate(audits):
-        place = _named(each, "data"), _named(each, "model")
+    for number, (place, audit) in enumerate(zip(places, audits, strict=True)):
         cells.setdefault(place, []).append(
-            {"number": number, "badge": badge(each.verdict["decision"]), "note": _note(each)}
+            {"number": number, "badge": badge(audit.verdict.decision), "note": _note(audit)}
         )
     lines = [
         {"name": name, "cells": [cells.get((name, model), []) for model in models]} for name in data
@@ -125,11 +123,7 @@ def verdict_grid(audits: Sequence[AuditEvidence]) -> str:
     return piece("grid.html", count=len(audits), models=models, lines=lines)
 
 
-def _named(each: AuditEvidence, fact: str) -> str:
-    return clipped(each.facts.get(fact, "unnamed"), 60)
-
-
-def _note(each: AuditEvidence) -> str:
+def _note(audit: AuditEvidence) -> str:
     """What tells audits of the same model and data apart."""
-    seeds = int(each.facts.get("checkpoints", 1))
-    return of_texts(len(each.examples)) + (f", {seeds} seeds" if seeds > 1 else "")
+    seeds = audit.facts.checkpoints
+    return of_texts(len(audit.examples)) + (f", {seeds} seeds" if seeds > 1 else "")

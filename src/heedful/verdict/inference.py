@@ -14,11 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from scipy import optimize, stats
 
 from heedful.errors import HeedfulError
-from heedful.verdict.table import Cell
+from heedful.verdict.table import Cell, cell
 
 
 class Value(NamedTuple):
@@ -393,3 +394,25 @@ def _edge(grid: Float[np.ndarray, " s"], density: Float[np.ndarray, " s"], goal:
         return float(np.trapezoid(stats.norm.sf(edge - grid) * density, grid)) - goal
 
     return float(optimize.brentq(excess, -20.0, 60.0))
+
+
+def mean_interval(
+    values: pd.Series, cluster_of: Clusters, alpha: float
+) -> tuple[float, float, float]:
+    """A mean of numbers from 0 to 1, by example, with one-sided bounds over clusters."""
+    own = sample([[cell("", "", [("", values)])]], cluster_of)
+    mean, low, high = closed(own, first, alpha)
+    low, high = np.clip([low, high], 0.0, 1.0)
+    return mean, float(low), float(high)
+
+
+def share_interval(
+    values: pd.Series, cluster_of: Clusters, alpha: float
+) -> tuple[float, float, float]:
+    """The same of yes and no. Where nearly all examples agree, a share of 1 − alpha^(1/G) may
+    differ and not have been seen in G clusters: no bound is nearer than that."""
+    mean, low, high = mean_interval(values, cluster_of, alpha)
+    clusters = len({cluster_of[str(name)] for name in values.index})
+    unseen = 1 - alpha ** (1 / max(1, clusters))
+    low, high = np.clip([min(low, mean - unseen), max(high, mean + unseen)], 0.0, 1.0)
+    return mean, float(low), float(high)

@@ -37,7 +37,7 @@ from heedful.verdict.inference import (
 from heedful.verdict.properties.erasure import MEASURE, direction_cells, importance_cells
 from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN
-from heedful.verdict.table import Cell, Table, cell
+from heedful.verdict.table import Cell, Table, cell, tabulate_blocks
 
 Contenders = dict[str, tuple[Cell, ...]]
 
@@ -432,3 +432,25 @@ def _sentence(best: Site, tried: int, explains: bool | None, chosen: Settings) -
 
 def _is_attention(name: str, chosen: Settings) -> bool:
     return other_site(name, chosen) or name.partition(":")[0] in WEIGHTED
+
+
+def score_positions(rows: pd.DataFrame, chosen: Settings) -> pd.DataFrame:
+    """Every explanation under every measure and operator, by the rules of the verdict: `position`
+    from a random order (0) to the best order found (1), with bounds over clusters and how many
+    examples. None is scored by an operator that made it, and only signed ones on direction."""
+    columns = ["measure", "operator", "explanation", "position", "low", "high", "n"]
+    if rows.empty:
+        return pd.DataFrame(columns=columns)
+    table = tabulate_blocks([rows])
+    outside = {*chosen.floors, chosen.ceiling, ""}
+    names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
+    lines = []
+    for name in sorted(name for name in names if not other_site(name, chosen)):
+        cells = list(importance_cells(table, table.main, name, chosen))
+        if name in chosen.signed:
+            cells += direction_cells(table, table.main, name, chosen)
+        for each in cells:
+            found = closed(sample([[each]], table.cluster_of), position, chosen.alpha)
+            if not math.isnan(found[0]):
+                lines.append((each.measure, each.operator, name, *found, len(each.examples)))
+    return pd.DataFrame(lines, columns=columns)

@@ -14,7 +14,7 @@ from heedful.input_files import check_parquet, read_whole
 from heedful.schemas import check_version
 from heedful.store import SCHEMA_VERSION as TABLES_VERSION
 from heedful.store import FileKind, Run, table_version
-from heedful.verdict.verdict import SCHEMA_VERSION, Verdict
+from heedful.verdict.verdict import Verdict
 
 FACTS_VERSION = 1
 AGAIN = "run `heedful audit` again with -o"
@@ -63,24 +63,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
     version = facts.pop("schema_version", 1)
     check_version(str(folder / "facts.json"), version, FACTS_VERSION, AGAIN)
     return facts
-
-
-def check_schema(
-    data: Any, what: str, again: str = "make it again by an audit with this Heedful"
-) -> None:
-    """Only verdicts of this schema can be read; `what` names the one that is looked at."""
-    found = data.get("schema_version") if isinstance(data, dict) else None
-    check_version(what, found, SCHEMA_VERSION, again)
-
-
-def read_verdict(folder: Path) -> dict[str, Any]:
-    """As plain values. Raises ValueError where it is not what was written."""
-    data = json.loads(read_text(folder / "verdict.json"))
-    if not isinstance(data, dict):
-        raise ValueError("no verdict")
-    check_schema(data, str(folder / "verdict.json"))
-    found: dict[str, Any] = data
-    return found
 
 
 def check_tables(files: Iterable[Path]) -> None:

@@ -55,9 +55,9 @@ def _cell(model: AuditModel, number: int) -> Cell:
     facts = model.evidence.facts
     means = {each.key: float(values.mean()) for each, values in model.measured}
     return Cell(
-        corpus=SPLIT.sub("", clipped(facts.get("data") or "texts")),
-        classes=[str(name) for name in facts.get("classes") or ()],
-        model=clipped(facts.get("model") or "model"),
+        corpus=SPLIT.sub("", clipped(facts.data)),
+        classes=facts.classes,
+        model=clipped(facts.model),
         seed="",
         source="audit",
         names=model.names,
@@ -75,7 +75,7 @@ def _cell(model: AuditModel, number: int) -> Cell:
 
 def audit_run(evidence: AuditEvidence) -> str:
     """`audit of 12 texts, 3 seeds`."""
-    seeds = int(evidence.facts.get("checkpoints") or 1)
+    seeds = evidence.facts.checkpoints
     more = f", {seeds} seeds" if seeds > 1 else ""
     return f"audit of {of_texts(len(evidence.examples))}{more}"
 
@@ -109,7 +109,7 @@ class AuditModel:
         furthest attention, floors."""
         evidence = self.evidence
         there = [str(name) for name in evidence.maps["explanation"].unique()]
-        there = [name for name in there if name not in (evidence.facts.get("skipped") or {})]
+        there = [name for name in there if name not in evidence.facts.skipped]
         first = (self.attention, evidence.best, *evidence.settings.importance)
         ordered = dict.fromkeys([*(name for name in first if name in there), *there])
         found = [self._map(name) for name in ordered]
