@@ -58,7 +58,15 @@ class Facts:
 
     @classmethod
     def of(cls, named: Mapping[str, Any]) -> Facts:
-        """From the plain values of `facts.json`, which may leave out any of them."""
+        """From the plain values of `facts.json`, which may leave out any of them. Raises ValueError
+        where one is something else."""
+        try:
+            return cls._of(named)
+        except (AttributeError, TypeError, OverflowError) as error:
+            raise ValueError("facts of another kind") from error
+
+    @classmethod
+    def _of(cls, named: Mapping[str, Any]) -> Facts:
 
         def known(name: str, default: Any) -> Any:
             value = named.get(name)
