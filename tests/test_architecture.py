@@ -15,10 +15,10 @@ import torch
 
 from heedful.auditing import gathered, shown
 from heedful.auditing import table as audit_table
-from heedful.catalogue import Catalogue
 from heedful.cli import KINDS, app
 from heedful.experiments import Collector, Pass
 from heedful.metrics import COLUMNS as SUMMARY_COLUMNS
+from heedful.registry import Registry
 from heedful.runner import streamed
 from heedful.types import Keep, rows
 from tiny import tiny_batch, tiny_model
@@ -174,7 +174,7 @@ def test_numbers_are_those_of_the_code() -> None:
     assert f"for the first {shown.MOST_TEXTS} texts" in told
 
 
-ADDED = {row[0]: row for row in table("To add a piece")}
+ADDED = {row[0]: row for row in table("To add an entry")}
 
 
 @pytest.mark.parametrize("what", list(ADDED))
@@ -188,9 +188,9 @@ def test_pieces_are_where_the_table_says(what: str) -> None:
     for name, module in pieces.items():
         path = f"{module.partition(':')[0].removeprefix('heedful.').replace('.', '/')}.py"
         assert not patterns or path in [each.replace("NAME", name) for each in patterns]
-    if isinstance(value(file, constant), Catalogue):
+    if isinstance(value(file, constant), Registry):
         assert set(pieces) == {value(file, constant)[name].name for name in pieces}
-    if what.startswith("a ") and isinstance(value(file, constant), Catalogue):
+    if what.startswith("a ") and isinstance(value(file, constant), Registry):
         assert set(pieces.values()) >= set(modules_with_piece(patterns)) - others(what)
 
 
@@ -199,7 +199,7 @@ def modules_of(catalogue: Any) -> dict[str, str]:
     if catalogue is app:
         commands = {each.name: each.callback.__module__ for each in app.registered_commands}
         return commands | {each.name: f"heedful.cli.{each.name}" for each in app.registered_groups}
-    if isinstance(catalogue, Catalogue):
+    if isinstance(catalogue, Registry):
         return dict(catalogue.modules)
     if isinstance(catalogue, tuple):
         return {name: f"heedful.runner.engines.{name}" for name in catalogue}
@@ -210,7 +210,7 @@ def modules_of(catalogue: Any) -> dict[str, str]:
 def modules_with_piece(patterns: list[str]) -> Iterator[str]:
     for pattern in patterns:
         for path in SOURCE.glob(pattern.replace("NAME", "*")):
-            if "PIECE" in defined(path):
+            if "ENTRY" in defined(path):
                 yield ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
 
 

@@ -38,7 +38,7 @@ LENGTHS = (4, 1, 9, 2, 6)
 
 
 def scores_of(module: ModuleType, model: object, batch: Batch) -> Tensor:
-    scores: Tensor = module.PIECE.make(model, batch, batch.labels)
+    scores: Tensor = module.ENTRY.make(model, batch, batch.labels)
     return scores
 
 
@@ -48,7 +48,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("model", cases(), ids=lambda m: getattr(m, "read", "one"))
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.PIECE.name)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
 def test_maps_are_zero_off_the_text_and_leave_no_trace(module: ModuleType, model: object) -> None:
     batch = layered_batch(LENGTHS)
     mask = batch.texts["a"].mask
@@ -62,7 +62,7 @@ def test_maps_are_zero_off_the_text_and_leave_no_trace(module: ModuleType, model
 
 
 @pytest.mark.parametrize("model", cases()[:5], ids=lambda m: getattr(m, "read", "one"))
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.PIECE.name)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
 def test_maps_ignore_batches_and_padding(module: ModuleType, model: object) -> None:
     batch = layered_batch(LENGTHS)
     whole = scores_of(module, model, batch)

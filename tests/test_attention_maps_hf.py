@@ -148,13 +148,13 @@ def test_what_stands_between_heads_and_projection_leaves_value_norm_out() -> Non
 
 
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.PIECE.name)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
 def test_maps_ignore_batches_and_padding(module: Any, name: str) -> None:
     batch = hf_batch(LENGTHS)
     with attach(tiny_hf(name, double=True), FILLERS) as model:
-        whole: Tensor = module.PIECE.make(model, batch, batch.labels)
-        padded = module.PIECE.make(model, hf_batch(LENGTHS, pad=3), batch.labels)
-        alone = module.PIECE.make(model, batch.take(torch.tensor([2])), batch.labels[2:3])
+        whole: Tensor = module.ENTRY.make(model, batch, batch.labels)
+        padded = module.ENTRY.make(model, hf_batch(LENGTHS, pad=3), batch.labels)
+        alone = module.ENTRY.make(model, batch.take(torch.tensor([2])), batch.labels[2:3])
     mask = batch.texts["a"].mask
     assert not whole[~mask].any() and bool((whole[mask] != 0).all()) and not whole.requires_grad
     torch.testing.assert_close(padded[:, : whole.shape[1]], whole, atol=1e-9, rtol=0)

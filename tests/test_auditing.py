@@ -45,9 +45,9 @@ from heedful.auditing import (
     names_in,
 )
 from heedful.auditing import measure as measuring
-from heedful.catalogue import ANY, Piece
 from heedful.cli import MeasureOptions, main, measured_by
 from heedful.data import default_spec, prepare
+from heedful.entries import ANY, Piece
 from heedful.errors import HeedfulError
 from heedful.experiments import ERASER_MEASURES
 from heedful.metrics import f1_of_means

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from heedful import __version__
 from heedful.auditing import NUMBERS
-from heedful.catalogue import Piece
 from heedful.cli import catalogues, main
+from heedful.entries import Entry, Piece
 from heedful.preregistration import (
     ALIASES,
     PROBE_METHODS,
@@ -23,9 +23,9 @@ from heedful.preregistration import (
     audit_text,
     bibliography,
     cited,
+    entry_use,
     in_order,
     keys_in,
-    piece_use,
     read,
     statistics_of,
     uses_of_run,
@@ -40,7 +40,7 @@ REQUIRED = {
     "techreport": {"author", "title", "institution", "year"},
     "misc": {"author", "title"},
 }
-PIECES = [
+ENTRIES = [
     pytest.param(kind, catalogue[name], id=f"{kind}-{name}")
     for kind, catalogue in catalogues().items()
     for name in catalogue
@@ -53,8 +53,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
     return code, captured.out, captured.err
 
 
-@pytest.mark.parametrize(("kind", "piece"), PIECES)
-def test_every_work_that_a_piece_names_has_an_entry(kind: str, piece: Piece) -> None:
+@pytest.mark.parametrize(("kind", "piece"), ENTRIES)
+def test_every_work_that_a_piece_names_has_an_entry(kind: str, piece: Entry) -> None:
     for text in filter(None, (piece.paper, piece.citation)):
         keys = keys_in(text)
         assert keys, f"{text!r} names no work: write `Author et al. 2020` or a key"
@@ -127,7 +127,7 @@ def test_any_text_can_be_looked_through(text: str) -> None:
 
 def test_a_stranger_s_piece_is_named_where_there_is_no_entry() -> None:
     strange = Piece("mine", "x", make=dict, paper="Nobody et al. 1999", origin="a package")
-    found = cited([piece_use("probe", strange), Use("probe score", ("jain2019",))])
+    found = cited([entry_use("probe", strange), Use("probe score", ("jain2019",))])
     assert found.unlisted == ("nobody1999 (probe mine)",)
     assert list(found.reasons) == ["heedful", "jain2019"]
 

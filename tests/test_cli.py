@@ -153,7 +153,7 @@ def test_a_dry_run_says_what_is_left_out(
     monkeypatch.delenv("HEEDFUL_DATA", raising=False)
     setting = replace(STUDY.settings[0], corpora=("sst", "planted"), models=(ModelSpec("average"),))
     piece = replace(STUDIES["jain2019"], make=lambda: replace(STUDY, settings=(setting,)))
-    monkeypatch.setattr("heedful.studies.jain2019.PIECE", piece)
+    monkeypatch.setattr("heedful.studies.jain2019.ENTRY", piece)
     given = ["study", "jain2019", "--dry-run", "--limit", "40", "--store", tmp_path]
     code, out, err = run(capsys, *given)
     assert code == 0 and "1 cells" in out

@@ -31,8 +31,8 @@ from heedful.data import (
     positions,
     prepare,
 )
+from heedful.data.aspects import ENTRY as ASPECTS_ENTRY
 from heedful.data.aspects import NEGATORS
-from heedful.data.aspects import PIECE as ASPECTS_PIECE
 from heedful.data.aspects import read as read_aspects
 from heedful.data.cnn import spelled
 from heedful.errors import HeedfulError
@@ -264,7 +264,7 @@ def test_aspects_are_independent_and_stay_when_sizes_change() -> None:
     assert read_aspects(None, n_train=3, seed=1).examples[:6] != few.examples
     lines = [f"{e.id} {e.label} {e.texts} {e.rationales}" for e in raw.examples[:100]]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    assert (ASPECTS_PIECE.version, digest) == (1, "8b0de4137e8cdd64")
+    assert (ASPECTS_ENTRY.version, digest) == (1, "8b0de4137e8cdd64")
     for params in ({"n_train": 0}, {"scenes": -1}, {"negation": 2.0}):
         with pytest.raises(HeedfulError, match="aspects corpus cannot be made"):
             read_aspects(None, **params)

@@ -12,13 +12,14 @@ from tools.reference import FOLDER, pages
 
 from counted import count_by_blanks
 from heedful.attributions import SALIENCIES, explain
-from heedful.catalogue import Catalogue, Measure, Piece
 from heedful.cli import in_words, main
 from heedful.data import Prepared
+from heedful.entries import Experiment, Measure
 from heedful.experiments import ERASURE_MEASURES, PROBES, Findings
 from heedful.metrics import METRICS
 from heedful.models import OneSequence, probabilities
 from heedful.preregistration import in_order
+from heedful.registry import Registry
 from probing import FITTING, find
 from test_deception import marked
 from test_probes_alignment import aligned
@@ -43,7 +44,7 @@ def test_the_committed_pages_are_what_the_pieces_say() -> None:
 
 
 @pytest.mark.parametrize(("catalogue", "name"), OWN)
-def test_our_own_say_how_to_read_them(catalogue: Catalogue, name: str) -> None:
+def test_our_own_say_how_to_read_them(catalogue: Registry, name: str) -> None:
     piece = catalogue[name]
     assert all((piece.formula, piece.higher, piece.cost, piece.limits))
     assert piece.measures if catalogue is PROBES else piece.range is not None
@@ -87,7 +88,7 @@ def test_of_alignments_too() -> None:
     _documented(PROBES["alignment"], align("prenorm", aligned()))
 
 
-def _documented(piece: Piece, found: Findings) -> None:
+def _documented(piece: Experiment, found: Findings) -> None:
     """Of rows and of summaries, whose means and bounds may leave a range only by their error."""
     for measure, values in found.rows.groupby("measure")["value"]:
         _within(piece, str(measure), values)
@@ -96,7 +97,7 @@ def _documented(piece: Piece, found: Findings) -> None:
             _within(piece, str(measure), values)
 
 
-def _within(piece: Piece, name: str, values: pd.Series) -> None:
+def _within(piece: Experiment, name: str, values: pd.Series) -> None:
     measure = _measure(piece, name)
     assert measure is not None, f"{piece.name} measures {name!r} and does not say so"
     assert measure.range is not None
@@ -105,7 +106,7 @@ def _within(piece: Piece, name: str, values: pd.Series) -> None:
     assert known.between(low - 1e-6, high + 1e-6).all(), (name, known.min(), known.max())
 
 
-def _measure(piece: Piece, name: str) -> Measure | None:
+def _measure(piece: Experiment, name: str) -> Measure | None:
     starred = (
         m for key, m in piece.measures.items() if key[-1] == "*" and name.startswith(key[:-1])
     )

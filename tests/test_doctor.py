@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from heedful.catalogue import Piece
 from heedful.cli import Package, bring, doctor, main, packages, state
 from heedful.data import CORPORA, MissingData
+from heedful.entries import Piece
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

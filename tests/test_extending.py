@@ -1,4 +1,4 @@
-"""Pieces of strangers: added by a script, or offered by an installed package."""
+"""Plugins: entries added by a script, or offered by an installed package."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import torch
 
 import heedful
 from heedful.attributions import SALIENCIES, explain
-from heedful.catalogue import Piece
 from heedful.cli import main
 from heedful.data import CORPORA, Example, Prepared, RawCorpus, default_spec, prepare
+from heedful.entries import Piece
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.runner import Reading, probe_facts, unfit
@@ -56,7 +56,7 @@ def test_where_it_comes_from_is_written_down_and_follows_the_code() -> None:
     assert first.origin.startswith(f"{__name__}:ones sha256 ")
     other = heedful.extend("saliency", saliency("others", make=lambda model, batch: None))
     assert other.origin != first.origin
-    assert SALIENCIES["attention"].origin == "" and SALIENCIES["attention"].stranger == {}
+    assert SALIENCIES["attention"].origin == "" and SALIENCIES["attention"].plugin_facts == {}
 
 
 def test_what_was_typed_at_a_prompt_is_told_apart() -> None:
@@ -73,7 +73,8 @@ def test_what_was_typed_at_a_prompt_is_told_apart() -> None:
     [
         ("saliency", saliency("gradient"), "there is a saliency 'gradient' already"),
         ("encoder", saliency(), "unknown kind of piece to extend 'encoder'"),
-        ("saliency", ones, "is added as a heedful.Piece, not as a function"),
+        ("corpus", saliency().make, "is added as a heedful.extending.Corpus, not as a function"),
+        ("saliency", ones, "is added as a heedful.extending.Attribution, not as a function"),
         ("saliency", saliency("a,b"), "cannot be called 'a,b'"),
         ("saliency", saliency(uses=None), r"set the field uses of .* or uses=\(\) if it uses none"),
         ("saliency", saliency(uses="mask"), "the field uses of .* is 'mask': give a tuple"),
@@ -193,7 +194,7 @@ import heedful
 def ones(model, batch):
     return batch.texts["a"].mask.float()
 
-PIECE = heedful.Piece(name="ones", description="from a package", make=ones, version=2, uses=())
+ENTRY = heedful.Piece(name="ones", description="from a package", make=ones, version=2, uses=())
 """
 
 
@@ -217,7 +218,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_an_installed_package_is_known_by_name(
     package: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    package("norms_one", PACKAGE, "[heedful.saliency]\nones = norms_one:PIECE\n")
+    package("norms_one", PACKAGE, "[heedful.saliency]\nones = norms_one:ENTRY\n")
     assert "ones" in SALIENCIES and "norms_one" not in sys.modules  # known, and not imported
     assert (SALIENCIES["ones"].origin, SALIENCIES["ones"].version) == ("norms_one", 2)
     assert main(["list", "saliency"]) == 0
@@ -245,19 +246,21 @@ def test_a_package_that_fails_is_one_sentence_and_costs_only_itself(
 
 
 def test_a_name_belongs_to_one_package(package: Any) -> None:
-    package("norms_three", PACKAGE, "[heedful.saliency]\ngradient = norms_three:PIECE\n")
+    package("norms_three", PACKAGE, "[heedful.saliency]\ngradient = norms_three:ENTRY\n")
     with pytest.raises(HeedfulError, match="'gradient' is named by Heedful and by norms_three"):
         SALIENCIES["gradient"]
-    package("norms_four", PACKAGE, "[heedful.saliency]\nones = norms_four:PIECE\n")
-    package("norms_five", PACKAGE, "[heedful.saliency]\nones = norms_five:PIECE\n")
+    package("norms_four", PACKAGE, "[heedful.saliency]\nones = norms_four:ENTRY\n")
+    package("norms_five", PACKAGE, "[heedful.saliency]\nones = norms_five:ENTRY\n")
     with pytest.raises(HeedfulError, match="named by norms_five and by norms_four"):
         SALIENCIES["ones"]
 
 
-@pytest.mark.parametrize("point", ["twos = norms_six:PIECE", "ones = norms_six:ones"])
+@pytest.mark.parametrize("point", ["twos = norms_six:ENTRY", "ones = norms_six:ones"])
 def test_what_is_no_piece_of_that_name_is_refused(package: Any, point: str) -> None:
     package("norms_six", PACKAGE, f"[heedful.saliency]\n{point}\n")
-    with pytest.raises(HeedfulError, match="of the package norms_six is no heedful.Piece with the"):
+    with pytest.raises(
+        HeedfulError, match="of the package norms_six is no heedful.extending.Attribution with the"
+    ):
         SALIENCIES[point.partition(" ")[0]]
 
 
@@ -265,7 +268,7 @@ def test_a_package_that_does_not_say_what_it_uses_is_refused(
     package: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     silent = PACKAGE.replace(", uses=()", "")
-    package("norms_seven", silent, "[heedful.saliency]\nones = norms_seven:PIECE\n")
+    package("norms_seven", silent, "[heedful.saliency]\nones = norms_seven:ENTRY\n")
     assert main(["audit", "nowhere", "--also", "ones"]) == 2
     said = capsys.readouterr().err.strip()
     assert said.count("\n") == 0 and "'ones' from norms_seven" in said and "field uses" in said
@@ -276,8 +279,8 @@ def test_a_package_that_does_not_say_what_it_uses_is_refused(
 
 def test_packages_are_not_looked_for_before_somebody_asks() -> None:
     look = (
-        "import heedful.cli.app, heedful.catalogue; "
-        "print(heedful.catalogue._installed.cache_info().misses)"
+        "import heedful.cli.app, heedful.registry; "
+        "print(heedful.registry._installed.cache_info().misses)"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

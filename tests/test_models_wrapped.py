@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Catalogue
 from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.metrics import conicity
@@ -25,6 +24,7 @@ from heedful.models import (
     Residual,
     build,
 )
+from heedful.registry import Registry
 from heedful.runner import Recipe
 from heedful.runner import train as runner
 from heedful.specs import ModelSpec, TrainSpec
@@ -174,7 +174,7 @@ def test_versions_of_wrappers_name_a_model(
     assert runner.model_key(planted.run, plain) == other
 
 
-class _Newer(Catalogue):
+class _Newer(Registry):
     """One piece is another than it was."""
 
     def __init__(self, kind: str, modules: MappingProxyType, piece: object) -> None:  # type: ignore

@@ -10,19 +10,20 @@ import pytest
 
 from heedful.attributions import SALIENCIES
 from heedful.auditing import all_named, named
-from heedful.catalogue import Catalogue, Piece
 from heedful.data import CORPORA
+from heedful.entries import Entry
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.interventions import EDITS, build_edit
 from heedful.parameters import check_parameters, parameters_of, value_of
+from heedful.registry import Registry
 from heedful.runner import Choice
 from heedful.specs import ProbeSpec
 from heedful.training import STATE_TERMS, TERMS
 from heedful.types import EditSpec
 
 CATALOGUES = (SALIENCIES, CORPORA, PROBES, EDITS, TERMS, STATE_TERMS)
-PIECES = [(c, name) for c in CATALOGUES for name in c.modules]
+ENTRIES = [(c, name) for c in CATALOGUES for name in c.modules]
 BY_THE_MODEL = ("layer", "head", "texts")
 """A model says how many there are."""
 
@@ -113,10 +114,10 @@ def test_typed_values(text: str, value: Any) -> None:
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize(("catalogue", "name"), PIECES, ids=lambda each: str(each)[:20])
-def test_every_number_of_our_pieces_is_bounded(catalogue: Catalogue, name: str) -> None:
+@pytest.mark.parametrize(("catalogue", "name"), ENTRIES, ids=lambda each: str(each)[:20])
+def test_every_number_of_our_pieces_is_bounded(catalogue: Registry, name: str) -> None:
     """So no command runs for ever on a typing error; and defaults lie inside."""
-    piece: Piece = catalogue[name]
+    piece: Entry = catalogue[name]
     known = parameters_of(piece.make)
     assert set(piece.bounds) <= set(known)
     for each in known.values():

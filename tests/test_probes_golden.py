@@ -51,7 +51,7 @@ def test_rows_change_with_the_version_only(name: str) -> None:
     found = (PROBES[name].version, *(digest(name, classes) for classes in (2, 3)))
     assert GOLDEN.get(name) == found, (
         f"the rows of the probe {name!r} are not what they were for this version: if that is "
-        f"meant, raise the version in its PIECE and put {found} into GOLDEN."
+        f"meant, raise the version in its ENTRY and put {found} into GOLDEN."
     )
 
 

@@ -11,8 +11,8 @@ import torch
 from sklearn.metrics import f1_score
 
 from counted import count_by_blanks, counts
-from heedful.catalogue import Role
 from heedful.data import Split
+from heedful.entries import Role
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     CONDITIONS,

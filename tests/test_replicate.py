@@ -217,8 +217,8 @@ def test_a_piece_of_another_version_is_refused(
 
     correlation = import_module("heedful.experiments.correlation")
 
-    then, newer = correlation.PIECE.version, replace(correlation.PIECE, version=99)
-    monkeypatch.setattr(correlation, "PIECE", newer)
+    then, newer = correlation.ENTRY.version, replace(correlation.ENTRY, version=99)
+    monkeypatch.setattr(correlation, "ENTRY", newer)
     said_ = f"cells 1 probes correlation version is not what was registered (then {then}, now 99)"
     refused(capsys, said_, "spec.json", "-o", "new")
 

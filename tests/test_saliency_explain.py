@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from counting import Counting
-from heedful.attributions import as_piece, explain, gradient
-from heedful.attributions.integrated_gradients import PIECE as INTEGRATED
-from heedful.attributions.occlusion import PIECE as OCCLUSION
-from heedful.attributions.prior import PIECE as PRIOR
-from heedful.attributions.random import PIECE as RANDOM
-from heedful.attributions.smoothgrad import PIECE as SMOOTHGRAD
-from heedful.catalogue import Piece
+from heedful.attributions import as_attribution, explain, gradient
+from heedful.attributions.integrated_gradients import ENTRY as INTEGRATED
+from heedful.attributions.occlusion import ENTRY as OCCLUSION
+from heedful.attributions.prior import ENTRY as PRIOR
+from heedful.attributions.random import ENTRY as RANDOM
+from heedful.attributions.smoothgrad import ENTRY as SMOOTHGRAD
+from heedful.entries import Attribution, Piece
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, logit
 from heedful.types import Batch
@@ -25,11 +25,11 @@ from word_batches import grouped
 
 NEW = [INTEGRATED, OCCLUSION, PRIOR, RANDOM, SMOOTHGRAD]
 OLD = ["gradient", "gradient_input", "leave_one_out"]
-EVERY = [as_piece(name) for name in OLD] + NEW
+EVERY = [as_attribution(name) for name in OLD] + NEW
 
 
 @pytest.mark.parametrize("piece", EVERY, ids=lambda piece: piece.name)
-def test_every_explanation_scores_words(piece: Piece) -> None:
+def test_every_explanation_scores_words(piece: Attribution) -> None:
     model, batch = tiny_model(double=True), grouped(pad=2)
     there = word_mask(batch.texts["a"])
     with torch.no_grad():  # what is outside does not matter
@@ -43,7 +43,7 @@ def test_every_explanation_scores_words(piece: Piece) -> None:
 
 @pytest.mark.parametrize("piece", EVERY, ids=lambda piece: piece.name)
 @pytest.mark.parametrize("double", [True, False])
-def test_one_text_or_many_is_the_same(piece: Piece, double: bool) -> None:
+def test_one_text_or_many_is_the_same(piece: Attribution, double: bool) -> None:
     model, batch = tiny_model(double=double), grouped()
     near = {"atol": 1e-8, "rtol": 0} if double else {"atol": 1e-5, "rtol": 1e-4}
     params = {"counts": {(5, 6): 1}, "texts": 3} if piece.name == "prior" else {}
@@ -83,8 +83,10 @@ def test_a_function_of_ones_own_may_score_words_or_say_that_it_cannot() -> None:
         explain("hunch", model, batch, batch.labels)
 
 
-@pytest.mark.parametrize("piece", [as_piece("gradient_input"), SMOOTHGRAD], ids=lambda p: p.name)
-def test_a_batch_too_large_for_memory_goes_in_parts(piece: Piece) -> None:
+@pytest.mark.parametrize(
+    "piece", [as_attribution("gradient_input"), SMOOTHGRAD], ids=lambda p: p.name
+)
+def test_a_batch_too_large_for_memory_goes_in_parts(piece: Attribution) -> None:
     model, batch = tiny_model(double=True), tiny_batch((9, 2, 5, 7, 3))
     small = Counting(model, room=22)
     found = explain(piece, small, batch, batch.labels, TARGETS["loss"])

@@ -17,12 +17,12 @@ from heedful.attributions import (
     leave_one_out,
     occlusion,
 )
-from heedful.attributions.gradient import PIECE as GRADIENT
-from heedful.attributions.gradient_input import PIECE as GRADIENT_INPUT
-from heedful.attributions.integrated_gradients import PIECE as INTEGRATED
-from heedful.attributions.occlusion import PIECE as OCCLUSION
-from heedful.attributions.smoothgrad import PIECE as SMOOTHGRAD
-from heedful.catalogue import Piece
+from heedful.attributions.gradient import ENTRY as GRADIENT
+from heedful.attributions.gradient_input import ENTRY as GRADIENT_INPUT
+from heedful.attributions.integrated_gradients import ENTRY as INTEGRATED
+from heedful.attributions.occlusion import ENTRY as OCCLUSION
+from heedful.attributions.smoothgrad import ENTRY as SMOOTHGRAD
+from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, HuggingFace, attach, probability
 from heedful.perturbations import REMOVALS, removed, removed_many
@@ -32,7 +32,7 @@ from reference.removal import logits_without
 from tiny_hf import FILLERS, MASK, UNKNOWN, attached_bert, hf_batch, tiny_hf
 from word_batches import random_sets
 
-PIECES = [GRADIENT, GRADIENT_INPUT, INTEGRATED, SMOOTHGRAD, OCCLUSION]
+ENTRIES = [GRADIENT, GRADIENT_INPUT, INTEGRATED, SMOOTHGRAD, OCCLUSION]
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +166,8 @@ def test_occlusion_equals_captums(bert: tuple[HuggingFace, Batch]) -> None:
 
 
 @pytest.mark.parametrize("double", [True, False])
-@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name)
-def test_batches_and_padding_change_nothing(piece: Piece, double: bool) -> None:
+@pytest.mark.parametrize("piece", ENTRIES, ids=lambda piece: piece.name)
+def test_batches_and_padding_change_nothing(piece: Attribution, double: bool) -> None:
     lengths = (5, 1, 8, 3)
     near = {"atol": 1e-8, "rtol": 0} if double else {"atol": 1e-5, "rtol": 1e-4}
     with attach(tiny_hf("Bert", double=double), FILLERS) as model:

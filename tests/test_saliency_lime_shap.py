@@ -19,8 +19,8 @@ from torch import Tensor
 
 from bag_of_words import bag_of_words
 from heedful.attributions import coalitions, kernel_shap, lime, neighbourhood, proximity
-from heedful.attributions.kernel_shap import PIECE as SHAP
-from heedful.attributions.lime import PIECE as LIME
+from heedful.attributions.kernel_shap import ENTRY as SHAP
+from heedful.attributions.lime import ENTRY as LIME
 from heedful.errors import HeedfulError
 from heedful.models import logit, probability
 from heedful.perturbations import removed, removed_many

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heedful.attributions import gradient_input, lrp, lrp_logits, lrp_relevance
-from heedful.attributions.lrp import PIECE
+from heedful.attributions.lrp import ENTRY
 from heedful.errors import HeedfulError
 from heedful.models import OneSequence, logit, loss, probability
 from heedful.types import Batch
@@ -141,7 +141,7 @@ def test_no_trace_is_left(encoder: str, ragged: Batch) -> None:
 
 
 def test_it_declares_what_it_is() -> None:
-    assert PIECE.name == "lrp" and PIECE.signed and PIECE.level == "tokens" and PIECE.make is lrp
+    assert ENTRY.name == "lrp" and ENTRY.signed and ENTRY.level == "tokens" and ENTRY.make is lrp
 
 
 def test_an_unknown_model_is_refused(ragged: Batch) -> None:

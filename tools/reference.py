@@ -16,8 +16,9 @@ from typing import Any
 import typer
 
 from heedful.auditing import NUMBERS
-from heedful.catalogue import Catalogue, Piece
-from heedful.cli import app, better, catalogues, in_words, reading
+from heedful.cli import app, better, catalogues, in_words, measures_of, reading
+from heedful.entries import Entry
+from heedful.registry import Registry
 from heedful.runner import NEEDS
 from heedful.verdict import EFFECTS, PROPERTIES, overall
 
@@ -211,14 +212,14 @@ def _needs() -> str:
     return "\n".join(["", "## What a probe needs", "", *lines, ""])
 
 
-def _page(title: str, words: str, kinds: Mapping[str, Catalogue]) -> str:
+def _page(title: str, words: str, kinds: Mapping[str, Registry[Any]]) -> str:
     notes = [NOTATION] if title in ("Metrics", "Probes", "Saliencies") else []
     parts = [f"# {title}", words, *notes]
     for kind, catalogue in kinds.items():
         if len(kinds) > 1:
             parts.append(f"## {HEADINGS[kind]}")
         for name in catalogue.modules:
-            parts += _piece(kind, catalogue[name], "###" if len(kinds) > 1 else "##")
+            parts += _entry(kind, catalogue[name], "###" if len(kinds) > 1 else "##")
     return _whole(parts)
 
 
@@ -232,25 +233,25 @@ HEADINGS = {
 }
 
 
-def _piece(kind: str, piece: Piece, level: str) -> Iterator[str]:
-    yield f"{level} {piece.name}"
-    yield f"{_plain(piece.description[:1].upper() + piece.description[1:])}."
-    facts = {**reading(kind, piece), "parameters": _parameters(piece.make)}
+def _entry(kind: str, entry: Entry, level: str) -> Iterator[str]:
+    yield f"{level} {entry.name}"
+    yield f"{_plain(entry.description[:1].upper() + entry.description[1:])}."
+    facts = {**reading(kind, entry), "parameters": _parameters(entry.make)}
     lines = [f"- **{name}**: {_fact(name, words)}" for name, words in facts.items() if words]
     if lines:
         yield "\n".join(lines)
-    if piece.measures:
-        yield "\n".join(_measures(piece))
+    if measures_of(entry):
+        yield "\n".join(_measures(entry))
 
 
 def _fact(name: str, words: str) -> str:
     return f"`{words}`" if name in ("formula", "parameters") else _plain(words)
 
 
-def _measures(piece: Piece) -> Iterator[str]:
+def _measures(entry: Entry) -> Iterator[str]:
     yield "| measure | is | range | better |"
     yield "|---|---|---|---|"
-    for name, each in piece.measures.items():
+    for name, each in measures_of(entry).items():
         way = better(each.higher_is_better).split(" ")[0] or "—"
         yield f"| `{name}` | {_plain(each.description)} | {in_words(each.range)} | {way} |"
 

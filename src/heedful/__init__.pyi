@@ -8,8 +8,8 @@ from heedful.auditing import Plan as Plan
 from heedful.auditing import audit as audit
 from heedful.auditing import estimate as estimate
 from heedful.auditing import explain as explain
-from heedful.catalogue import Piece as Piece
 from heedful.data import prepare as prepare
+from heedful.entries import Piece as Piece
 from heedful.errors import HeedfulError as HeedfulError
 from heedful.extending import extend as extend
 from heedful.interventions import restored as restored

@@ -1,23 +1,27 @@
-"""Pieces of one's own, added from a script or a notebook, and what they are made of."""
+"""Plugins: entries added from a script or a notebook, and what they are made of."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from heedful.attributions import SALIENCIES
-from heedful.catalogue import Measure, Piece, Role
 from heedful.data import CORPORA, Example, MissingData, RawCorpus, digests
+from heedful.entries import Attribution, Corpus, Entry, Experiment, Measure, Piece, Role
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import PROBES, Collector, Evidence, Findings
 from heedful.models import leave_one_out_logits
+from heedful.registry import OpenRegistry
 
 __all__ = [
+    "Attribution",
     "Collector",
+    "Corpus",
     "Evidence",
     "Example",
+    "Experiment",
     "Findings",
     "Measure",
     "MissingData",
@@ -32,26 +36,31 @@ __all__ = [
 without_each = leave_one_out_logits
 """The name in version 0.1; it will go in version 1.0."""
 
-OPEN = {catalogue.kind: catalogue for catalogue in (CORPORA, PROBES, SALIENCIES)}
+E = TypeVar("E", bound=Entry)
+OPEN: dict[str, OpenRegistry[Any]] = {
+    registry.kind: registry for registry in (CORPORA, PROBES, SALIENCIES)
+}
 
 
-def extend(kind: str, piece: Piece) -> Piece:
+def extend(kind: str, piece: E) -> E:
     """Make a `saliency`, a `probe` or a `corpus` known by its name for as long as this process
-    runs. A name that there is already is refused.
+    runs. A name that is taken is refused.
 
-    Results are kept under the piece's name, its version and the source of its `make`, so an
+    Results are kept under the entry's name, its version and the source of its `make`, so an
     edited function is measured anew; raise the version when something it calls has changed.
     A package does the same for everybody with an entry point: see `docs/howto`.
     """
     if kind not in OPEN:
         raise unknown_name("kind of piece to extend", kind, list(OPEN))
-    if not isinstance(piece, Piece):
+    registry = OPEN[kind]
+    if not isinstance(piece, registry.entry_class):
+        wanted = registry.entry_class.__name__
         raise HeedfulError(
-            f"a {kind} is added as a heedful.Piece, not as a {type(piece).__name__}: "
-            f"write Piece(name=…, description=…, make=…)."
+            f"a {kind} is added as a heedful.extending.{wanted}, not as a "
+            f"{type(piece).__name__}: write {wanted}(name=…, description=…, make=…, …)."
         )
     known = replace(piece, origin=_origin(piece.make))
-    OPEN[kind].add(known)
+    registry.add(known)
     return known
 
 

@@ -1,7 +1,7 @@
 """Parameters of pieces, as people give them.
 
 What a value may be is declared where the parameter is: its kind by the signature of the piece's
-maker, its range by `Piece.bounds`. Whoever takes parameters from a user asks here, before any
+maker, its range by `Entry.bounds`. Whoever takes parameters from a user asks here, before any
 work is done.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from heedful.catalogue import Range
+from heedful.entries import Range
 from heedful.errors import HeedfulError, unknown_name
 
 LARGEST_SEED = 2**32 - 1

@@ -7,7 +7,7 @@ from heedful.attributions.attention import readout_weights as readout_weights
 from heedful.attributions.attention import text_site as text_site
 from heedful.attributions.attention import text_sites as text_sites
 from heedful.attributions.effective_attention import felt as felt
-from heedful.attributions.explain import as_piece as as_piece
+from heedful.attributions.explain import as_attribution as as_attribution
 from heedful.attributions.explain import explain as explain
 from heedful.attributions.gradient import differentiable as differentiable
 from heedful.attributions.gradient import embedding_gradient as embedding_gradient

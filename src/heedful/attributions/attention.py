@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -102,11 +102,12 @@ def _read_from(model: Model, batch: Batch, layer: int, head: int | None) -> Tens
     return one_map(readout_rows(trace.weights[site.name], readout_weights(trace, site)), head)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="attention",
     description="the attention weights the prediction is read through, mean over heads",
     make=attention,
     uses=(),
+    signed=False,
     paper="jain2019",
     formula="(1/H) Σ_h Σ_q r_q α_hqt: r_q is how much of the prediction is read from query q",
     range=SHARE,

@@ -19,7 +19,7 @@ from heedful.attributions.attention import (
     text_site,
     values_of,
 )
-from heedful.catalogue import ANY, Piece
+from heedful.entries import ANY, Attribution
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, Target
 
@@ -72,11 +72,12 @@ def _tolerance(values: Tensor, keys: Tensor) -> Tensor:
     return keys.clamp_min(values.shape[-1]).double() * torch.finfo(values.dtype).eps
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="effective_attention",
     description="attention less what its values cancel; unchanged for short texts",
     make=effective_attention,
     uses=(),
+    signed=False,
     paper="Brunner et al. 2020",
     citation="Brunner et al. 2020, On Identifiability in Transformers, ICLR",
     formula=(

@@ -1,4 +1,4 @@
-"""Any explanation as one score per word: by name, by piece, or a function of one's own."""
+"""Any explanation as one score per word: by name, by its entry, or a function of one's own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.registry import SALIENCIES
-from heedful.catalogue import Piece
+from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.perturbations import attempt
 from heedful.types import Batch, Model, Target
 from heedful.words import to_words, word_mask
 
-Explanation = str | Piece | Callable[..., Any]
+Explanation = str | Attribution | Callable[..., Any]
 
 
 def explain(
@@ -33,11 +33,11 @@ def explain(
     """Scores of words, float64, without gradients; zero where no word is.
 
     Scores of a word's tokens are added up, with their signs: a magnitude that was taken before
-    is that of tokens, and `Piece.signed` says which maps have signs. A function of one's own
-    scores tokens; wrap it in a `Piece` with `level="words"` where it scores words. A batch too
-    large for memory goes in halves.
+    is that of tokens, and `Attribution.signed` says which maps have signs. A function of your own
+    scores tokens; wrap it in an `Attribution` with `level="words"` where it scores words. A batch
+    too large for memory is split in halves.
     """
-    piece = as_piece(explanation)
+    piece = as_attribution(explanation)
     there = word_mask(batch.texts["a"])
     scores = there.new_zeros(there.shape, dtype=torch.float64)
     waiting = [torch.arange(len(batch), device=there.device)] if len(batch) else []
@@ -52,17 +52,18 @@ def explain(
     return _finite(scores.masked_fill(~there, 0.0), batch, piece.name)
 
 
-def as_piece(explanation: Explanation) -> Piece:
-    """A piece by its name in the catalogue, as it is, or around a function."""
+def as_attribution(explanation: Explanation) -> Attribution:
+    """An attribution by its name, as it is, or around a function."""
     if isinstance(explanation, str):
         return SALIENCIES[explanation]
-    if isinstance(explanation, Piece):
+    if isinstance(explanation, Attribution):
         return explanation
-    return Piece(getattr(explanation, "__name__", "explanation"), "", explanation)
+    name = getattr(explanation, "__name__", "explanation")
+    return Attribution(name, "", explanation, uses=(), signed=False)
 
 
 def _words(
-    piece: Piece,
+    piece: Attribution,
     model: Model,
     batch: Batch,
     label: Tensor,
@@ -85,7 +86,7 @@ def _words(
     return scores.double() if piece.level == "words" else to_words(scores, text)
 
 
-def _misshapen(piece: Piece, scores: Any, there: Tensor) -> HeedfulError:
+def _misshapen(piece: Attribution, scores: Any, there: Tensor) -> HeedfulError:
     is_tensor = isinstance(scores, Tensor)
     shape = f"scores of shape {tuple(scores.shape)}" if is_tensor else f"a {type(scores).__name__}"
     return HeedfulError(

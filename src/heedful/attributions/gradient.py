@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, Piece
+from heedful.entries import NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.interventions import detach
 from heedful.models import probability
@@ -67,11 +67,12 @@ def gradient(
     return scores
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="gradient",
     description="norm of the gradient at each token's embedding; attention is not detached",
     make=gradient,
     uses=(),
+    signed=False,
     bounds={"norm": (1, 2)},
     paper="bastings2020",
     formula="‖∂f/∂e_t‖₂",

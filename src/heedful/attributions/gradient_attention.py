@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.attention import on_text, readout_weights, text_site
-from heedful.catalogue import ANY, Piece
+from heedful.entries import ANY, Attribution
 from heedful.interventions import custom
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -47,7 +47,7 @@ def _slopes(
     return slopes
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="gradient_attention",
     description="attention times the derivative of the output by it, summed over heads",
     make=gradient_attention,

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.gradient import differentiable, embedding_gradient
-from heedful.catalogue import ANY, Piece
+from heedful.entries import ANY, Attribution
 from heedful.models import probability
 from heedful.types import Batch, Model, Target, Trace
 
@@ -32,7 +32,7 @@ def gradient_input(
     return scores.abs() if magnitude else scores
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="gradient_input",
     description="gradient times input; jain2019 detaches attention and takes the magnitude",
     make=gradient_input,

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.gradient import gradient_at
-from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
+from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import probability
 from heedful.perturbations import chunked, filler, replaced
@@ -150,7 +150,7 @@ def _interleaved(every: Float[Tensor, "n k t"], between: Float[Tensor, "n j t"])
     return both
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="integrated_gradients",
     description="gradients integrated from a baseline without words; adds up to f(x) − f(baseline)",
     make=integrated_gradients,

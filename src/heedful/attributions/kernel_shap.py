@@ -24,7 +24,7 @@ from heedful.attributions.word_subsets import (
     keyed_subsets,
     subset_values,
 )
-from heedful.catalogue import ANY, Piece
+from heedful.entries import ANY, Attribution
 from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
@@ -83,7 +83,7 @@ def _solve(part: Coalitions, words: Bool[Tensor, " w"], values: Float[Tensor, " 
     return shapley
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="kernel_shap",
     description="Shapley values of words by a weighted regression; exact where all subsets fit",
     make=kernel_shap,

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, Attribution
 from heedful.errors import unknown_name
 from heedful.metrics import tvd
 from heedful.models import probabilities
@@ -48,11 +48,12 @@ def words_left_out(model: Model, batch: Batch, unit: str = "words") -> Float[Ten
     return removed_many(model, batch, gone, "delete", read=moved)[..., 0].masked_fill(~there, 0.0)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="leave_one_out",
     description="change of the output (TVD) when a word is deleted; the text gets shorter",
     make=words_left_out,
     uses=("delete",),
+    signed=False,
     version=2,
     paper="jain2019",
     level="words",

@@ -21,7 +21,7 @@ from heedful.attributions.word_subsets import (
     keyed_subsets,
     subset_values,
 )
-from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
+from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
@@ -97,7 +97,7 @@ def _lime_base() -> Any:
     return LimeBase(proximity, random_state=0)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="lime",
     description="weights of a linear model of the output over words on and off, near the text",
     make=lime,

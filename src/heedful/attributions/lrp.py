@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from heedful.catalogue import ANY, NOT_NEGATIVE, Piece
+from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.interventions import detach
 from heedful.models import (
@@ -313,7 +313,7 @@ def lrp_relevance(
     return Relevance(scores, whole - scores.sum(-1))
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="lrp",
     description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
     make=lrp,

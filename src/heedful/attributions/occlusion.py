@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SIGNED, Piece
+from heedful.entries import SIGNED, Attribution
 from heedful.models import probability
 from heedful.perturbations import Operator, answers, as_operator
 from heedful.types import Batch, Model, Target, Text
@@ -66,7 +66,7 @@ def _target(logits: Tensor, label: Tensor, target: Target) -> Float[Tensor, "b m
     return target(logits.flatten(0, 1), label.repeat_interleave(m)).double().reshape(b, m)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="occlusion",
     description="f(x) − f(x without the word); a removal operator says how it is taken out",
     make=occlusion,

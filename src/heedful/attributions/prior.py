@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, Piece
+from heedful.entries import NOT_NEGATIVE, Attribution
 from heedful.errors import unknown_name
 from heedful.models import probability
 from heedful.types import Batch, Model, Target, Text
@@ -67,9 +67,9 @@ class Prior:
         return prior(model, batch, label, target, self.kind, self.counts, self.texts)
 
     @property
-    def piece(self) -> Piece:
+    def piece(self) -> Attribution:
         """The same facts as `prior`'s; what `explain` takes."""
-        return replace(PIECE, make=self)
+        return replace(ENTRY, make=self)
 
 
 def fit_prior(batches: Iterable[Batch], kind: str = "type") -> Prior:
@@ -111,11 +111,12 @@ def _types(text: Text) -> Iterator[dict[int, Type]]:
         yield types
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="prior",
     description="how rare a word type is, or how early it stands; the model is not looked at",
     make=prior,
     uses=(),
+    signed=False,
     level="words",
     formula="ln((1 + N) / (1 + N_w)): N_w of N texts have the word; by position (n − i + 1) / n",
     range=NOT_NEGATIVE,

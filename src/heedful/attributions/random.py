@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, Attribution
 from heedful.models import probability
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
@@ -25,11 +25,12 @@ def random(
     return keyed_uniform(keys, (there.shape[1],)) * there
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="random",
     description="uniform noise: what an explanation that knows nothing reaches",
     make=random,
     uses=(),
+    signed=False,
     level="words",
     formula="U(0, 1), drawn by example and word",
     range=SHARE,

@@ -1,19 +1,20 @@
 """The names of all saliency, each with the module that defines it."""
 
-from heedful.catalogue import OpenCatalogue, Piece
+from heedful.entries import Attribution
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import parameters_of
 from heedful.perturbations import REMOVALS
+from heedful.registry import OpenRegistry
 
 
-def check_uses(piece: Piece) -> None:
+def check_uses(piece: Attribution) -> None:
     """Refuse a saliency that does not say which perturbations it uses."""
     origin = piece.origin.partition(" sha256 ")[0]
     saliency = f"the saliency {piece.name!r}" + f" from {origin}" * bool(origin)
     if piece.uses is None:
         raise HeedfulError(
             f"{saliency} does not say which perturbations it uses: set the field uses of its "
-            f'Piece, such as uses=("delete",), or uses=() if it uses none.'
+            f'Attribution, such as uses=("delete",), or uses=() if it uses none.'
         )
     if not isinstance(piece.uses, tuple) or not all(isinstance(name, str) for name in piece.uses):
         raise HeedfulError(
@@ -48,6 +49,9 @@ _NAMES = (
     "prior",
     "random",
 )
-SALIENCIES = OpenCatalogue(
-    "saliency", {name: f"heedful.attributions.{name}" for name in _NAMES}, check=check_uses
+SALIENCIES = OpenRegistry(
+    "saliency",
+    Attribution,
+    {name: f"heedful.attributions.{name}" for name in _NAMES},
+    check=check_uses,
 )

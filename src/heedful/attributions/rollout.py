@@ -19,7 +19,7 @@ from heedful.attributions.attention import (
     readout_weights,
     text_sites,
 )
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, Attribution
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 
@@ -53,11 +53,12 @@ def self_sites(model: Model, trace: Trace) -> tuple[SiteSpec, ...]:
     return tuple(s for s in first if s.level == "tokens" and len(set(shapes[s.name])) == 1)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="rollout",
     description="attention followed back through all layers, half of each being the residual",
     make=rollout,
     uses=(),
+    signed=False,
     paper="Abnar & Zuidema 2020",
     citation="Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, ACL",
     formula="r · Π_l ½ (A_l + I), from the last layer to the first; A_l is the mean over heads",

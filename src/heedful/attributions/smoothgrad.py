@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.gradient import gradient_at
-from heedful.catalogue import NOT_NEGATIVE, Piece
+from heedful.entries import NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.perturbations import chunked
@@ -60,11 +60,12 @@ def _range(embedded: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.any(-1), high - low, 0.0)
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="smoothgrad",
     description="norm of the gradient averaged over noisy embeddings; attention is not detached",
     make=smoothgrad,
     uses=(),
+    signed=False,
     bounds={"samples": (1, 10_000), "noise": NOT_NEGATIVE, "norm": (1, 2)},
     paper="smilkov2017",
     formula="‖(1/m) Σ_i ∂f/∂e_t at e + noise_i‖₂, m = 16",

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions.attention import on_text, readout_weights, text_site, values_of
-from heedful.catalogue import NOT_NEGATIVE, Piece
+from heedful.entries import NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
@@ -65,11 +65,12 @@ def _projection(trace: Trace, site: SiteSpec) -> Tensor | None:
     return None if found is None else found.double()
 
 
-PIECE = Piece(
+ENTRY = Attribution(
     name="value_norm",
     description="norm of what attention brings from a token, heads projected and summed",
     make=value_norm,
     uses=(),
+    signed=False,
     version=2,
     paper="Kobayashi et al. 2020",
     citation=(

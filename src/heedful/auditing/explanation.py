@@ -20,7 +20,7 @@ from torch import Tensor
 from heedful.attributions import SALIENCIES, Prior, fit_prior
 from heedful.attributions import explain as scores_of
 from heedful.auditing.spec import FLOORS
-from heedful.catalogue import Piece
+from heedful.entries import Attribution
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions, torch_module
 from heedful.models import TARGETS, probabilities
@@ -50,7 +50,7 @@ class Named:
     """An explanation as the user wrote it, its piece, and the parameters after the colon."""
 
     name: str
-    piece: Piece
+    piece: Attribution
     params: dict[str, Any]
 
     @property

@@ -254,8 +254,8 @@ def identity(subject: AuditTarget, spec: AuditSpec) -> dict[str, Any]:
     origins = {name: piece.origin for name, piece in pieces.items() if piece.origin}
     ways = {name: REMOVALS[name].version for name in spec.operators}
     own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
-    strangers = {"origins": origins} if origins else {}
-    return {**own, **strangers, **dict(subject.key)}
+    plugins = {"origins": origins} if origins else {}
+    return {**own, **plugins, **dict(subject.key)}
 
 
 def spec_digest(spec: AuditSpec) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
+from heedful.entries import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import (
     CANDIDATE_MEASURES,

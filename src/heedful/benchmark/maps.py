@@ -15,7 +15,7 @@ from scipy import stats
 from torch import Tensor
 
 from heedful.auditing import Named
-from heedful.catalogue import Piece
+from heedful.entries import Attribution
 from heedful.metrics import mean_rank, precision_at_k
 from heedful.randomness import stable_hash
 from heedful.types import Batch, Model
@@ -60,7 +60,7 @@ def precision_and_rank(scores: Sequence[float], effects: Numbers) -> tuple[float
     return float(precision_at_k(size, truth, there)), float(mean_rank(size, truth, there))
 
 
-def _piece(name: str, scores: Mapping[str, Numbers]) -> Piece:
+def _piece(name: str, scores: Mapping[str, Numbers]) -> Attribution:
     def make(model: Model, batch: Batch, label: Tensor, target: object = None) -> Tensor:
         mask = batch.texts["a"].mask
         out = torch.zeros(mask.shape, dtype=torch.float64)
@@ -68,7 +68,7 @@ def _piece(name: str, scores: Mapping[str, Numbers]) -> Piece:
             out[row, mask[row]] = torch.from_numpy(scores[example])
         return out
 
-    return Piece(name, "known by construction", make, uses=())
+    return Attribution(name, "known by construction", make, uses=(), signed=True)
 
 
 # How well a number tells two groups apart, and whether it falls with a dose.

@@ -16,6 +16,7 @@ from heedful.cli.list import better as better
 from heedful.cli.list import catalogues as catalogues
 from heedful.cli.list import in_words as in_words
 from heedful.cli.list import measured_by as measured_by
+from heedful.cli.list import measures_of as measures_of
 from heedful.cli.list import reading as reading
 from heedful.cli.main import main as main
 from heedful.cli.main import run as run

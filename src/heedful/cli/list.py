@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from heedful.catalogue import Catalogue, Measure, Piece, Range
 from heedful.cli.options import JsonOption
 from heedful.cli.terminal import show, show_json
+from heedful.entries import Entry, Measure, Range
 from heedful.errors import HeedfulError, meant, unknown_name
+from heedful.registry import Registry
 
 PAPERS: Mapping[str, str] = {
     "bastings2020": "Bastings & Filippova 2020, The elephant in the interpretability room: Why use "
@@ -29,39 +30,46 @@ MEASURE = "measure"
 """What an audit writes into its table: no pieces, but named and described like them."""
 
 
-def facts(kind: str, piece: Piece) -> dict[str, Any]:
-    """For programs; what a piece does not say is null."""
+def facts(kind: str, entry: Entry) -> dict[str, Any]:
+    """For programs; what an entry does not say is null."""
     return {
         "kind": kind,
-        "name": piece.name,
-        "description": piece.description,
-        "version": piece.version,
-        "paper": piece.paper or None,
-        "needs": list(piece.needs),
-        "sites": piece.sites,
-        "signed": piece.signed,
-        "higher_is_better": piece.higher_is_better,
-        "measures": {name: asdict(measure) for name, measure in piece.measures.items()},
-        **{name: getattr(piece, name) or None for name in _SAID},
+        "name": entry.name,
+        "description": entry.description,
+        "version": entry.version,
+        "paper": entry.paper or None,
+        "needs": list(entry.needs),
+        "sites": getattr(entry, "sites", "any"),
+        "signed": getattr(entry, "signed", False),
+        "higher_is_better": getattr(entry, "higher_is_better", None),
+        "measures": {name: asdict(measure) for name, measure in measures_of(entry).items()},
+        **{name: getattr(entry, name, None) or None for name in _SAID},
     }
 
 
-def reading(kind: str, piece: Piece) -> dict[str, str]:
-    """What a reader of a piece's numbers wants to know, under its heading; only what is known."""
+def measures_of(entry: Entry) -> Mapping[str, Measure]:
+    """The numbers that an experiment or a metric reports, by name."""
+    measures: Mapping[str, Measure] = getattr(entry, "measures", {})
+    return measures
+
+
+def reading(kind: str, entry: Entry) -> dict[str, str]:
+    """What a reader of an entry's numbers wants to know, under its heading; only what is known."""
+    bounds = (f"{name} {in_words(limits)}" for name, limits in entry.bounds.items())
     known = {
-        "kind": piece.kind if kind == "corpus" else "",
-        "formula": piece.formula,
-        "range": in_words(piece.range),
-        "higher means": piece.higher,
-        "better": better(piece.higher_is_better) if kind == "metric" else "",
-        "needs": ", ".join(piece.needs),
-        "made with": ", ".join(_used(name) for name in piece.uses or ()),
-        "cost": piece.cost,
-        "limits": piece.limits,
-        "bounds": "; ".join(f"{name} {in_words(each)}" for name, each in piece.bounds.items()),
-        "paper": cited(piece),
-        "licence": piece.licence,
-        "from": piece.origin,
+        "kind": getattr(entry, "kind", "") if kind == "corpus" else "",
+        "formula": getattr(entry, "formula", ""),
+        "range": in_words(getattr(entry, "range", None)),
+        "higher means": getattr(entry, "higher", ""),
+        "better": better(getattr(entry, "higher_is_better", None)),
+        "needs": ", ".join(entry.needs),
+        "made with": ", ".join(map(_used, getattr(entry, "uses", None) or ())),
+        "cost": getattr(entry, "cost", ""),
+        "limits": getattr(entry, "limits", ""),
+        "bounds": "; ".join(bounds),
+        "paper": cited(entry),
+        "licence": getattr(entry, "licence", ""),
+        "from": entry.origin,
     }
     return {name: value for name, value in known.items() if value}
 
@@ -93,15 +101,15 @@ def better(higher: bool | None) -> str:
     return {True: "higher is better", False: "lower is better", None: ""}[higher]
 
 
-def cited(piece: Piece) -> str:
+def cited(entry: Entry) -> str:
     """The paper by its whole name, and what else is to be cited."""
     from heedful.studies import STUDIES
 
-    name = piece.paper.split(",")[0]
-    whole = STUDIES[name].citation if name in STUDIES else PAPERS.get(name, piece.paper)
-    if piece.citation and piece.citation.startswith(piece.paper):
-        return piece.citation
-    return "; ".join(dict.fromkeys(part for part in (whole, piece.citation) if part))
+    name = entry.paper.split(",")[0]
+    whole = STUDIES[name].citation if name in STUDIES else PAPERS.get(name, entry.paper)
+    if entry.citation and entry.citation.startswith(entry.paper):
+        return entry.citation
+    return "; ".join(dict.fromkeys(part for part in (whole, entry.citation) if part))
 
 
 def _number(value: float) -> str:
@@ -112,7 +120,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, and what reports it: a piece, or a group of an audit."""
+    """A number, and what reports it: an entry, or a group of an audit."""
 
     name: str
     measure: Measure
@@ -143,7 +151,7 @@ def audit_measures() -> list[Measured]:
     return [Measured(name, each, by) for by, group in numbered for name, each in group.items()]
 
 
-def measured_by(name: str, known: Mapping[str, Catalogue]) -> list[Measured]:
+def measured_by(name: str, known: Mapping[str, Registry[Any]]) -> list[Measured]:
     """Everything that reports a number of this name; the nearest name it is declared under.
     Where there is none, numbers whose names begin with it: `deletion` is `deletion_auc`."""
     from heedful.auditing import declaration
@@ -158,7 +166,7 @@ def measured_by(name: str, known: Mapping[str, Catalogue]) -> list[Measured]:
     return found or begun
 
 
-def measure_names(known: Mapping[str, Catalogue]) -> list[str]:
+def measure_names(known: Mapping[str, Registry[Any]]) -> list[str]:
     return sorted({name for _, each in (*_of_audits(), *_of_pieces(known)) for name in each})
 
 
@@ -170,11 +178,11 @@ def _of_audits() -> Iterator[tuple[str, Mapping[str, Measure]]]:
         yield special.get(group, f"heedful audit ({group})"), measures
 
 
-def _of_pieces(known: Mapping[str, Catalogue]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
-    for kind, catalogue in known.items():
-        for piece in _pieces(catalogue)[0]:
-            if piece.measures:
-                yield f"{kind} {piece.name}", piece.measures
+def _of_pieces(known: Mapping[str, Registry[Any]]) -> Iterator[tuple[str, Mapping[str, Measure]]]:
+    for kind, registry in known.items():
+        for entry in _entries(registry)[0]:
+            if measures := measures_of(entry):
+                yield f"{kind} {entry.name}", measures
 
 
 def list_pieces(
@@ -187,7 +195,7 @@ def list_pieces(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Name every piece: corpora, families of models and their parts, edits, probes, studies …
+    """Name every entry: corpora, families of models and their parts, edits, probes, studies …
     and every measure of an audit.
 
     `heedful list metric tvd`, or `heedful list tvd`, tells all about one: its formula, its range,
@@ -199,7 +207,7 @@ def list_pieces(
         _show_measures(_measures_named(name), as_json, name is None)
         return
     if name is not None or kind not in (None, *known):
-        named = name is not None or any(kind in catalogue for catalogue in known.values())
+        named = name is not None or any(kind in registry for registry in known.values())
         numbers = [] if named else measured_by(str(kind), known)  # `tvd` is both
         if numbers:
             _show_measures(numbers, as_json)
@@ -207,9 +215,9 @@ def list_pieces(
             _show_named(_named(known, kind, name), as_json)
         return
     chosen = {each: c for each, c in known.items() if kind in (None, each)}
-    found = {name: _pieces(catalogue) for name, catalogue in chosen.items()}
+    found = {name: _entries(registry) for name, registry in chosen.items()}
     if as_json:
-        pieces = [facts(name, piece) for name, (there, _) in found.items() for piece in there]
+        pieces = [facts(name, entry) for name, (there, _) in found.items() for entry in there]
         left_out = [why for _, missing in found.values() for why in missing]
         measures = [each.facts() for each in audit_measures()] if kind is None else []
         document = {"pieces": pieces, "left_out": left_out}
@@ -217,16 +225,16 @@ def list_pieces(
         return
     for name, (there, missing) in found.items():
         show(f"{name}:")
-        for piece in there:
-            _show(piece)
+        for entry in there:
+            _show(entry)
         show(*(f"  left out: {why}" for why in missing))
     if kind is None:
         _show_measures(audit_measures(), False, True)
 
 
 def _named(
-    known: dict[str, Catalogue], kind: str | None, name: str | None
-) -> list[tuple[str, Piece]]:
+    known: dict[str, Registry[Any]], kind: str | None, name: str | None
+) -> list[tuple[str, Entry]]:
     """The piece of a kind; or, by its name alone, those of any kind."""
     if name is not None and kind in known:
         return [(kind, known[kind][name])]
@@ -238,9 +246,9 @@ def _named(
     return found
 
 
-def _unknown(name: str, known: dict[str, Catalogue]) -> HeedfulError:
+def _unknown(name: str, known: dict[str, Registry[Any]]) -> HeedfulError:
     """It may have been meant as a kind, a piece or a measure."""
-    pieces = [each for catalogue in known.values() for each in catalogue]
+    pieces = [each for registry in known.values() for each in registry]
     close = meant(name, [*known, *pieces, *measure_names(known)])
     kinds = ", ".join(sorted((*known, MEASURE)))
     return HeedfulError(
@@ -275,41 +283,42 @@ def _show_measures(found: list[Measured], as_json: bool, briefly: bool = False) 
         show(*(f"  {heading + ':':<14} {words}" for heading, words in each.reading().items()))
 
 
-def _show_named(found: list[tuple[str, Piece]], as_json: bool) -> None:
+def _show_named(found: list[tuple[str, Entry]], as_json: bool) -> None:
     if as_json:
-        show_json("list", {"pieces": [facts(kind, piece) for kind, piece in found], "left_out": []})
+        show_json("list", {"pieces": [facts(kind, entry) for kind, entry in found], "left_out": []})
         return
-    for kind, piece in found:
-        show(f"{kind} {piece.name}: {piece.description}")
-        show(*(f"  {heading + ':':<14} {words}" for heading, words in reading(kind, piece).items()))
-        for name, measure in piece.measures.items():
+    for kind, entry in found:
+        show(f"{kind} {entry.name}: {entry.description}")
+        show(*(f"  {heading + ':':<14} {words}" for heading, words in reading(kind, entry).items()))
+        for name, measure in measures_of(entry).items():
             ways = measured(measure)
             show(f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}")
 
 
-def _pieces(catalogue: Catalogue) -> tuple[list[Piece], list[str]]:
+def _entries(registry: Registry[Any]) -> tuple[list[Entry], list[str]]:
     """Those that can be loaded, and why others of installed packages cannot."""
     there, missing = [], []
-    for name in catalogue:
+    for name in registry:
         try:
-            there.append(catalogue[name])
+            there.append(registry[name])
         except HeedfulError as error:
             missing.append(str(error))
     return there, missing
 
 
-def _show(piece: Piece) -> None:
-    source = f" [{piece.paper}]" if piece.paper else ""
-    origin = f" (from {piece.origin})" if piece.origin else ""
-    show(f"  {piece.name:<16} {piece.description}{source}{origin}")
-    if piece.licence:
-        show(f"  {'':<16} licence: {piece.licence}")
-    if piece.licence and piece.citation:
-        show(f"  {'':<16} cite: {piece.citation}")
+def _show(entry: Entry) -> None:
+    source = f" [{entry.paper}]" if entry.paper else ""
+    origin = f" (from {entry.origin})" if entry.origin else ""
+    show(f"  {entry.name:<16} {entry.description}{source}{origin}")
+    licence = getattr(entry, "licence", "")
+    if licence:
+        show(f"  {'':<16} licence: {licence}")
+    if licence and entry.citation:
+        show(f"  {'':<16} cite: {entry.citation}")
 
 
-def catalogues() -> dict[str, Catalogue]:
-    """Every kind of piece, in the order of a table of contents."""
+def catalogues() -> dict[str, Registry[Any]]:
+    """Every kind of entry, in the order of a table of contents."""
     from heedful.attributions import SALIENCIES
     from heedful.data import CORPORA
     from heedful.experiments import PROBES
@@ -324,4 +333,4 @@ def catalogues() -> dict[str, Catalogue]:
     models = (CORPORA, FAMILIES, ENCODERS, WRAPPERS, ATTENTIONS, EDITS, REMOVALS)
     trained = (TERMS, STATE_TERMS)
     every = (*models, *trained, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
-    return {catalogue.kind: catalogue for catalogue in every}
+    return {registry.kind: registry for registry in every}

@@ -10,9 +10,9 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data.example import Example, GivenTokens, RawCorpus, Spans, marked_spans
 from heedful.data.generated import SIZES, Token, check_recipe, plain, spell
+from heedful.entries import SHARE, Corpus
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -149,7 +149,7 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("aspects", sizes, problems)
 
 
-PIECE = Piece(
+ENTRY = Corpus(
     name="aspects",
     description="Generated reviews of service and food; the aspect asked for decides",
     make=read,

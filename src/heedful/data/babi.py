@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import (
     Example,
     RawCorpus,
@@ -25,6 +24,7 @@ from heedful.data.example import (
 )
 from heedful.data.files import MissingData, Row, Source, digests, read_rows
 from heedful.data.generated import SIZES, check_recipe, generated
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -333,10 +333,10 @@ def _question(row: Row, name: str, split: str, labels: dict[str, int], story: in
     return Example(name, split, texts, label, rationales=marks, cluster=cluster)
 
 
-_babi = partial(Piece, kind="pair")
+_babi = partial(Corpus, kind="pair")
 
 
-def _published(task: int, facts: str, question: str) -> Piece:
+def _published(task: int, facts: str, question: str) -> Corpus:
     return _babi(
         name=f"babi{task}",
         description=f"Stories and a question, {facts}: {question}",
@@ -355,7 +355,7 @@ def _published(task: int, facts: str, question: str) -> Piece:
     )
 
 
-PIECES = {
+ENTRIES = {
     "babi": _babi(
         name="babi",
         description="Generated stories and questions whose supporting facts are known",

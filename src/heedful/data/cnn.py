@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, RawCorpus
 from heedful.data.files import MissingData, Source
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -115,7 +115,7 @@ def _text(body: bytes, path: Path) -> str:
         raise HeedfulError(f"{path} is not UTF-8 text: get it again.") from error
 
 
-PIECE = Piece(
+ENTRY = Corpus(
     name="cnn",
     description="News articles and a sentence with a gap; the answer is an entity of the article",
     make=read,

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data.example import Example, GivenTokens, RawCorpus, marked_spans, matched_tokens
 from heedful.data.files import Row, Source, by_split, digests
 from heedful.data.generated import SIZES, Token, check_recipe, generated, plain, spell
+from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -254,7 +254,7 @@ def _published_example(
 
 
 BOUNDS = {**SIZES, "about": (1, 100), "scenes": (0, 100), "agreement": SHARE, "clue": SHARE}
-_deception = partial(Piece, paper="pruthi2020")
+_deception = partial(Corpus, kind="single", paper="pruthi2020")
 _GENERATED = PrepareSpec(tokenizer="given")
 _PUBLISHED = PrepareSpec(tokenizer="given", min_df=2, vectors="glove")
 
@@ -265,7 +265,7 @@ def _published_piece(
     task: str,
     labels: Mapping[str, str],
     marks: Marks = _marked_in_file,
-) -> Piece:
+) -> Corpus:
     return _deception(
         name=name,
         description=description,
@@ -278,7 +278,7 @@ def _published_piece(
     )
 
 
-PIECES = {
+ENTRIES = {
     "deception": _deception(
         name="deception",
         description="Generated texts with known words that attention must not be seen on",

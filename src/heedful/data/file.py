@@ -8,7 +8,6 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.catalogue import Piece
 from heedful.data.example import (
     Example,
     RawCorpus,
@@ -20,6 +19,7 @@ from heedful.data.example import (
 )
 from heedful.data.files import MissingData, Row, digests, read_rows
 from heedful.data.impermissible import found_in, words_pattern
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
@@ -139,10 +139,12 @@ def _split(value: Any, file: str, number: int) -> str:
     return name
 
 
-PIECE = Piece(
+ENTRY = Corpus(
     name="file",
     description="Your own CSV, TSV, JSONL or Parquet file",
     make=read,
+    kind="single",
+    licence="",
     prepare=PrepareSpec(tokenizer="spacy", min_df=2),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from heedful.catalogue import Range
 from heedful.data.example import Example, GivenTokens
+from heedful.entries import Range
 from heedful.errors import HeedfulError
 
 SIZES: Mapping[str, Range] = {"n_train": (1, 10**6), "n_dev": (0, 10**6), "n_test": (0, 10**6)}

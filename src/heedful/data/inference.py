@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, RawCorpus, Spans, matched_tokens
 from heedful.data.files import PART_OF_TRAIN, Row, Source, by_split, digests, read_rows
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
 
@@ -192,9 +192,9 @@ def _plain(row: Row) -> Row:
     return {"premise": row["Sentence1"], "hypothesis": row["Sentence2"], "label": row["gold_label"]}
 
 
-_inference = partial(Piece, needs=("data",), kind="pair")
+_inference = partial(Corpus, needs=("data",), kind="pair")
 _PREPARE = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
-PIECES = {
+ENTRIES = {
     "snli": _inference(
         name="snli",
         description="A premise and a hypothesis: entailment, contradiction or neither",

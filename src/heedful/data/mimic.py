@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, RawCorpus
 from heedful.data.files import (
     Source,
@@ -21,6 +20,7 @@ from heedful.data.files import (
     read_cells,
     stream_columns,
 )
+from heedful.entries import Corpus
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -173,7 +173,8 @@ def _number(cell: str) -> str:
 
 
 _mimic = partial(
-    Piece,
+    Corpus,
+    kind="single",
     find=partial(find_sheets, MIMIC),
     paper="jain2019",
     needs=("data",),
@@ -182,7 +183,7 @@ _mimic = partial(
     # jain2019 trains word2vec on the summaries; those vectors are not public, so here it is GloVe.
     prepare=PrepareSpec(tokenizer="spacy", min_df=5, max_length=4000, vectors="glove"),
 )
-PIECES = {
+ENTRIES = {
     "diabetes": _mimic(
         name="diabetes",
         description="Discharge summaries, with or without a code for diabetes",

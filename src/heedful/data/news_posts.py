@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, RawCorpus, join_tokens, marked_spans
 from heedful.data.files import PART_OF_TRAIN, Row, Source, by_split, digests, iterate_rows
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
@@ -210,7 +210,7 @@ def majority(rationales: Sequence[str], size: int) -> list[bool]:
     return [sum(marks[i] == "1" for marks in rationales) >= MAJORITY for i in range(size)]
 
 
-_posts = partial(Piece, needs=("data",))
+_posts = partial(Corpus, kind="single", needs=("data",))
 _ALL = (
     _posts(
         name="agnews",
@@ -289,4 +289,4 @@ _ALL = (
         prepare=PrepareSpec(tokenizer="spacy", min_df=5, max_length=399),
     ),
 )
-PIECES = {piece.name: piece for piece in _ALL}
+ENTRIES = {piece.name: piece for piece in _ALL}

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data.example import Example, RawCorpus, marked_spans
 from heedful.data.generated import LENGTH, SIZES, Token, check_recipe, generated, plain, spell
+from heedful.entries import SHARE, Corpus
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -201,7 +201,7 @@ def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
     check_recipe("planted", sizes, problems)
 
 
-PIECE = Piece(
+ENTRY = Corpus(
     name="planted",
     description="Generated reviews whose decisive words are known",
     make=read,
@@ -214,6 +214,7 @@ PIECE = Piece(
         "negation": SHARE,
         "noise": SHARE,
     },
+    kind="single",
     licence="part of Heedful",
     prepare=PrepareSpec(tokenizer="given"),
 )

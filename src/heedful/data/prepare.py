@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import save_file
 
-from heedful.catalogue import Piece
 from heedful.data.encode import Tokenised, table, tokenise
 from heedful.data.example import Example, RawCorpus
 from heedful.data.files import MissingData, digests
@@ -31,6 +30,7 @@ from heedful.data.vocabulary import (
     vectors_file,
     word_vectors,
 )
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
 from heedful.progress import Progress
@@ -141,7 +141,7 @@ def _limit_counts(before: list[Example], after: list[Example]) -> list[Count]:
     return [Count("limit", s, kept[s], all_[s] - kept[s]) for s in SPLITS if all_[s]]
 
 
-def corpus_params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
+def corpus_params(piece: Corpus, given: Mapping[str, Any]) -> dict[str, Any]:
     """The given parameters over the corpus's defaults, so that equal calls have equal keys."""
     check_parameters(f"corpus {piece.name}", piece.make, given, piece.bounds, HANDED)
     known = parameters_of(piece.make, HANDED)
@@ -152,14 +152,14 @@ def corpus_params(piece: Piece, given: Mapping[str, Any]) -> dict[str, Any]:
     return params
 
 
-def corpus_facts(piece: Piece, params: Mapping[str, Any], spec: PrepareSpec) -> dict[str, Any]:
+def corpus_facts(piece: Corpus, params: Mapping[str, Any], spec: PrepareSpec) -> dict[str, Any]:
     """What names the run. Of a path only the file's name counts: its bytes are in `sources`."""
     own = {
         name: Path(value).name if name in PATH_PARAMS and value is not None else value
         for name, value in params.items()
     }
     treatment = {**asdict(spec), "vectors": Path(spec.vectors).name}
-    named = {"piece": piece.name, "version": piece.version, **piece.stranger}
+    named = {"piece": piece.name, "version": piece.version, **piece.plugin_facts}
     return {**named, "params": own, "prepare": treatment}
 
 

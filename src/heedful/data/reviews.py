@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data.example import (
     Example,
     GivenTokens,
@@ -20,6 +19,7 @@ from heedful.data.example import (
 )
 from heedful.data.files import Row, Source, by_split, digests, find_sheets, read_cells
 from heedful.data.splitting import pick
+from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -267,7 +267,7 @@ def _class(cell: str, classes: int) -> int | None:
     return int(text) - 1 if known and len(text) < 9 else None
 
 
-_reviews = partial(Piece, needs=("data",))
+_reviews = partial(Corpus, kind="single", needs=("data",))
 _ZHANG = "Zhang et al. 2015, Character-level Convolutional Networks for Text Classification"
 _MAAS = "Maas et al. 2011, Learning Word Vectors for Sentiment Analysis"
 _YELP, _YAHOO = "academic use under Yelp's terms", "Yahoo Webscope terms; research use"
@@ -284,7 +284,7 @@ def _rated_piece(
     labels: tuple[str, ...],
     licence: str,
     citation: str = _ZHANG,
-) -> Piece:
+) -> Corpus:
     """`files` are a folder, a title and a homepage."""
     folder, title, homepage = files
     source = Source(title, homepage, by_split(f"{folder}/*.csv", ("train", "test")))
@@ -422,4 +422,4 @@ _ALL = (
         _YAHOO,
     ),
 )
-PIECES = {piece.name: piece for piece in _ALL}
+ENTRIES = {piece.name: piece for piece in _ALL}

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data.example import Example, RawCorpus, join_tokens
 from heedful.data.generated import SIZES, check_recipe
 from heedful.data.registry import CORPORA, default_prepare
 from heedful.data.reviews import SST
 from heedful.data.splitting import cut_splits, pick
+from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -252,7 +252,7 @@ def _check(recipe: _Recipe) -> None:
     check_recipe("shortcuts", recipe.sizes, problems)
 
 
-PIECE = Piece(
+ENTRY = Corpus(
     name="shortcuts",
     description="Another corpus, with words planted in a part of it that decide the class",
     make=read,
@@ -260,6 +260,7 @@ PIECE = Piece(
     find=SST.find,  # of the default base
     paper="bastings2022",
     needs=("data",),
+    kind="single",
     licence="as the corpus it is made of",
     citation="Bastings et al. 2022, Will You Find These Shortcuts?",
     prepare=PrepareSpec(tokenizer="given", min_df=2, dimension=64),

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, RawCorpus, join_tokens
 from heedful.data.generated import LENGTH, SIZES, check_recipe
+from heedful.entries import Corpus
 from heedful.errors import unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -215,9 +215,9 @@ PREPARE = PrepareSpec(tokenizer="given", dimension=64)
 BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
 
 
-def _toy(task: str, order: str) -> Piece:
+def _toy(task: str, order: str) -> Corpus:
     """One of the toy tasks under a name of its own: studies name corpora."""
-    return Piece(
+    return Corpus(
         name=f"toy_{task}",
         description=f"Made-up words, {order}",
         make=partial(read, task=task),
@@ -230,8 +230,8 @@ def _toy(task: str, order: str) -> Piece:
     )
 
 
-PIECES = {
-    "toytranslation": Piece(
+ENTRIES = {
+    "toytranslation": Corpus(
         name="toytranslation",
         description="Generated translations, copies and reversals whose alignment is known",
         make=read,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from heedful.catalogue import Piece
 from heedful.data.example import Example, GivenTokens, Links, RawCorpus, matched_tokens
 from heedful.data.files import MissingData, Row, Source, by_split, digests, find_files, read_rows
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.input_files import read_lines
 from heedful.specs import PrepareSpec
@@ -221,9 +221,9 @@ def _files(role: str, source: str | None, target: str | None) -> tuple[Path, ...
     return files
 
 
-_translation = partial(Piece, kind="generation")
+_translation = partial(Corpus, kind="generation")
 _PREPARE = PrepareSpec(tokenizer="bpe", pieces=8000, dimension=256, max_length=100)
-PIECES = {
+ENTRIES = {
     "multi30k": _translation(
         name="multi30k",
         description="Captions of pictures, English and German",
@@ -261,6 +261,7 @@ PIECES = {
         name="parallel",
         description="Your own texts and their translations: two files or two columns",
         make=read_parallel,
+        licence="",
         prepare=_PREPARE,
     ),
 }

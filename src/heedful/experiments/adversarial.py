@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
-from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.furthest import diverse, furthest_same_output, share_of
@@ -387,7 +387,7 @@ def _confirmed(trial: _Searched, best: Tensor) -> Tensor:
     return best
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="adversarial",
     description="the furthest attention with the same output: exact, entropy-matched, searched",
     make=adversarial,

@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
 from heedful.data import Split
+from heedful.entries import RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.score import summary_line
@@ -156,7 +156,7 @@ def _pooled(score: Score) -> Callable[[np.ndarray], float]:
     return lambda counts: float(score(torch.from_numpy(counts.sum(0))))
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="alignment",
     description="alignment error rate of cross-attention against gold alignments",
     make=alignment,

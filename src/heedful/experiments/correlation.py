@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attributions import differentiable, gradient_input, integrated, leave_one_out
-from heedful.catalogue import NOT_NEGATIVE, SHARE, SIGNED, Measure, Piece
+from heedful.entries import NOT_NEGATIVE, SHARE, SIGNED, Experiment, Measure
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.metrics import (
@@ -169,7 +169,7 @@ def _ranks(
     return torch.where(undefined, torch.nan, ranks)
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="correlation",
     description="Kendall τ-b of attention with gradient × input and with leave-one-out",
     make=correlation,

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure, Piece, Role
 from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
+from heedful.entries import SHARE, SIGNED, Experiment, Measure, Role
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import outputs, renormalised
 from heedful.metrics import mass_inside
@@ -98,7 +98,7 @@ def inside(marks: Forbidden, each: Pass, view: AttentionRows) -> Bool[Tensor, "n
     return laid_out(marks, each.batch, 1)[:, 0][view.example] & view.mask
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="deception",
     description="attention on impermissible tokens, and what the task is worth without them",
     make=deception,

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from heedful.attributions import gradient_input, integrated_gradients, leave_one_out
-from heedful.catalogue import SHARE, SIGNED, Measure, Piece
+from heedful.entries import SHARE, SIGNED, Experiment, Measure
 from heedful.experiments.correlation import agreement
 from heedful.experiments.deception import inside, marks_of
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
@@ -140,7 +140,7 @@ def _reason(
     )
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="detector",
     description="importance of impermissible tokens against the attention on them",
     make=detector,

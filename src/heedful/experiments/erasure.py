@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.catalogue import LN2, SHARE, Measure, Piece
+from heedful.entries import LN2, SHARE, Experiment, Measure
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import (
     less,
@@ -180,7 +180,7 @@ def _each_erased(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
     return jsd(after, before).masked_fill(~view.mask, 0.0)
 
 
-ERASURE = Piece(
+ERASURE = Experiment(
     name="erasure",
     description="change of the output without the heaviest item, and without a random other one",
     make=erasure,
@@ -242,7 +242,7 @@ def _cells(found: Erased) -> dict[str, Tensor]:
     return {n: torch.where(found.known, cell.double(), torch.nan) for n, cell in cells.items()}
 
 
-FLIPS = Piece(
+FLIPS = Experiment(
     name="flips",
     description="does erasing the heaviest item flip the decision, does erasing a random one",
     make=flips,

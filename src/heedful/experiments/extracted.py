@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from heedful.catalogue import SHARE, Measure, Piece
 from heedful.data import Split
+from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.metrics import mass_inside
@@ -241,7 +241,7 @@ def _rewards(
     return -loss(logits.flatten(0, 1), label).reshape(logits.shape[:2])
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="extracted",
     description="tokens that keep the decision by themselves, and the attention on them",
     make=extracted,

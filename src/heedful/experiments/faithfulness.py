@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure
+from heedful.entries import SHARE, SIGNED, Measure
 from heedful.metrics import TOLERANCE, tied_ranks
 from heedful.models import probability
 from heedful.perturbations import Memory, Operator, answers

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
+from heedful.entries import LN2, SHARE, Experiment, Measure, Role
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.rationale import marked
@@ -138,7 +138,7 @@ KINDS = {
 
 POINTS = tuple(roles())
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="frontier",
     description="adversaries trained to attend elsewhere and say the same, one for each weight",
     make=frontier,

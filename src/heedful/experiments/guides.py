@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.catalogue import NOT_NEGATIVE, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
 from heedful.data import Split
+from heedful.entries import NOT_NEGATIVE, RESAMPLES, SHARE, SIGNED, Experiment, Measure, Role
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings
 from heedful.experiments.frontier import Schooling, adversary, check_weight
@@ -184,7 +184,7 @@ def _looks(evidence: Evidence, model: Model, split: Split) -> _Looks:
     return _Looks(np.array(given), np.array(attended), list(occurring))
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="guides",
     description="a token-level MLP whose attention is its own, even, the base's, an adversary's",
     make=guides,

@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure
+from heedful.entries import SHARE, SIGNED, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.exact import MOST_WORDS, all_subsets
 from heedful.experiments.faithfulness import Grid, counts_of, ranking

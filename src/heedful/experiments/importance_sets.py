@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece, Range
+from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
@@ -270,7 +270,7 @@ def _by_ranking(*kinds: tuple[str, str, bool | None, Range]) -> dict[str, Measur
     }
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="importance_sets",
     description="items removed, by several rankings, until the decision flips",
     make=importance_sets,

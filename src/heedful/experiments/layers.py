@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
+from heedful.entries import PERCENT, RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, base_trace
 from heedful.experiments.score import outcomes, score_table
@@ -221,7 +221,7 @@ def edit_named(name: str, seed: int) -> Edit:
     return build_edit(EditSpec(name, (("seed", seed),) if name in SEEDED else ()))
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="layers",
     description="the output and the score as attention is permuted layer after layer",
     make=layers,

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Measure, Piece
 from heedful.data import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
+from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.types import AttentionRows
@@ -164,7 +164,7 @@ def _known(tag: str) -> str:
     return tag if tag in TAGS else "X"
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="parts_of_speech",
     description="attention on punctuation, on function words and on the rest",
     make=parts_of_speech,

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.catalogue import ANY, NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import original, outputs, outputs_by_example, passed, reduced
@@ -139,7 +139,7 @@ def row_keys(each: Pass, site: SiteSpec, view: AttentionRows, seed: int, purpose
     return keys[view.example, view.head, view.query]
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="permutation",
     description="change of the output under random permutations of the attention weights",
     make=permutation,

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure, Piece
+from heedful.entries import SHARE, SIGNED, Experiment, Measure
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
 from heedful.experiments.faithfulness import (
     Curves,
@@ -227,7 +227,7 @@ def eraser_plausibility(
     return {name: torch.where(defined, value, torch.nan) for name, value in values.items()}
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="rationale",
     description="attention inside the rationales that the corpus marks",
     make=rationale,

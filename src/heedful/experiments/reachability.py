@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.catalogue import SHARE, Measure, Piece
+from heedful.entries import SHARE, Experiment, Measure
 from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, by_rows
 from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
 from heedful.models import class_logits, probabilities
@@ -61,7 +61,7 @@ def alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
     return (token_logits.values.double() + token_logits.bias.double())[view.example]
 
 
-REACHABILITY = Piece(
+REACHABILITY = Experiment(
     name="reachability",
     description="the outputs attention can reach, and the decisions no attention can change",
     make=reachability,
@@ -144,7 +144,7 @@ def _too_many(logits: int) -> str:
     )
 
 
-TOKEN_LOGITS = Piece(
+TOKEN_LOGITS = Experiment(
     name="token_logits",
     description="what each token says by itself, so that attention can be moved afterwards",
     make=token_logits,
@@ -214,7 +214,7 @@ def _by_token(each: Pass, view: AttentionRows, by_token: Float[Tensor, "n k"]) -
     }
 
 
-TOKEN_PROBABILITY = Piece(
+TOKEN_PROBABILITY = Experiment(
     name="token_probability",
     description="probability of the predicted class with all attention on one token",
     make=token_probability,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from heedful.catalogue import OpenCatalogue
+from heedful.entries import Experiment
+from heedful.registry import OpenRegistry
 
-PROBES = OpenCatalogue(
+PROBES = OpenRegistry(
     "probe",
+    Experiment,
     {
         "score": "heedful.experiments.score",
         "correlation": "heedful.experiments.correlation",

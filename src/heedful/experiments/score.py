@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.catalogue import RESAMPLES, SHARE, Measure, Piece
 from heedful.data import MARK, spelled
+from heedful.entries import RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings
 from heedful.metrics import COLUMNS, METRICS, bleu, bleu_statistics, bootstrap_statistic
@@ -218,7 +218,7 @@ def class_score(metric: str, evidence: Evidence) -> Callable[[NDArray[np.float64
     return score
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="score",
     description="F1, accuracy and ROC-AUC on the data, with intervals, and the majority class",
     make=score,

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.catalogue import LN2, SHARE, Measure, Piece, Role
+from heedful.entries import LN2, SHARE, Experiment, Measure, Role
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
 from heedful.metrics import jsd, tvd
@@ -86,7 +86,7 @@ def beside(model: Model, each: Pass, site: SiteSpec, view: AttentionRows) -> Bes
     return Beside(weights, jsd(weights, view.weights.double()), moved[view.example])
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="seeds",
     description="distance of attention and outputs between models of several seeds",
     make=seeds,

@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
-from heedful.catalogue import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Measure, Piece
 from heedful.data import Split
+from heedful.entries import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings
 from heedful.experiments.score import Line, attended, example_rows, score_table
@@ -41,7 +41,7 @@ def conicity(evidence: Evidence) -> Findings:
     return Findings(collector.rows())
 
 
-CONICITY = Piece(
+CONICITY = Experiment(
     name="conicity",
     description="conicity of the attended states: how narrow the cone is that they lie in",
     make=conicity,
@@ -217,7 +217,7 @@ def _check(how: str, settings: Settings) -> None:
             raise HeedfulError(f"the probe 'mutual_information' needs {name} of at least 1.")
 
 
-MUTUAL_INFORMATION = Piece(
+MUTUAL_INFORMATION = Experiment(
     name="mutual_information",
     description="mutual information of words and their states: what encoding leaves of the input",
     make=information,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.catalogue import PERCENT, RESAMPLES, SHARE, SIGNED, Measure, Piece, Role
+from heedful.entries import PERCENT, RESAMPLES, SHARE, SIGNED, Experiment, Measure, Role
 from heedful.experiments.evidence import Evidence, Findings
 from heedful.experiments.layers import edit_named
 from heedful.experiments.score import Outcomes, example_rows, outcomes, score_table
@@ -88,7 +88,7 @@ def roles(trained: bool = True, **params: Any) -> dict[str, Role]:
     return {edit: Role({"train_edit": edit}) for edit in TRAINED} if trained else {}
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="substitution",
     description="change of the task score under uniform, random or permuted attention",
     make=substitution,

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from heedful.catalogue import PERCENT, RESAMPLES, SHARE, Measure, Piece
+from heedful.entries import PERCENT, RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings
 from heedful.experiments.score import Line, attended, example_rows, outcomes, score_table
@@ -60,7 +60,7 @@ def _perplexity(read: NDArray[np.float64]) -> float:
     return float(np.exp(-read[:, 2].sum() / read[:, 0].sum()))
 
 
-PIECE = Piece(
+ENTRY = Experiment(
     name="translation",
     description="BLEU of what the model writes; perplexity and token accuracy of given targets",
     make=translation,

@@ -9,17 +9,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.catalogue import Catalogue, Piece, Range
+from heedful.entries import Range, WeightIntervention
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
 from heedful.randomness import example_keys, keyed_uniform
+from heedful.registry import Registry
 from heedful.types import Edit, Edits, EditSpec, Model, SiteCall, Trace
 
 SEED: Range = (0, 2**63 - 1)
 """Probes draw theirs by hashes."""
 
 _NAMES = ("uniform", "random", "permute", "erase", "frozen", "custom", "detach")
-EDITS = Catalogue("edit", {name: f"{__name__}:{name.upper()}" for name in _NAMES})
+EDITS = Registry(
+    "edit", WeightIntervention, {name: f"{__name__}:{name.upper()}" for name in _NAMES}
+)
 
 
 def uniform() -> Edit:
@@ -32,7 +35,7 @@ def uniform() -> Edit:
     return edit
 
 
-UNIFORM = Piece(
+UNIFORM = WeightIntervention(
     name="uniform",
     description="equal weight on every real token",
     make=uniform,
@@ -52,7 +55,7 @@ def random(seed: int = 0) -> Edit:
     return edit
 
 
-RANDOM = Piece(
+RANDOM = WeightIntervention(
     name="random",
     description="weights from U(0, 1), normalised over the real tokens",
     make=random,
@@ -77,7 +80,7 @@ def permute(seed: int = 0) -> Edit:
     return edit
 
 
-PERMUTE = Piece(
+PERMUTE = WeightIntervention(
     name="permute",
     description="the learned weights in a random order over the real tokens",
     make=permute,
@@ -121,7 +124,7 @@ def _listed(call: SiteCall, positions: Mapping[str, Sequence[int]]) -> Tensor:
     return gone
 
 
-ERASE = Piece(
+ERASE = WeightIntervention(
     name="erase",
     description="zero on chosen tokens, the others renormalised",
     make=erase,
@@ -170,7 +173,7 @@ def _given(weights: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Ten
     return given
 
 
-FROZEN = Piece(
+FROZEN = WeightIntervention(
     name="frozen",
     description="weights given per example id, checked against the tokenisation",
     make=frozen,
@@ -195,7 +198,7 @@ def custom(function: Callable[[SiteCall], Tensor]) -> Edit:
     return edit
 
 
-CUSTOM = Piece(
+CUSTOM = WeightIntervention(
     name="custom",
     description="any function of the site's call, with its shape and mask checked",
     make=custom,
@@ -207,7 +210,7 @@ def detach() -> Edit:
     return lambda call: call.weights.detach()
 
 
-DETACH = Piece(
+DETACH = WeightIntervention(
     name="detach",
     description="the learned weights as constants: no gradient flows through attention",
     make=detach,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
-from heedful.catalogue import SIGNED, Piece
+from heedful.entries import SIGNED, Metric
 
 
 def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> float:
@@ -23,7 +23,7 @@ def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> flo
     return (seen - chance) / (1 - chance) if len(names) > 1 else float("nan")
 
 
-COHEN_KAPPA = Piece(
+COHEN_KAPPA = Metric(
     name="cohen_kappa",
     description="agreement of two annotators beyond chance",
     make=cohen_kappa,
@@ -67,7 +67,7 @@ def _counts(answers: Float[np.ndarray, "annotators items"]) -> Float[np.ndarray,
     return counts.astype(np.float64)
 
 
-KRIPPENDORFF = Piece(
+KRIPPENDORFF = Metric(
     name="krippendorff",
     description="Krippendorff's α: agreement of several annotators beyond chance",
     make=krippendorff,

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.stats import rankdata
 
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, Metric
 
 
 def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
@@ -16,7 +16,7 @@ def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n 
     return float(np.mean(labels == probabilities.argmax(1)))
 
 
-ACCURACY = Piece(
+ACCURACY = Metric(
     name="accuracy",
     description="share of examples whose likeliest class is the label (micro F1)",
     make=accuracy,
@@ -71,7 +71,7 @@ def f1_of_means(precision: Float[np.ndarray, " n"], recall: Float[np.ndarray, " 
     return 2 * p * r / (p + r) if p * r > 0 else 0.0
 
 
-F1 = Piece(
+F1 = Metric(
     name="f1",
     description="F1 of class 1 (two classes) or macro F1",
     make=f1,
@@ -108,7 +108,7 @@ def _area(positive: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> 
     return above / (ahead * behind)
 
 
-ROC_AUC = Piece(
+ROC_AUC = Metric(
     name="roc_auc",
     description="area under the ROC curve of class 1 (two classes) or one-vs-rest mean",
     make=roc_auc,

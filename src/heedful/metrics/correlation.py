@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.catalogue import SHARE, SIGNED, Measure, Piece
+from heedful.entries import SHARE, SIGNED, Measure, Metric
 
 TOLERANCE = {
     torch.bfloat16: 1e-2,
@@ -266,7 +266,7 @@ def _share(pairs: Tensor, total: Tensor) -> Tensor:
     return pairs.to(torch.float64) / total  # 0/0 = NaN: a single token has no pairs
 
 
-KENDALL = Piece(
+KENDALL = Metric(
     name="kendall",
     description="Kendall's τ-b between two scores of the same tokens",
     make=kendall_tau_b,
@@ -318,7 +318,7 @@ def top_k(x: Num[Tensor, "n k"], mask: Bool[Tensor, "n k"], k: int) -> Bool[Tens
     return first & mask
 
 
-TOP_K = Piece(
+TOP_K = Metric(
     name="top_k",
     description="Kendall's τ-b over the tokens that either score ranks among its k highest",
     make=top_k_tau,

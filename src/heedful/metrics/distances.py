@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.catalogue import LN2, NOT_NEGATIVE, SHARE, Piece
+from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Metric
 
 
 def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
@@ -18,7 +18,7 @@ def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "
     return (p - q).abs().sum(-1) / 2
 
 
-TVD = Piece(
+TVD = Metric(
     name="tvd",
     description="total variation distance of two output distributions",
     make=tvd,
@@ -60,7 +60,7 @@ def _x_log_ratio(x: Tensor, m: Tensor) -> Tensor:
     return torch.where(live, x, torch.zeros_like(one)) * log_ratio
 
 
-JSD = Piece(
+JSD = Metric(
     name="jsd",
     description="Jensen-Shannon divergence of two attention distributions (nats, at most ln 2)",
     make=jsd,
@@ -97,7 +97,7 @@ def kl(
     return torch.where(infinite, torch.full_like(one, torch.inf), total)
 
 
-KL = Piece(
+KL = Metric(
     name="kl",
     description="Kullback-Leibler divergence of the first distribution from the second (nats)",
     make=kl,
@@ -121,7 +121,7 @@ def entropy(p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
     return (safe * -safe.log()).sum(-1)
 
 
-ENTROPY = Piece(
+ENTROPY = Metric(
     name="entropy",
     description="entropy of an attention distribution (nats)",
     make=entropy,

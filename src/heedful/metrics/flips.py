@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import bdtr
 
-from heedful.catalogue import SHARE, Measure, Piece
+from heedful.entries import SHARE, Measure, Metric
 
 
 class Survival(NamedTuple):
@@ -102,7 +102,7 @@ def _usable(
     return times[known], censored[known]
 
 
-PIECE = Piece(
+ENTRY = Metric(
     name="flips",
     description="restricted mean share of words removed until the decision flips (Kaplan-Meier)",
     make=restricted_mean,

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.catalogue import NOT_NEGATIVE, SHARE, Measure, Piece
+from heedful.entries import NOT_NEGATIVE, SHARE, Measure, Metric
 from heedful.metrics.correlation import TOLERANCE, tied_ranks
 
 
@@ -65,7 +65,7 @@ def _nan(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores.double().isnan() & mask).any(-1)
 
 
-AUPRC = Piece(
+AUPRC = Metric(
     name="auprc",
     description="average precision: area under the precision-recall curve, by steps",
     make=auprc,
@@ -100,7 +100,7 @@ def token_f1(
     return torch.where(size == 0, torch.nan, f1)
 
 
-TOKEN_F1 = Piece(
+TOKEN_F1 = Metric(
     name="token_f1",
     description="F1 of the top words against a rationale of as many words",
     make=token_f1,
@@ -190,7 +190,7 @@ def _together(mask: Tensor) -> Tensor:
     return (~mask).to(torch.int8).argsort(dim=-1, stable=True)
 
 
-IOU_F1 = Piece(
+IOU_F1 = Metric(
     name="iou_f1",
     description="F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5",
     make=iou_f1,
@@ -218,7 +218,7 @@ def mass_inside(
     return torch.where((rationale & mask).any(-1), share, torch.nan)
 
 
-MASS_INSIDE = Piece(
+MASS_INSIDE = Metric(
     name="mass_inside",
     description="share of the scores' magnitude inside the rationale",
     make=mass_inside,
@@ -268,7 +268,7 @@ def _standing(scores: Tensor, mask: Tensor) -> tuple[Int[Tensor, "n w"], Int[Ten
     return above, ((ranks[:, None, :] == ranks[:, :, None]) & there).sum(-1)
 
 
-PRECISION_AT_K = Piece(
+PRECISION_AT_K = Metric(
     name="precision_at_k",
     description="share of the k highest words that are among the k words known to decide",
     make=precision_at_k,

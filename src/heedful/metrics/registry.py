@@ -1,9 +1,11 @@
 """The names of all metrics, each with the module that defines it."""
 
-from heedful.catalogue import Catalogue
+from heedful.entries import Metric
+from heedful.registry import Registry
 
-METRICS = Catalogue(
+METRICS = Registry(
     "metric",
+    Metric,
     {
         "tvd": "heedful.metrics.distances:TVD",
         "jsd": "heedful.metrics.distances:JSD",

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.catalogue import PERCENT, SHARE, Measure, Piece
+from heedful.entries import PERCENT, SHARE, Measure, Metric
 from heedful.errors import HeedfulError
 
 ORDERS = 4
@@ -72,7 +72,7 @@ def _sacrebleu() -> Any:
     return sacrebleu
 
 
-BLEU = Piece(
+BLEU = Metric(
     name="bleu",
     description="corpus BLEU of translations, from sacreBLEU's counts",
     make=bleu,
@@ -137,7 +137,7 @@ def mass(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
 
 SCORES = {"aer": error_rate, "precision": precision, "recall": recall, "mass": mass}
 
-ALIGNED = Piece(
+ALIGNED = Metric(
     name="aligned",
     description="alignment error rate, precision and recall of attention's hard links",
     make=link_counts,

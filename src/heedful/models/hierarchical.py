@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelFamily
 from heedful.models.attention.attention import Attention, TokenAttention
 from heedful.models.build import (
     check_parts,
@@ -237,7 +237,7 @@ def check(spec: ModelSpec) -> None:
     check_parts(spec)
 
 
-PIECE = Piece(
+ENTRY = ModelFamily(
     name="hierarchical",
     description="attention over the words of each sentence, then over sentences; linear decoder",
     make=hierarchical,

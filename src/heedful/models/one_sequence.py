@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelFamily
 from heedful.models.attention.attention import Attention, TokenAttention
 from heedful.models.build import (
     check_parts,
@@ -165,7 +165,7 @@ def check(spec: ModelSpec) -> None:
     check_parts(spec)
 
 
-PIECE = Piece(
+ENTRY = ModelFamily(
     name="one_sequence",
     description="one text, one attention, a linear decoder",
     make=one_sequence,

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention.additive import WEIGHTINGS, AdditiveQuery
 from heedful.models.attention.attention import (
@@ -310,7 +310,7 @@ def _check_pairs(batch: Batch) -> None:
         )
 
 
-PIECE = Piece(
+ENTRY = ModelFamily(
     name="pair",
     description="two texts: attention over the first for a query made of the second",
     make=pair,

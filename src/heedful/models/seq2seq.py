@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention.attention import masked_softmax
 from heedful.models.build import make_embedding
@@ -354,7 +354,7 @@ def check(spec: ModelSpec) -> None:
         raise HeedfulError(f"--layers is {spec.layers}: the family seq2seq has 1 or 2.")
 
 
-PIECE = Piece(
+ENTRY = ModelFamily(
     name="seq2seq",
     description="recurrent encoder and decoder, attention at every step of writing",
     make=seq2seq,

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.family import visible
 from heedful.models.generation import TargetWords, Writer, last_given, present
@@ -193,7 +193,7 @@ def check(spec: ModelSpec) -> None:
         )
 
 
-PIECE = Piece(
+ENTRY = ModelFamily(
     name="transformer",
     description="Transformer encoder and decoder, every attention a site",
     make=transformer,

@@ -9,13 +9,16 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.catalogue import Catalogue, Piece
+from heedful.entries import Perturbation
 from heedful.errors import HeedfulError
+from heedful.registry import Registry
 from heedful.types import Batch, Embeddings, Model, Text
 from heedful.words import without_tokens, word_numbers
 
 _NAMES = ("delete", "mask", "unk", "zero", "attention")
-REMOVALS = Catalogue("removal operator", {name: f"{__name__}:{name.upper()}" for name in _NAMES})
+REMOVALS = Registry(
+    "removal operator", Perturbation, {name: f"{__name__}:{name.upper()}" for name in _NAMES}
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ def _filled(text: Text, stay: Tensor, token: int) -> Text:
     )
 
 
-DELETE = Piece(name="delete", description="the text gets shorter", make=delete, paper="jain2019")
+DELETE = Perturbation(
+    name="delete", description="the text gets shorter", make=delete, paper="jain2019"
+)
 
 
 def mask() -> Operator:
@@ -99,7 +104,7 @@ def replaced(batch: Batch, gone: Tensor, token: int) -> Removed:
     return Removed(with_text(batch, replace(text, tokens=text.tokens.masked_fill(gone, token))))
 
 
-MASK = Piece(
+MASK = Perturbation(
     name="mask",
     description="the mask token in place of each token (the unknown word where there is no mask)",
     make=mask,
@@ -111,7 +116,7 @@ def unk() -> Operator:
     return Operator("unk", _by_filler("unk"))
 
 
-UNK = Piece(name="unk", description="the unknown word in place of each token", make=unk)
+UNK = Perturbation(name="unk", description="the unknown word in place of each token", make=unk)
 
 
 def zero() -> Operator:
@@ -125,7 +130,7 @@ def _zeroed(model: Model, batch: Batch, gone: Tensor) -> Removed:
     return Removed(batch, {**embedded, "a": silenced})
 
 
-ZERO = Piece(
+ZERO = Perturbation(
     name="zero",
     description="a zero vector in place of each token's embedding",
     make=zero,
@@ -144,7 +149,7 @@ def _hidden(model: Model, batch: Batch, gone: Tensor) -> Removed:
     return Removed(with_text(batch, replace(text, hidden=hidden)))
 
 
-ATTENTION = Piece(
+ATTENTION = Perturbation(
     name="attention",
     description="hidden from every attention; an encoder without attention still reads it",
     make=attention,

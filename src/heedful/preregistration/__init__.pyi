@@ -5,9 +5,9 @@ from heedful.preregistration.audit_text import statistics_of as statistics_of
 from heedful.preregistration.bibliography import ALIASES as ALIASES
 from heedful.preregistration.bibliography import Use as Use
 from heedful.preregistration.bibliography import bibliography as bibliography
+from heedful.preregistration.bibliography import entry_use as entry_use
 from heedful.preregistration.bibliography import in_order as in_order
 from heedful.preregistration.bibliography import keys_in as keys_in
-from heedful.preregistration.bibliography import piece_use as piece_use
 from heedful.preregistration.bibliography import read as read
 from heedful.preregistration.citations import PROBE_METHODS as PROBE_METHODS
 from heedful.preregistration.citations import TOKENIZERS as TOKENIZERS

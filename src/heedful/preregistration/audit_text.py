@@ -15,7 +15,7 @@ from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, works
 from heedful.data import CORPORA
 from heedful.metrics import METRICS
 from heedful.perturbations import REMOVALS
-from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, piece_use
+from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, entry_use
 from heedful.preregistration.latex import (
     Part,
     Sentence,
@@ -180,8 +180,8 @@ def _values(verdict: Verdict) -> dict[str, Any]:
 
 
 def audited_uses(audit: Audited) -> Iterator[Use]:
-    yield from (piece_use("explanation", named(name).piece) for name in audit.explanations)
-    yield from (piece_use("removal operator", REMOVALS[name]) for name in audit.operators)
+    yield from (entry_use("explanation", named(name).piece) for name in audit.explanations)
+    yield from (entry_use("removal operator", REMOVALS[name]) for name in audit.operators)
     yield from measure_uses(audit.measured.measures)
     if audit.measured.checked:
         yield Use("weights in random order, to see which measures fall", ("adebayo2018",))
@@ -195,7 +195,7 @@ def measure_uses(measures: Iterable[str]) -> Iterator[Use]:
         if keys := works(name):
             yield Use(f"measure {name}", keys)
         if name in METRICS:
-            yield piece_use("metric", METRICS[name])
+            yield entry_use("metric", METRICS[name])
 
 
 def _model(name: str) -> Iterator[Use]:
@@ -215,7 +215,7 @@ def _data(source: str) -> Iterator[Use]:
     """A corpus by name; a file is the user's own."""
     name = _SPLIT.sub("", source)
     if name in CORPORA:
-        yield piece_use("corpus", CORPORA[name])
+        yield entry_use("corpus", CORPORA[name])
 
 
 def _measured(rows: Frames) -> Measured:
@@ -417,7 +417,7 @@ def _unused(each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _keys(piece: Any) -> tuple[str, ...]:
-    return _listed_keys(piece_use("", piece).keys)
+    return _listed_keys(entry_use("", piece).keys)
 
 
 def _listed_keys(keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from heedful import __version__
-from heedful.catalogue import Piece
+from heedful.entries import Entry as RegistryEntry
 from heedful.errors import HeedfulError
 
 OURSELVES = "heedful"
@@ -110,11 +110,11 @@ class Use:
     missing: tuple[str, ...] = ()
 
 
-def piece_use(kind: str, piece: Piece) -> Use:
+def entry_use(kind: str, entry: RegistryEntry) -> Use:
     """A piece names its own works: the paper it is from, and where the method is from. Those of
     a stranger need no entry of ours: they are said as they stand."""
-    what = f"{kind} {piece.name}"
-    keys = [*keys_in(piece.paper), *keys_in(piece.citation)]
+    what = f"{kind} {entry.name}"
+    keys = [*keys_in(entry.paper), *keys_in(entry.citation)]
     return Use(what, tuple(dict.fromkeys(keys)))
 
 

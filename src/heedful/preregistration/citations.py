@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from heedful.catalogue import Catalogue
 from heedful.data import CORPORA
 from heedful.experiments import PROBES
 from heedful.interventions import EDITS
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.preregistration.audit_text import Audited, audited_uses
-from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, named, piece_use
+from heedful.preregistration.bibliography import OURSELVES, Use, bibliography, entry_use, named
+from heedful.registry import Registry
 from heedful.store import Run, Store
 from heedful.studies import STUDIES
 from heedful.training import STATE_TERMS, TERMS
@@ -87,7 +88,7 @@ def _before(run: Run) -> list[str]:
 
 def _corpus(run: Run, at: str = "") -> Iterator[Use]:
     """`at` is where a fine-tuned model's facts tell of its corpus."""
-    yield _piece("corpus", CORPORA, run.fact(f"{at}piece", str))
+    yield _entry("corpus", CORPORA, run.fact(f"{at}piece", str))
     prepare = run.fact(f"{at}prepare", dict)
     if prepare.get("vectors") == "glove":
         yield Use("word vectors", ("pennington2014",))
@@ -102,18 +103,18 @@ def _model(run: Run) -> Iterator[Use]:
     if "pretrained" in run.facts:
         yield from _corpus(run, "corpus.")
         yield Use("fine-tuning by AdamW", ("loshchilov2019",))
-        yield from (_piece("term", STATE_TERMS, name) for name in _terms(run))
+        yield from (_entry("term", STATE_TERMS, name) for name in _terms(run))
         return
     spec = run.spec
-    yield _piece("family", FAMILIES, spec.family)
+    yield _entry("family", FAMILIES, spec.family)
     if spec.family != "transformer":
         encoder, *wrappers = spec.encoder.split("+")
-        yield _piece("encoder", ENCODERS, encoder)
-        yield from (_piece("wrapper", WRAPPERS, name) for name in wrappers)
-        yield _piece("attention", ATTENTIONS, spec.attention)
+        yield _entry("encoder", ENCODERS, encoder)
+        yield from (_entry("wrapper", WRAPPERS, name) for name in wrappers)
+        yield _entry("attention", ATTENTIONS, spec.attention)
     if spec.train_edit:
-        yield _piece("edit", EDITS, spec.train_edit)
-    yield from (_piece("term", TERMS, term.name) for term in spec.terms)
+        yield _entry("edit", EDITS, spec.train_edit)
+    yield from (_entry("term", TERMS, term.name) for term in spec.terms)
     yield Use("training by Adam", ("kingma2015", *(("reddi2018",) if train.get("amsgrad") else ())))
 
 
@@ -125,7 +126,7 @@ def _terms(run: Run) -> list[str]:
 
 def _probe(run: Run) -> Iterator[Use]:
     name = run.fact("piece", str)
-    yield _piece("probe", PROBES, name)
+    yield _entry("probe", PROBES, name)
     if name in PROBE_METHODS:
         yield Use(f"probe {name}", PROBE_METHODS[name])
 
@@ -133,12 +134,12 @@ def _probe(run: Run) -> Iterator[Use]:
 def _study(run: Run) -> Iterator[Use]:
     name = run.fact("piece", str)
     if name in STUDIES:  # `heedful train` lists its cells as a study of that name
-        yield _piece("study", STUDIES, name)
+        yield _entry("study", STUDIES, name)
 
 
-def _piece(kind: str, catalogue: Catalogue, name: str) -> Use:
+def _entry(kind: str, registry: Registry[Any], name: str) -> Use:
     """A piece that is no longer here is named and not cited."""
-    return piece_use(kind, catalogue[name]) if name in catalogue else named(kind, name)
+    return entry_use(kind, registry[name]) if name in registry else named(kind, name)
 
 
 _OF_KIND = {"corpus": _corpus, "model": _model, "probe": _probe, "study": _study}

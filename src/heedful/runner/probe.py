@@ -54,7 +54,7 @@ def probe_facts(
     return {
         "piece": probe.name,
         "version": piece.version,
-        **piece.stranger,
+        **piece.plugin_facts,
         "params": dict(probe.params),
         **_depends(probe),
         **asdict(reading),

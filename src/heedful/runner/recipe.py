@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from heedful.catalogue import Role
+from heedful.entries import Role
 from heedful.experiments import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.training import TERMS

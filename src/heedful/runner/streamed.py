@@ -1,7 +1,7 @@
 """Probes over very many texts: some at a time, each part kept on disk as soon as it is there.
 
 So memory is that of one part, and a probe that was killed goes on after the last of them.
-Only probes that look at each text by itself can be given their texts so (`Piece.by_text`).
+Only probes that look at each text by itself can be given their texts so (`Experiment.by_text`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.entries import Experiment
 from heedful.experiments import Evidence, Findings, Parts
 from heedful.store import Frames, PartGone
 
@@ -29,12 +29,14 @@ class Streamed:
     notes: Mapping[str, str]
 
 
-def in_parts(piece: Piece, evidence: Evidence) -> bool:
+def in_parts(experiment: Experiment, evidence: Evidence) -> bool:
     many = len(evidence.data) > AT_ONCE
-    return many and piece.by_text and evidence.task == "classification"
+    return many and experiment.by_text and evidence.task == "classification"
 
 
-def streamed(piece: Piece, evidence: Evidence, folder: Path, params: Mapping[str, Any]) -> Streamed:
+def streamed(
+    experiment: Experiment, evidence: Evidence, folder: Path, params: Mapping[str, Any]
+) -> Streamed:
     """The probe on every part of the data, in the data's order; tables are read from disk."""
     parts, notes = Parts(folder, last="rows"), dict[str, str]()
     starts = range(0, len(evidence.data), AT_ONCE)
@@ -44,7 +46,7 @@ def streamed(piece: Piece, evidence: Evidence, folder: Path, params: Mapping[str
             continue
         some = range(start, min(start + AT_ONCE, len(evidence.data)))
         part = replace(evidence, data=evidence.data.subset(some), _passes=[])
-        found: Findings = piece.make(part, **params)
+        found: Findings = experiment.make(part, **params)
         notes |= found.notes
         tables = {"maps": found.maps, "rows": found.rows}
         parts.write(name, {kind: each for kind, each in tables.items() if each is not None})

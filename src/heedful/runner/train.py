@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from safetensors.torch import save_file
 
-from heedful.catalogue import Catalogue
 from heedful.data import Prepared, Split, at_a_quarter, shown_to
 from heedful.experiments import Evidence
 from heedful.interventions import edited, restored, weights_by_id
 from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, encoder_parts
 from heedful.progress import Progress, silent
+from heedful.registry import Registry
 from heedful.runner.machine import Machine
 from heedful.runner.recipe import Recipe
 from heedful.specs import ModelSpec
@@ -115,9 +115,9 @@ def _train(
     return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, objective)
 
 
-def _version(catalogue: Catalogue, name: str) -> int:
+def _version(registry: Registry[Any], name: str) -> int:
     """A part's version; 0 where a family has no such part."""
-    return catalogue[name].version if name in catalogue else 0
+    return registry[name].version if name in registry else 0
 
 
 def untrained(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -49,7 +49,7 @@ STUDY = Study(
     },
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="jain2019",
     description="attention against gradients and leave-one-out, permuted, and adversarial",
     make=lambda: STUDY,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.jain2019 import LONGER, STORIES, STORY_TRAINING
 from heedful.studies.study import TRAINING, Setting, Small, Study
@@ -52,7 +52,7 @@ STUDY = Study(
     },
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="mohankumar2020",
     description="LSTM states made diverse: does attention among them say more?",
     make=lambda: STUDY,

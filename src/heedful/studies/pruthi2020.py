@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -83,7 +83,7 @@ STUDY = Study(
     },
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="pruthi2020",
     description="attention kept off the tokens a model needs, and what gives that away",
     make=lambda: STUDY,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -40,7 +40,7 @@ STUDY = Study(
     small={"imdb8": Small(limit=4000, epochs=6), "imdb10": Small(limit=4000, epochs=6)},
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="serrano2019",
     description="single weights erased, decisions flipped, importance sets by several rankings",
     make=lambda: STUDY,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from heedful.catalogue import Catalogue
+from heedful.entries import PaperStudy
 from heedful.errors import HeedfulError
+from heedful.registry import Registry
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 
 TRAINING = TrainSpec(ties="first")
@@ -22,7 +23,7 @@ _NAMES = (
     "tutek2020",
     "mohankumar2020",
 )
-STUDIES = Catalogue("study", {name: f"heedful.studies.{name}" for name in _NAMES})
+STUDIES = Registry("study", PaperStudy, {name: f"heedful.studies.{name}" for name in _NAMES})
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -78,7 +78,7 @@ STUDY = Study(
     deeper=("6",),
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="tutek2020",
     description="words kept in their states: does the score then depend on attention?",
     make=lambda: STUDY,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -96,7 +96,7 @@ STUDY = Study(
     },
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="vashishth2019",
     description="attention replaced, in training or afterwards: one text, two texts, translation",
     make=lambda: STUDY,

@@ -11,7 +11,7 @@ its corpora and its base model are jain2019's, whose F1 is shown.
 
 from __future__ import annotations
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.jain2019 import ONE_TEXT
 from heedful.studies.study import TRAINING, Setting, Small, Study
@@ -49,7 +49,7 @@ STUDY = Study(
     },
 )
 
-PIECE = Piece(
+ENTRY = PaperStudy(
     name="wiegreffe2019",
     description="four tests: uniform, seeds, guides for a model without context, adversaries",
     make=lambda: STUDY,

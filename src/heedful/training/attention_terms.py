@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.catalogue import SHARE, Piece
 from heedful.data import Forbidden, forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
+from heedful.entries import SHARE, LossTerm
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site
@@ -83,7 +83,7 @@ def _by_example(
     return kept / there.sum((1, 2)).clamp_min(1)
 
 
-APART = Piece(
+APART = LossTerm(
     name="apart",
     description="minus the divergence from a teacher's attention: kl (of the model's) or jsd",
     make=apart,
@@ -154,7 +154,7 @@ def _over_tokens(site: SiteSpec) -> SiteSpec:
     return site
 
 
-IMPERMISSIBLE = Piece(
+IMPERMISSIBLE = LossTerm(
     name="impermissible",
     description="−log of the attention that is not on impermissible tokens",
     make=impermissible,
@@ -192,7 +192,7 @@ def _hard(context: TermContext) -> Hard:
     return attention
 
 
-SPARSITY = Piece(
+SPARSITY = LossTerm(
     name="sparsity",
     description="distance of the expected share of selected tokens from a target",
     make=sparsity,
@@ -340,7 +340,7 @@ def _known(marks: Marks, ids: tuple[str, ...], text: Text) -> list[tuple[int, Te
     ]
 
 
-SUPERVISED = Piece(
+SUPERVISED = LossTerm(
     name="supervised",
     description="−log of attention's share on human rationales, or on syntactic heads (arcs=FILE)",
     make=supervised,

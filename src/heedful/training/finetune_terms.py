@@ -12,14 +12,17 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.catalogue import Catalogue, Piece
+from heedful.entries import LossTerm
 from heedful.errors import HeedfulError
 from heedful.metrics import conicity
 from heedful.models import attach
+from heedful.registry import Registry
 from heedful.specs import TermSpec
 
-STATE_TERMS = Catalogue(
-    "pretrained-term", {name: f"{__name__}:{name.upper()}" for name in ("diversity", "tying")}
+STATE_TERMS = Registry(
+    "pretrained-term",
+    LossTerm,
+    {name: f"{__name__}:{name.upper()}" for name in ("diversity", "tying")},
 )
 """Terms that look at states only: `make(layers, site="") -> StateTerm`. Without a site they are
 about the last layer."""
@@ -87,7 +90,7 @@ def diversity(layers: Layers, site: str = "") -> StateTerm:
     return StateTerm(value, layers.number(site))
 
 
-DIVERSITY = Piece(
+DIVERSITY = LossTerm(
     name="diversity",
     description="conicity of the states that the attention of a layer mixes",
     make=diversity,
@@ -111,7 +114,7 @@ def tying(layers: Layers, site: str = "") -> StateTerm:
     return StateTerm(value, layers.number(site))
 
 
-TYING = Piece(
+TYING = LossTerm(
     name="tying",
     description="squared distance between a layer's states and the embeddings of their tokens",
     make=tying,

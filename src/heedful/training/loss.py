@@ -12,20 +12,22 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.catalogue import Catalogue
 from heedful.data import Split
+from heedful.entries import LossTerm
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import tvd
 from heedful.models import Family, main_site, probabilities
 from heedful.parameters import check_parameters, parameters_of
+from heedful.registry import Registry
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
 from heedful.types import Batch, Keep, Trace
 
 GoalLoss = Callable[[Trace, Batch], Tensor]
 
 
-TERMS = Catalogue(
+TERMS = Registry(
     "term",
+    LossTerm,
     {
         "apart": "heedful.training.attention_terms:APART",
         "diversity": "heedful.training.state_terms:DIVERSITY",
@@ -255,17 +257,17 @@ def check_data(spec: ModelSpec, model: Family, corpus: Data) -> None:
             TERMS[term.name].make(context, **dict(term.params))
 
 
-def check_terms(terms: Sequence[TermSpec], catalogue: Catalogue) -> None:
-    """Each is there once and in the catalogue, takes its parameters, and counts for something
+def check_terms(terms: Sequence[TermSpec], registry: Registry[LossTerm]) -> None:
+    """Each is there once and in the registry, takes its parameters, and counts for something
     or nothing."""
     titles = [term.title for term in terms]
     for term in terms:
         if titles.count(term.title) > 1:
             raise HeedfulError(f"the term {term.title} is there twice: leave one out.")
-        piece = catalogue[term.name]
-        handed = list(parameters_of(piece.make))[:1]  # what it learns from
+        entry = registry[term.name]
+        handed = list(parameters_of(entry.make))[:1]  # what it learns from
         what = f"the term {term.name}"
-        check_parameters(what, piece.make, dict(term.params), piece.bounds, handed)
+        check_parameters(what, entry.make, dict(term.params), entry.bounds, handed)
         if not 0 <= term.weight < math.inf:
             raise HeedfulError(
                 f"the term {term.name} counts {term.weight:g}: give a number that is not negative."

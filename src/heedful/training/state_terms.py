@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.catalogue import SHARE, Piece
+from heedful.entries import SHARE, LossTerm
 from heedful.errors import HeedfulError
 from heedful.interventions import Edited
 from heedful.metrics import conicity
@@ -31,7 +31,7 @@ def diversity(context: TermContext) -> Term:
     return Term(value, Keep(states=True))
 
 
-DIVERSITY = Piece(
+DIVERSITY = LossTerm(
     name="diversity",
     description="conicity of the attended states, so that they point different ways",
     make=diversity,
@@ -56,7 +56,7 @@ def tying(context: TermContext) -> Term:
     return Term(value, Keep(states=True))
 
 
-TYING = Piece(
+TYING = LossTerm(
     name="tying",
     description="squared distance of the attended states from their tokens' embeddings",
     make=tying,
@@ -109,7 +109,7 @@ def _words(like: Int[Tensor, "b t"], words: int) -> Int[Tensor, "b t"]:
     return torch.randint(min(END + 1, words - 1), words, like.shape, device=like.device)
 
 
-MLM = Piece(
+MLM = LossTerm(
     name="mlm",
     description="a second pass has to find exchanged words again, by the corpus's vectors",
     make=mlm,

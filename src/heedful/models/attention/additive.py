@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.models.attention.attention import (
     ENTMAX,
     SIGMOID,
@@ -90,7 +90,7 @@ def entmax(size: int) -> Additive:
     return Additive(size, ENTMAX)
 
 
-ADDITIVE_PIECE = Piece(
+ADDITIVE_ENTRY = ModelPart(
     name="additive",
     description="v · tanh(W h + b)",
     make=Additive,
@@ -98,7 +98,7 @@ ADDITIVE_PIECE = Piece(
     citation="Bahdanau et al. 2015",
 )
 
-GATE_PIECE = Piece(
+GATE_ENTRY = ModelPart(
     name="gate",
     description="σ(v · tanh(W h + b)), each token for itself; weights do not sum to 1",
     make=gate,
@@ -106,14 +106,14 @@ GATE_PIECE = Piece(
     citation="Dauphin et al. 2017",
 )
 
-SPARSEMAX_PIECE = Piece(
+SPARSEMAX_ENTRY = ModelPart(
     name="sparsemax",
     description="sparsemax of v · tanh(W h + b): most weights are exactly 0",
     make=sparsemax,
     citation="Martins & Astudillo 2016, From Softmax to Sparsemax, ICML",
 )
 
-ENTMAX_PIECE = Piece(
+ENTMAX_ENTRY = ModelPart(
     name="entmax",
     description="1.5-entmax of v · tanh(W h + b): many weights are exactly 0",
     make=entmax,

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.models.attention.attention import QueryAttention, TokenAttention
 
 
@@ -49,7 +49,7 @@ def plain_dot(size: int) -> Dot:
     return Dot(size, scale=1.0)
 
 
-DOT_PIECE = Piece(
+DOT_ENTRY = ModelPart(
     name="dot",
     description="learned query · h / √d, query drawn from N(0, 1)",
     make=Dot,
@@ -57,7 +57,7 @@ DOT_PIECE = Piece(
     citation="Vaswani et al. 2017; initialisation tutek2020",
 )
 
-PLAIN_DOT_PIECE = Piece(
+PLAIN_DOT_ENTRY = ModelPart(
     name="plain_dot",
     description="learned query · h, not scaled, query drawn from N(0, 1)",
     make=plain_dot,

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.models.attention.attention import GIVEN, TokenAttention
 
 LOW, HIGH = -0.1, 1.1
@@ -93,7 +93,7 @@ def _gate(features: Float[Tensor, "*b t 2"]) -> HardKuma:
     return HardKuma(a, b)
 
 
-HARD_PIECE = Piece(
+HARD_ENTRY = ModelPart(
     name="hard",
     description="HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
     make=Hard,

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.errors import HeedfulError
 from heedful.models.encoders.encoder import (
     Deletions,
@@ -156,14 +156,14 @@ def conv(embedding: int, layers: int, sizes: str, hidden: int | None) -> Convolu
     return Convolutions(embedding, layers, hidden or 100, (3, 5))
 
 
-CNN_PIECE = Piece(
+CNN_ENTRY = ModelPart(
     name="cnn",
     description="convolutions of width 1, 3, 5, 7 side by side, ReLU",
     make=Cnn,
     paper="jain2019",
 )
 
-CONV_PIECE = Piece(
+CONV_ENTRY = ModelPart(
     name="conv",
     description="convolutions of width 3 and 5 side by side, 100 channels, ReLU",
     make=conv,

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, is_grad_enabled, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.models.encoders.encoder import (
     Deletions,
     Encoder,
@@ -207,28 +207,28 @@ def bilstm(embedding: int, layers: int, sizes: str, hidden: int | None) -> Recur
     return Recurrent(embedding, layers, hidden or LSTM_HIDDEN, bidirectional=True)
 
 
-LSTM_PIECE = Piece(
+LSTM_ENTRY = ModelPart(
     name="lstm",
     description="left-to-right LSTM, 128 wide, one to three layers",
     make=lstm,
     paper="jain2019",
 )
 
-BILSTM_PIECE = Piece(
+BILSTM_ENTRY = ModelPart(
     name="bilstm",
     description="bidirectional LSTM, 128 per direction, one to three layers",
     make=bilstm,
     paper="jain2019",
 )
 
-BIGRU_PIECE = Piece(
+BIGRU_ENTRY = ModelPart(
     name="bigru",
     description="bidirectional GRU, 50 per direction, one to three layers",
     make=Gru,
     paper="serrano2019",
 )
 
-ORTHOGONAL_PIECE = Piece(
+ORTHOGONAL_ENTRY = ModelPart(
     name="orthogonal",
     description="left-to-right LSTM, each state orthogonal to the mean of the earlier ones",
     make=Orthogonal,

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.models.encoders.encoder import (
     Deletions,
     Encoder,
@@ -64,14 +64,14 @@ class PassThrough(Encoder):
         return None
 
 
-AVERAGE_PIECE = Piece(
+AVERAGE_ENTRY = ModelPart(
     name="average",
     description="per-token linear layer and squashing; no token sees another",
     make=Average,
     paper="jain2019",
 )
 
-NONE_PIECE = Piece(
+NONE_ENTRY = ModelPart(
     name="none",
     description="no encoder: states are embeddings; no token sees another",
     make=PassThrough,

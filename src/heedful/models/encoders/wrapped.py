@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.catalogue import Piece
+from heedful.entries import ModelPart
 from heedful.errors import HeedfulError
 from heedful.models.encoders.encoder import (
     Deletions,
@@ -99,7 +99,7 @@ class Concat(Wrapped):
         return Readout(readout.weight[:, :size], readout.bias), readout.weight[:, size:]
 
 
-RESIDUAL_PIECE = Piece(
+RESIDUAL_ENTRY = ModelPart(
     name="residual",
     description="the token's embedding added to its state: x + rnn(x)",
     make=Residual,
@@ -107,7 +107,7 @@ RESIDUAL_PIECE = Piece(
     citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
 )
 
-CONCAT_PIECE = Piece(
+CONCAT_ENTRY = ModelPart(
     name="concat",
     description="states with the token's embedding beside them: [rnn(x); x]",
     make=Concat,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -221,21 +221,21 @@ def _deception_says(model: str, cell: pd.DataFrame) -> str:
     return f"{model}, {'; '.join(parts)}."
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name="layers",
         description="The score after permuting the first or last so many layers, by group.",
         make=layers,
         paper="vashishth2019",
         needs=("layers",),
     ),
-    Piece(
+    ReportFigure(
         name="tau_length",
         description="Average τ in the four quarters of text length, with intervals.",
         make=tau_length,
         needs=("correlation",),
     ),
-    Piece(
+    ReportFigure(
         name="deception",
         description="Accuracy and attention on impermissible tokens by the penalty's weight.",
         make=deception,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -316,22 +316,22 @@ def seed_variance(evidence: Evidence) -> Figure:
     return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name=GRADIENT_WORDS.name,
         description="Histograms of Kendall τ between attention and gradients, by predicted class.",
         make=tau_gradient,
         paper="jain2019, Figure 2",
         needs=("correlation",),
     ),
-    Piece(
+    ReportFigure(
         name=PERMUTATION_WORDS.name,
         description="Median change of output under shuffled attention, by the largest weight.",
         make=permutation,
         paper="jain2019, Figure 3",
         needs=("permutation",),
     ),
-    Piece(
+    ReportFigure(
         name=JSD_WORDS.name,
         description="Histograms of the largest adversarial distance: searched, exact, "
         "spread-matched.",
@@ -339,14 +339,14 @@ PIECES = by_name(
         paper="jain2019, Figure 4",
         needs=("adversarial",),
     ),
-    Piece(
+    ReportFigure(
         name="jsd_by_max",
         description="The adversarial distance in four bins of the largest attention weight.",
         make=jsd_by_max,
         paper="jain2019, Figure 5",
         needs=("adversarial",),
     ),
-    Piece(
+    ReportFigure(
         name=SEED_VARIANCE_WORDS.name,
         description="The distance between seeds in four bins of the largest attention weight.",
         make=seed_variance,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
 from heedful.report.extra import need
@@ -331,29 +331,29 @@ def _boxes_says(found: dict[str, Removed]) -> str:
     return "; ".join(parts)
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name=ERASURE_WORDS.name,
         description="ΔJS of the heaviest and a random item, by the difference of their weights.",
         make=erasure,
         paper="serrano2019",
         needs=("erasure",),
     ),
-    Piece(
+    ReportFigure(
         name="flips",
         description="Does erasing the heaviest item flip the decision, does erasing a random one.",
         make=flips,
         paper="serrano2019, Table 2",
         needs=("flips",),
     ),
-    Piece(
+    ReportFigure(
         name=SETS_WORDS.name,
         description="Share of items removed until the decision flips, by ranking, none dropped.",
         make=partial(boxes, "fraction", SETS_WORDS, "share of items removed"),
         paper="serrano2019",
         needs=("importance_sets",),
     ),
-    Piece(
+    ReportFigure(
         name=MASS_WORDS.name,
         description="Attention removed until the decision flips, by ranking, none dropped.",
         make=partial(boxes, "mass", MASS_WORDS, "share of attention removed"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import KINDS, WIDTH, Figure, Group, Panel
@@ -134,8 +134,8 @@ def _says(model: str, table: pd.DataFrame) -> str:
     return f"Trained adversaries, {model}: {parts}."
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name="frontier",
         description="Trained adversaries by λ, TVD against JSD, beside seeds and exact "
         "adversaries.",

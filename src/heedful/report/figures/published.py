@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -182,15 +182,15 @@ def _says(place: Place, table: pd.DataFrame) -> str:
     return f"Change of {place.score} with attention replaced, {place.model}: {parts}."
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name="published",
         description="Every τ of jain2019's Table 2, published and measured, with intervals.",
         make=published,
         paper="jain2019, Table 2",
         needs=("correlation",),
     ),
-    Piece(
+    ReportFigure(
         name="substitution",
         description="Change of the score with attention replaced, published beside measured.",
         make=substitution,

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from heedful.catalogue import Catalogue
+from heedful.entries import ReportFigure
+from heedful.registry import Registry
 
-FIGURES = Catalogue(
-    kind="figure",
-    modules={
-        "published": "heedful.report.figures.published:PIECES",
-        "tau_gradient": "heedful.report.figures.distributions:PIECES",
-        "tau_length": "heedful.report.figures.curves:PIECES",
-        "permutation": "heedful.report.figures.distributions:PIECES",
-        "jsd": "heedful.report.figures.distributions:PIECES",
-        "jsd_by_max": "heedful.report.figures.distributions:PIECES",
-        "substitution": "heedful.report.figures.published:PIECES",
-        "erasure": "heedful.report.figures.erasure:PIECES",
-        "flips": "heedful.report.figures.erasure:PIECES",
-        "importance_sets": "heedful.report.figures.erasure:PIECES",
-        "importance_mass": "heedful.report.figures.erasure:PIECES",
-        "layers": "heedful.report.figures.curves:PIECES",
-        "deception": "heedful.report.figures.curves:PIECES",
-        "seed_variance": "heedful.report.figures.distributions:PIECES",
-        "frontier": "heedful.report.figures.frontier:PIECES",
-        "conicity": "heedful.report.figures.transparency:PIECES",
-        "parts_of_speech": "heedful.report.figures.transparency:PIECES",
-        "token_curves": "heedful.report.figures.token_curves:PIECES",
+FIGURES = Registry(
+    "figure",
+    ReportFigure,
+    {
+        "published": "heedful.report.figures.published:ENTRIES",
+        "tau_gradient": "heedful.report.figures.distributions:ENTRIES",
+        "tau_length": "heedful.report.figures.curves:ENTRIES",
+        "permutation": "heedful.report.figures.distributions:ENTRIES",
+        "jsd": "heedful.report.figures.distributions:ENTRIES",
+        "jsd_by_max": "heedful.report.figures.distributions:ENTRIES",
+        "substitution": "heedful.report.figures.published:ENTRIES",
+        "erasure": "heedful.report.figures.erasure:ENTRIES",
+        "flips": "heedful.report.figures.erasure:ENTRIES",
+        "importance_sets": "heedful.report.figures.erasure:ENTRIES",
+        "importance_mass": "heedful.report.figures.erasure:ENTRIES",
+        "layers": "heedful.report.figures.curves:ENTRIES",
+        "deception": "heedful.report.figures.curves:ENTRIES",
+        "seed_variance": "heedful.report.figures.distributions:ENTRIES",
+        "frontier": "heedful.report.figures.frontier:ENTRIES",
+        "conicity": "heedful.report.figures.transparency:ENTRIES",
+        "parts_of_speech": "heedful.report.figures.transparency:ENTRIES",
+        "token_curves": "heedful.report.figures.token_curves:ENTRIES",
     },
 )

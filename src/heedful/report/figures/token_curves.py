@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import CLASSES, HEIGHT, WIDTH, Figure, Group, Panel, class_colour
@@ -171,8 +171,8 @@ def _says(attention: str, curves: list[Curve]) -> str:
     return f"Probability of the predicted class by single tokens, {attention}: {means}."
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name="token_curves",
         description="Probability of the predicted class by each token of one text, by model.",
         make=token_curves,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.catalogue import Piece, by_name
+from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.extra import need
 from heedful.report.figures.figure import (
@@ -146,15 +146,15 @@ def _pairs(bar: pd.DataFrame) -> Iterator[tuple[str, float]]:
     return zip(bar["kind"], bar["value"], strict=True)
 
 
-PIECES = by_name(
-    Piece(
+ENTRIES = by_name(
+    ReportFigure(
         name="conicity",
         description="Conicity of the attended states, by model.",
         make=conicity,
         paper="mohankumar2020",
         needs=("conicity",),
     ),
-    Piece(
+    ReportFigure(
         name="parts_of_speech",
         description="Share of attention on punctuation, function words and the rest, by model.",
         make=parts_of_speech,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.figures.curves import curves
 from heedful.report.figures.erasure import RANKINGS, Removed, compared, removals
@@ -375,20 +375,20 @@ def _number(line: pd.Series) -> str:
     return f"{number(line['mean'], digits)} ({low} to {high})"
 
 
-PIECES = (
-    Piece(
+ENTRIES = (
+    PaperSummary(
         name="jain2019",
         description="score, attention against gradients and leaving out, shuffled, adversarial",
         make=jain2019,
         paper="jain2019",
     ),
-    Piece(
+    PaperSummary(
         name="serrano2019",
         description="score, single weights erased, flips, importance sets and their order",
         make=serrano2019,
         paper="serrano2019",
     ),
-    Piece(
+    PaperSummary(
         name="vashishth2019",
         description="attention replaced for one text, two texts, generation; single weights; gates",
         make=vashishth2019,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.formats import number
 from heedful.report.summaries.jain_serrano_vashishth import score_line
@@ -236,14 +236,14 @@ def _conicity(together: pd.DataFrame) -> str:
     return f"Conicity of the states: {within(firm[0]) if len(firm) == 1 else reach(firm)}."
 
 
-PIECES = (
-    Piece(
+ENTRIES = (
+    PaperSummary(
         name="mohankumar2020",
         description="conicity, shuffling, removal, gradients, kinds of words, extracted rationales",
         make=mohankumar2020,
         paper="mohankumar2020",
     ),
-    Piece(
+    PaperSummary(
         name="tutek2020",
         description="scores, replaced attention, mutual information, single tokens, quarters",
         make=tutek2020,

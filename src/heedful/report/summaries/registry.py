@@ -6,7 +6,7 @@ from heedful.report.evidence import Evidence, papers_of
 from heedful.report.summaries import jain_serrano_vashishth, mohankumar_tutek, wiegreffe_pruthi
 
 MODULES = (jain_serrano_vashishth, wiegreffe_pruthi, mohankumar_tutek)
-SUMMARIES = {piece.name: piece for module in MODULES for piece in module.PIECES}
+SUMMARIES = {piece.name: piece for module in MODULES for piece in module.ENTRIES}
 
 
 def five_lines(evidence: Evidence) -> list[str]:

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from heedful.catalogue import Piece
+from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.figures.curves import weight
 from heedful.report.formats import number
@@ -266,14 +266,14 @@ def _means(found: list[Finding]) -> list[float]:
     return [one.mean for one in found if math.isfinite(one.mean)]
 
 
-PIECES = (
-    Piece(
+ENTRIES = (
+    PaperSummary(
         name="wiegreffe2019",
         description="even attention, seeds, guides, trained adversaries against seeds, per text",
         make=wiegreffe2019,
         paper="wiegreffe2019",
     ),
-    Piece(
+    PaperSummary(
         name="pruthi2020",
         description="attention kept off tokens that models need, and what gives it away",
         make=pruthi2020,
