@@ -12,7 +12,7 @@ from tools.reference import FOLDER, pages
 
 from counted import count_by_blanks
 from heedful.attributions import SALIENCIES, explain
-from heedful.cli import in_words, main
+from heedful.cli import in_words, main, measures_of
 from heedful.data import Prepared
 from heedful.entries import Experiment, Measure
 from heedful.experiments import ERASURE_MEASURES, PROBES, Findings
@@ -47,8 +47,8 @@ def test_the_committed_pages_are_what_the_pieces_say() -> None:
 def test_our_own_say_how_to_read_them(catalogue: Registry, name: str) -> None:
     piece = catalogue[name]
     assert all((piece.formula, piece.higher, piece.cost, piece.limits))
-    assert piece.measures if catalogue is PROBES else piece.range is not None
-    for measure in piece.measures.values():
+    assert measures_of(piece) if catalogue is PROBES else piece.range is not None
+    for measure in measures_of(piece).values():
         assert measure.range is not None
         low, high = measure.range
         assert low < high and (low < 0) >= measure.signed
