@@ -44,9 +44,9 @@ torch.set_num_threads(1)
 @pytest.fixture(scope="session", autouse=True)
 def every_verb_keeps_its_schema() -> None:
     """Whatever a test makes a verb print with --json is held to the verb's schema."""
-    from heedful.cli import terminal
+    from heedful.cli import output
 
-    plain = terminal.document
+    plain = output.document
 
     def checked(verb: str, value: dict[str, Any]) -> dict[str, Any]:
         from kept_schemas import check_verb
@@ -55,7 +55,7 @@ def every_verb_keeps_its_schema() -> None:
         check_verb(json.loads(json.dumps(found)))
         return found
 
-    terminal.document = checked
+    output.document = checked
 
 
 @pytest.fixture(scope="session")

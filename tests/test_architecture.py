@@ -15,7 +15,8 @@ import torch
 
 from heedful.auditing import gathered, shown
 from heedful.auditing import table as audit_table
-from heedful.cli import KINDS, app
+from heedful.cli import KINDS
+from heedful.cli.app import VERBS
 from heedful.experiments import Collector, Pass
 from heedful.metrics import COLUMNS as SUMMARY_COLUMNS
 from heedful.registry import Registry
@@ -196,9 +197,8 @@ def test_pieces_are_where_the_table_says(what: str) -> None:
 
 def modules_of(catalogue: Any) -> dict[str, str]:
     """Names of pieces with the modules they are in."""
-    if catalogue is app:
-        commands = {each.name: each.callback.__module__ for each in app.registered_commands}
-        return commands | {each.name: f"heedful.cli.{each.name}" for each in app.registered_groups}
+    if catalogue is VERBS:
+        return {name: f"heedful.cli.{place}" for name, (place, _) in VERBS.items()}
     if isinstance(catalogue, Registry):
         return dict(catalogue.modules)
     if isinstance(catalogue, tuple):

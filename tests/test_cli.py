@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from heedful.cli import app, main, names, seeds
+from heedful.cli.app import VERBS
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
 from heedful.store import Store
@@ -342,6 +343,21 @@ def test_what_data_says_a_terminal_does_not_obey(capsys: pytest.CaptureFixture[s
     captured = capsys.readouterr()
     assert captured.out == "a\ufffd[31mred\ufffd \u200e naïve\tτ 猫\n"
     assert captured.err == "\ufffd1m done\n"
+
+
+def test_every_verb_begins_its_help_with_its_line_in_the_list() -> None:
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        assert command.help.splitlines()[0] == VERBS[name][1]
+
+
+def test_the_list_of_verbs_loads_none_of_them() -> None:
+    look = (
+        "import sys; from heedful.cli import main; main(['--help']); "
+        "print(sorted(m for m in sys.modules if m.startswith('heedful.cli.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    loaded = [f"heedful.cli.{name}" for name in ("app", "main", "output")]
+    assert done.stdout.splitlines()[-1] == str(loaded)
 
 
 def test_the_command_line_starts_without_what_it_may_not_need() -> None:

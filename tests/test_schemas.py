@@ -19,7 +19,7 @@ from tools.schemas import PAGE, page
 import heedful
 from heedful.apps.annotation import database, jsonl, label_studio
 from heedful.auditing import COLUMNS, AuditSpec
-from heedful.cli import gridfile, main, terminal
+from heedful.cli import gridfile, main, output
 from heedful.preregistration import folder, registration
 from heedful.repair import COLUMNS as REPAIR
 from heedful.report import COLUMNS as CELLS
@@ -66,7 +66,7 @@ VERSIONS: dict[str, int] = {
     "registration": registration.SCHEMA_VERSION,
     "replication": folder.SCHEMA_VERSION,
     "manifest": outputs.SCHEMA_VERSION,
-    "cli-explain": terminal.SCHEMA_VERSION,
+    "cli-explain": output.SCHEMA_VERSION,
 }
 
 

@@ -42,7 +42,6 @@ _BASES: dict[tuple[str, ...], tuple[Typed, ...]] = {
     ("report",): (("STUDY_KEY", *_STORE), ("SHARED/audit",)),
     ("serve",): (("SHARED/bert", "--port", "0"), ("SHARED/bert", "SHARED/gpt2", "--port", "0")),
     ("benchmark",): (("--dry-run", "--kinds", "average", "--seeds", "1"),),
-    ("zoo",): (("--per-kind", "1", "--families", "one-sequence"),),
     ("list",): ((), ("saliency",), ("metric", "tvd")),
     ("schema",): ((), ("verdict",)),
     ("doctor",): ((),),

@@ -1,82 +1,45 @@
-"""The verbs, and how a command line is given to one of them."""
+"""The verbs of the command line. The module of a verb is loaded when the verb is called."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from heedful import __version__
-from heedful.cli.apps import annotate, serve
-from heedful.cli.audit import audit, check, compare, explain
-from heedful.cli.benchmark import benchmark, zoo
-from heedful.cli.corpus import prepare
-from heedful.cli.demo import demo
-from heedful.cli.doctor import doctor
-from heedful.cli.list import list_pieces
-from heedful.cli.process import usage
-from heedful.cli.repair import repair
-from heedful.cli.replicate import replicate
-from heedful.cli.report import cite, report, schema
-from heedful.cli.store import store
-from heedful.cli.study import study
-from heedful.cli.sweep import sweep
-from heedful.cli.terminal import say
-from heedful.cli.train import train
+from heedful.cli.output import say
 from heedful.errors import HeedfulError
 
-app = typer.Typer(
-    name="heedful",
-    help="Puts attention on trial: do these weights explain these predictions?",
-    no_args_is_help=False,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("demo")(demo)
-app.command("audit")(audit)
-app.command("explain")(explain)
-app.command("check")(check)
-app.command("compare")(compare)
-app.command("cite")(cite)
-app.command("benchmark")(benchmark)
-app.command(
-    "zoo",
-    hidden=True,
-    add_help_option=False,
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-)(zoo)
-app.command("prepare")(prepare)
-app.command("train")(train)
-app.command("repair")(repair)
-app.command("study")(study)
-app.command("sweep")(sweep)
-app.command("replicate")(replicate)
-app.command("report")(report)
-app.command("serve")(serve)
-app.command("list")(list_pieces)
-app.command("schema")(schema)
-app.command("doctor")(doctor)
-app.add_typer(store, name="store")
-app.add_typer(annotate, name="annotate")
-
-
-@app.callback(invoke_without_command=True)
-def root(
-    context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
-) -> None:
-    """Puts attention on trial: do these weights explain these predictions?"""
-    if version:
-        typer.echo(f"heedful {__version__}")
-    elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-_STOPPED = 130
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
-
-
+HELP = "Puts attention on trial: do these weights explain these predictions?"
+VERBS: Mapping[str, tuple[str, str]] = {
+    "demo": ("demo:demo", "Train two models, audit both and write one page."),
+    "audit": ("audit:audit", "Audit a model: does its attention explain its predictions?"),
+    "explain": ("audit:explain", "Score every word of a text."),
+    "check": ("audit:check", "Fail where attention is refuted, or worse than before."),
+    "compare": ("audit:compare", "Compare explanations of several audits by one measure."),
+    "cite": ("report:cite", "Print the works that runs used."),
+    "benchmark": ("benchmark:benchmark", "Audit models whose truth is known."),
+    "prepare": ("train:prepare", "Split, tokenise and store a corpus."),
+    "train": ("train:train", "Train or fine-tune models."),
+    "repair": ("repair:repair", "Train models whose attention explains more."),
+    "study": ("study:study", "Run the experiments of a paper."),
+    "sweep": ("sweep:sweep", "Run several studies from a file."),
+    "replicate": ("replicate:replicate", "Register a study, run it, and write it up."),
+    "report": ("report:report", "Write one page of runs and audits."),
+    "serve": ("apps:serve", "Ask a model and move its attention, in a browser."),
+    "list": ("list:list_pieces", "List everything there is by name, and every measure."),
+    "schema": ("report:schema", "Print the JSON Schema of an output."),
+    "doctor": ("doctor:doctor", "Check the installation."),
+    "store": ("store:store", "List, verify, clean, carry and export runs."),
+    "annotate": ("apps:annotate", "Human evaluation: make a study, serve it, read its results."),
+}
+"""Where each verb is, below `heedful.cli`, and its line in `heedful --help`."""
+REPLACED = {"zoo": "benchmark --part compiled"}
 RENAMED = {
     "--operators": "--perturbations",
     "--smallest": "--min-effect",
@@ -85,6 +48,75 @@ RENAMED = {
     "--sizes": "--hidden-sizes",
 }
 """Options of version 0.1 and their names today; the old ones still work."""
+_STOPPED = 130
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or typer's own copy
+
+
+class _Commands(Mapping[str, Any]):
+    def __getitem__(self, name: str) -> Any:
+        return _command(name, VERBS[name][0])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+@cache
+def _command(name: str, place: str) -> Any:
+    module, _, function = place.partition(":")
+    verb = getattr(import_module(f"heedful.cli.{module}"), function)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    if isinstance(verb, typer.Typer):
+        alone.add_typer(verb, name=name)
+    else:
+        alone.command(name)(verb)
+    return typer.main.get_group(alone).commands[name]
+
+
+class Verbs(TyperGroup):
+    """The group behind `heedful`; its help needs no verb's module."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in REPLACED:
+            raise HeedfulError(
+                f"`heedful {args[0]}` is now `heedful {REPLACED[args[0]]}`: run that instead."
+            )
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=Verbs,
+    name="heedful",
+    help=HELP,
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback(invoke_without_command=True, help=HELP)
+def root(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        typer.echo(f"heedful {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def renamed(arguments: Iterable[str]) -> list[str]:
@@ -100,11 +132,11 @@ def renamed(arguments: Iterable[str]) -> list[str]:
 
 
 def perform(arguments: list[str]) -> int:
-    """The exit code. What typer has its own exceptions and codes for is told by Python's."""
+    """Run a command line and return its exit code; typer's own exceptions become Python's."""
     try:
         code = app(renamed(arguments), prog_name="heedful", standalone_mode=False)
     except _UsageError as error:
-        raise HeedfulError(usage(error)) from error
+        raise HeedfulError(_usage(error)) from error
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit as ended:  # how typer ends when nobody reads what it prints
@@ -114,3 +146,12 @@ def perform(arguments: list[str]) -> int:
     if code == _STOPPED:  # how typer says that somebody pressed Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> str:
+    """What is wrong with a command line, and whose help says more."""
+    said = getattr(error, "format_message", lambda: str(error))()
+    context = getattr(error, "ctx", None)
+    verb = context.command_path if context is not None else "heedful"
+    message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", " ".join(said.split()))
+    return f"{message.rstrip('.')}: see `{verb} --help`."

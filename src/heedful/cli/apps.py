@@ -12,8 +12,7 @@ import typer
 
 from heedful.cli.audit_options import DataArgument, ModelArgument, ModelOptions, SubjectOptions
 from heedful.cli.options import MOST, JsonOption, existing_store, set_threads, spread, was_given
-from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
@@ -50,7 +49,10 @@ def serve(
     ] = 30.0,
     asked: ModelOptions = ModelOptions(),
 ) -> None:
-    """Ask a model, see its attention, and move it: a page on this machine."""
+    """Ask a model and move its attention, in a browser.
+
+    Serves a page on this machine until Ctrl-C.
+    """
     try:
         from heedful.apps import address, bound, rules_for
         from heedful.apps import serve as run

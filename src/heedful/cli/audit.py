@@ -1,4 +1,4 @@
-"""`heedful audit`, `check`, `compare` and `explain`: what a model's attention explains."""
+"""`heedful audit`, `check`, `compare` and `explain`: what the attention of a model explains."""
 
 from __future__ import annotations
 
@@ -30,8 +30,15 @@ from heedful.cli.options import (
     set_threads,
     spread,
 )
-from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    drawn_later,
+    progress_bar,
+    say,
+    show,
+    show_json,
+)
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
 
@@ -51,13 +58,14 @@ def audit(
     model: ModelArgument,
     data: DataArgument = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for verdict, tables and page.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the verdict, the tables and the page."),
     ] = None,
     card: Annotated[
         Path | None, typer.Option(help="Also write a section for a model card.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Stop when the verdict is clear or after this time: 5min.")
+        str | None, typer.Option(help="Stop when the verdict is clear, or after this time: 5min.")
     ] = None,
     seed_model: Annotated[
         list[str] | None,
@@ -68,7 +76,10 @@ def audit(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Audit a model: may its attention be shown as an explanation? Run it again to resume."""
+    """Audit a model: does its attention explain its predictions?
+
+    Run the same command again to resume.
+    """
     from heedful.auditing import AUDIT
     from heedful.verdict import CARD
 
@@ -80,41 +91,47 @@ def audit(
     )
     if seed_model and budget is not None:
         raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
-    limit, spec, settings = seconds(budget), measured.spec(subject.seed), measured.settings
+    limit, spec = seconds(budget), measured.spec(subject.seed)
+    models = [model, *(seed_model or ())]
     if seed_model:
         from heedful.auditing import check_trainings
 
-        check_trainings([model, *seed_model], existing_store(subject.store))
+        check_trainings(models, existing_store(subject.store))
     if dry_run:
-        _dry_run([model, *(seed_model or ())], data, spec, subject, as_json)
+        _dry_run(models, data, spec, subject, as_json)
         return
-    found = run_audit(model, data, measured, subject, limit)
-    if seed_model:
-        from heedful.auditing import over_seeds
-
-        others = [run_audit(each, data, measured, subject) for each in seed_model]
-        found = over_seeds([found, *others], settings)
-    _write(found, out, card)
+    result = run_audits(models, data, measured, subject, limit)
+    _write(result, out, card)
     if as_json:
-        show_json("audit", {"verdict": json.loads(found.verdict.to_json())})
+        show_json("audit", {"verdict": json.loads(result.verdict.to_json())})
     else:
-        _show(found)
+        _show(result)
     if out is not None:
-        _draw(found, out)
+        _draw(result, out)
 
 
-def _show(found: Audit) -> None:
-    show(*found.verdict.lines(), *_layers(found))
-    show(*(f"Note: {note}" for note in found.facts["notes"]))
-    show(*(f"Left out: {name}: {why}" for name, why in found.facts["skipped"].items()))
-
-
-def _layers(found: Audit) -> list[str]:
-    """One line where layers were measured."""
+def _show(result: Audit) -> None:
     from heedful.report import evidence_of, layers_line
 
-    line = layers_line(evidence_of(found.as_parts()))
-    return [line] if line else []
+    show(*result.verdict.lines())
+    if layers := layers_line(evidence_of(result.as_parts())):
+        show(layers)
+    show(*(f"Note: {note}" for note in result.facts["notes"]))
+    show(*(f"Left out: {name}: {why}" for name, why in result.facts["skipped"].items()))
+
+
+def run_audits(
+    models: Sequence[str],
+    data: str | None,
+    measured: MeasureOptions,
+    subject: SubjectOptions,
+    budget: float | None = None,
+) -> Audit:
+    """Of a model, or of several trainings of it together."""
+    from heedful.auditing import over_seeds
+
+    audits = [run_audit(model, data, measured, subject, budget) for model in models]
+    return over_seeds(audits, measured.settings) if len(audits) > 1 else audits[0]
 
 
 def run_audit(
@@ -138,16 +155,16 @@ def seconds(text: str | None) -> float | None:
     """`90s`, `5min`, `2h`."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
-    if not found or not 0 < float(found[1]) < math.inf:
+    time = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
+    if not time or not 0 < float(time[1]) < math.inf:
         raise HeedfulError(f"--budget is {text!r}: write a time such as 90s, 5min or 2h.")
-    return float(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]]
+    return float(time[1]) * {"s": 1, "min": 60, "h": 3600}[time[2]]
 
 
 def _dry_run(
     models: list[str], data: str | None, spec: AuditSpec, subject: SubjectOptions, as_json: bool
 ) -> None:
-    """The first is timed: trainings of one model take alike."""
+    """Times the first model: other trainings of it take as long."""
     from heedful.auditing import estimate
 
     set_threads(subject.threads)
@@ -158,26 +175,26 @@ def _dry_run(
     if as_json:
         show_json("audit", {"dry_run": True, **vars(cost)})
         return
-    maps, ways = len(spec.explanations), len(spec.operators)
-    show(f"{cost.texts} texts, {maps} explanations, {ways} removal operators")
+    explanations, operators = len(spec.explanations), len(spec.operators)
+    show(f"{cost.texts} texts, {explanations} explanations, {operators} removal operators")
     if len(models) > 1:
         show(f"{len(models)} trainings of the model")
     show(f"about {cost.passes_per_text:.0f} runs of the model per text")
     show(f"about {duration(cost.seconds)} on this machine (timed on {cost.timed} texts)")
 
 
-def _write(found: Audit, out: Path | None, card: Path | None) -> None:
+def _write(result: Audit, out: Path | None, card: Path | None) -> None:
     from heedful.auditing import write_audit
     from heedful.store import write_file
     from heedful.verdict import card as write_card
 
     if out is not None:
-        write_audit(found, out)
+        write_audit(result, out)
     if card is not None:
-        write_file(card, write_card(found.verdict))
+        write_file(card, write_card(result.verdict))
 
 
-def _draw(found: Audit, out: Path) -> None:
+def _draw(result: Audit, out: Path) -> None:
     """Last: the tables are there, and a page can be made of them at any time."""
     from heedful.report import check_packages
 
@@ -189,7 +206,7 @@ def _draw(found: Audit, out: Path) -> None:
         say(f"tables: {out}")
         return
     with drawn_later("heedful", "report", out, "-o", page):
-        found.to_html(page)
+        result.to_html(page)
     say(f"page: {page}")
 
 
@@ -198,18 +215,21 @@ def check(
     model: ModelArgument,
     data: DataArgument = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="A verdict.json that may not get worse.")
+        Path | None, typer.Option(help="A verdict.json that must not get worse.")
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="property=number; repeatable.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
     write_baseline: Annotated[
-        Path | None, typer.Option(help="Write this verdict, to be the next baseline.")
+        Path | None, typer.Option(help="Write this verdict as the next baseline.")
     ] = None,
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
     as_json: JsonOption = False,
 ) -> None:
-    """Fail (exit code 1) where attention is refuted, below a threshold, or worse than before."""
+    """Fail where attention is refuted, or worse than before.
+
+    Also where a property is below a threshold of --at-least. The exit code is then 1.
+    """
     from heedful.store import write_file
     from heedful.verdict import JUNIT, VERDICT, failures
     from heedful.verdict import check as compare
@@ -223,26 +243,27 @@ def check(
         store=subject.store,
     )
     old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
-    found = run_audit(model, data, measured, subject).verdict
-    if baseline is not None and old is not None and old.facts["spec"] != found.facts["spec"]:
+    verdict = run_audit(model, data, measured, subject).verdict
+    if baseline is not None and old is not None and old.facts["spec"] != verdict.facts["spec"]:
         raise _made_otherwise(baseline)
-    outcomes = compare(found, thresholds, old)
+    outcomes = compare(verdict, thresholds, old)
     if junit is not None:
         write_file(junit, as_junit(outcomes))
     if write_baseline is not None:
-        write_file(write_baseline, found.to_json())
+        write_file(write_baseline, verdict.to_json())
     if as_json:
-        show_json("check", {"outcomes": [vars(each) for each in outcomes]})
+        show_json("check", {"outcomes": [vars(outcome) for outcome in outcomes]})
     else:
-        for each in outcomes:
-            show(f"{'FAILED' if each.failure else 'ok':<7} {each.name}  {each.failure}".rstrip())
+        for outcome in outcomes:
+            state = "FAILED" if outcome.failure else "ok"
+            show(f"{state:<7} {outcome.name}  {outcome.failure}".rstrip())
     if failures(outcomes):
         raise typer.Exit(1)
 
 
 def _baseline(path: Path, spec: AuditSpec) -> Verdict:
-    """Refused before anything is measured where its numbers were measured otherwise, whatever
-    operators are the same to the model."""
+    """Refused before anything is measured where its numbers were measured with other settings;
+    operators that are the same to a model count as one."""
     from heedful.auditing import merged, spec_digest
     from heedful.input_files import read_whole
     from heedful.verdict import Verdict
@@ -273,11 +294,11 @@ def _made_otherwise(path: Path) -> HeedfulError:
 def _thresholds(texts: list[str]) -> dict[str, float]:
     from heedful.verdict import PROPERTIES
 
-    found = numbers(texts, "--at-least")
-    for name in found:
+    thresholds = numbers(texts, "--at-least")
+    for name in thresholds:
         if name not in PROPERTIES:
             raise unknown_name("property", name, list(PROPERTIES))
-    return found
+    return thresholds
 
 
 def compare(
@@ -286,12 +307,15 @@ def compare(
         str, typer.Option(help="Such as auprc, comprehensiveness or tau:occlusion.")
     ] = "comprehensiveness",
     operator: Annotated[
-        str | None, typer.Option(help="The removal operator, where there are several.")
+        str | None, typer.Option(help="Removal operator, where there are several.")
     ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """One measure of every explanation, with 95% intervals over texts, as a Markdown table."""
+    """Compare explanations of several audits by one measure.
+
+    Prints a Markdown table with 95% intervals over texts.
+    """
     from heedful.auditing import Audit, made_with, to_markdown
     from heedful.auditing import compare as side_by_side
 
@@ -299,28 +323,24 @@ def compare(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise HeedfulError(f"two of the folders have the same name {twice!r}: rename one of them.")
-    found = {name: Audit.load(path) for name, path in zip(names, audits, strict=True)}
-    table = side_by_side(found, measure, operator, seed)
+    loaded = {name: Audit.load(path) for name, path in zip(names, audits, strict=True)}
+    table = side_by_side(loaded, measure, operator, seed)
     if as_json:
         show_json("compare", {"rows": table.to_dict("records")})
-    else:
-        ways = {str(each) for each in table["operator"]}
-        own = made_with(found, ways)
-        note = (
-            f"\n\nLeft out, as made with {', '.join(sorted(ways))}: {', '.join(own)}."
-            if own
-            else ""
-        )
-        show(f"{_title(table, measure)}\n\n{to_markdown(table)}{note}")
+        return
+    show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
+    operators = sorted(set(map(str, table["operator"])))
+    if own := made_with(loaded, set(operators)):
+        show(f"\nLeft out, as made with {', '.join(operators)}: {', '.join(own)}.")
 
 
 def _title(table: pd.DataFrame, measure: str) -> str:
-    """What the numbers are: a table alone does not say."""
+    """What the numbers are, which a table alone does not say."""
     from heedful.auditing import LOWER_IS_BETTER
 
-    ways = sorted({str(each) for each in table["operator"]} - {""})
+    operators = sorted(set(map(str, table["operator"])) - {""})
     first = "lowest" if measure in LOWER_IS_BETTER else "highest"
-    return f"{', '.join([measure, *ways])}: mean [95% interval], {first} first"
+    return f"{', '.join([measure, *operators])}: mean [95% interval], {first} first"
 
 
 @spread
@@ -331,10 +351,10 @@ def explain(
     explanations: Annotated[str, typer.Option(help="Names, comma-separated.")] = USUAL,
     target: Annotated[str, typer.Option(help="logit, probability or loss.")] = "probability",
     of: Annotated[
-        str | None, typer.Option(help="The class to explain; else the predicted one.")
+        str | None, typer.Option(help="Class to explain. [default: the predicted one]")
     ] = None,
     pairs: Annotated[
-        int, typer.Option(min=0, max=20, help="Also how so many top words interact, in pairs.")
+        int, typer.Option(min=0, max=20, help="Top words whose pairwise interactions to score.")
     ] = 0,
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
@@ -347,25 +367,22 @@ def explain(
     if text_b is not None and not text_b.strip():
         raise HeedfulError("the second text is empty: give at least one word, or leave it out.")
     set_threads(asked.threads)
-    found = run(model, text, text_b, explanations, target, of, pairs, **asked.given())
+    result = run(model, text, text_b, explanations, target, of, pairs, **asked.given())
     if as_json:
-        show_json("explain", found.to_dict())
+        show_json("explain", result.to_dict())
         return
-    show(f"predicted: {found.predicted}")
-    show(f"explained: {target} of {found.explained} (probability {found.probability:.3f})")
-    for name, scores in found.scores.items():
-        show("")
-        show(name)
-        show(*_bars(found.words, scores))
-    if found.interactions:
-        show("")
-        show("together, beyond what each does alone")
-        show(*(f"  {one} + {other}  {value:+.4f}" for one, other, value in found.interactions))
+    show(f"predicted: {result.predicted}")
+    show(f"explained: {target} of {result.explained} (probability {result.probability:.3f})")
+    for name, scores in result.scores.items():
+        show("", name, *_bars(result.words, scores))
+    if result.interactions:
+        show("", "together, beyond what each does alone")
+        show(*(f"  {one} + {other}  {value:+.4f}" for one, other, value in result.interactions))
 
 
 def _bars(words: Sequence[str], scores: Sequence[float]) -> Iterator[str]:
-    """A word, its score, and a bar as long as its share of the largest. Words that the model
-    does not read are counted."""
+    """A word, its score, and a bar in proportion to the largest score; words that the model does
+    not read are only counted."""
     largest = max((abs(score) for score in scores if not math.isnan(score)), default=0.0)
     pairs = zip(words, scores, strict=True)
     for cut, some in groupby(pairs, key=lambda pair: math.isnan(pair[1])):

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import parameters
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
     DataDirOption,
     DeviceOption,
+    ParamOption,
+    QuickOption,
     SeedOption,
     StoreOption,
+    TextColumn,
     ThreadsOption,
     check_data_dir,
     existing_store,
     names,
     numbers,
+    pairs,
+    parameters,
 )
 from heedful.errors import HeedfulError, unknown_name
 
@@ -35,27 +39,21 @@ DataArgument = Annotated[
     str | None,
     typer.Argument(help="A CSV, TSV, JSONL or Parquet file, or a corpus; a run has its own."),
 ]
-Params = Annotated[
-    list[str] | None, typer.Option("--param", help="name=value: a parameter of the corpus.")
-]
-Also = Annotated[str | None, typer.Option(help="Besides the usual set, such as lime.")]
 
 
 @dataclass(frozen=True)
 class ModelOptions:
     """How a model is loaded and asked, as it was typed."""
 
-    label: Annotated[
-        str | None, typer.Option(help="Which label of a model that gives several.")
-    ] = None
+    label: Annotated[str | None, typer.Option(help="Label to explain, of a multi-label model.")] = (
+        None
+    )
     label_words: Annotated[
         str | None,
         typer.Option(help="A language model's answers: positive= good,negative= bad"),
     ] = None
-    template: Annotated[str, typer.Option(help="How a language model is asked.")] = "{text}"
-    max_length: Annotated[int | None, typer.Option(max=MOST, help="Tokens a text is cut to.")] = (
-        None
-    )
+    template: Annotated[str, typer.Option(help="Prompt of a language model.")] = "{text}"
+    max_length: Annotated[int | None, typer.Option(max=MOST, help="Most tokens of a text.")] = None
     dtype: Annotated[str | None, typer.Option(help="float32, float64 or bfloat16.")] = None
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
@@ -78,18 +76,18 @@ class SubjectOptions(ModelOptions):
     """Everything `open_target` may be told: the model's options and the data's."""
 
     n: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="A random sample of so many texts.")
+        int | None, typer.Option(min=1, max=MOST, help="Size of a random sample of the texts.")
     ] = None
     split: Annotated[
         str | None,
-        typer.Option(help="Of a named corpus or a run: train, dev or test (the default)."),
+        typer.Option(help="Split of a named corpus or a run: train, dev or test. [default: test]"),
     ] = None
-    text_column: Annotated[str, typer.Option(help="Column that holds the text.")] = "text"
+    text_column: TextColumn = "text"
     text_b_column: Annotated[
         str | None, typer.Option(help="Column of the second text of a pair.")
     ] = None
     label_column: Annotated[
-        str, typer.Option(help="Column that holds the label; none: no labels.")
+        str, typer.Option(help="Column of the label; none: there are no labels.")
     ] = "label"
     rationale_column: Annotated[str | None, typer.Option(help="Column of [start, end) spans.")] = (
         None
@@ -97,12 +95,12 @@ class SubjectOptions(ModelOptions):
     id_column: Annotated[str | None, typer.Option(help="Column of ids.")] = None
     cluster_column: Annotated[
         str | None,
-        typer.Option(help="Column of what texts share, such as an author."),
+        typer.Option(help="Column of what texts share, such as their author."),
     ] = None
     label_map: Annotated[
-        str | None, typer.Option(help="From the data's labels: pos=LABEL_1,neg=LABEL_0")
+        str | None, typer.Option(help="The data's labels as the model's: pos=LABEL_1,neg=LABEL_0")
     ] = None
-    param: Params = None
+    param: ParamOption = None
     data_dir: DataDirOption = None
 
     def given(self) -> dict[str, Any]:
@@ -116,21 +114,6 @@ class SubjectOptions(ModelOptions):
         return found
 
 
-def pairs(text: str | None, option: str) -> dict[str, str] | None:
-    """`a=b,c=d`; spaces after the equals sign count, since a word of a model may begin so."""
-    if text is None:
-        return None
-    found = {}
-    for part in text.split(","):
-        name, sign, value = part.partition("=")
-        if not sign or not name.strip() or not value:
-            raise HeedfulError(f"{option} is {text!r}: write name=value,name=value.")
-        if name.strip() in found:
-            raise HeedfulError(f"{option} names {name.strip()!r} twice: name it once.")
-        found[name.strip()] = value
-    return found
-
-
 @dataclass(frozen=True)
 class MeasureOptions:
     """Everything that decides besides the model and its texts, as it was typed."""
@@ -138,23 +121,20 @@ class MeasureOptions:
     explanations: Annotated[
         str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
     ] = None
-    also: Also = None
+    also: Annotated[str | None, typer.Option(help="Besides the usual set: names.")] = None
     operators: Annotated[
         str,
-        typer.Option("--perturbations", help="How words are removed: two or more, such as delete."),
+        typer.Option("--perturbations", help="How words are removed: two or more names."),
     ] = "delete,mask"
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller search for the best order.")] = (
-        False
-    )
+    quick: QuickOption = False
     exact_words: Annotated[
         int | None,
         typer.Option(
-            help="Examples of up to so many words are measured over all sets of words. "
-            "[default: 10]"
+            help="Measure examples of up to this many words over all sets of words. [default: 10]"
         ),
     ] = None
     only: Annotated[
-        str | None, typer.Option(help="Measure only some groups, such as plausibility or erasure.")
+        str | None, typer.Option(help="Measure only these groups, such as plausibility or erasure.")
     ] = None
     extra: Annotated[
         str | None,
@@ -168,7 +148,7 @@ class MeasureOptions:
         list[str] | None,
         typer.Option(
             "--min-effect",
-            help="A property's smallest effect of interest: importance=0.5; repeatable.",
+            help="Smallest effect of interest of a property: importance=0.5; repeatable.",
         ),
     ] = None
 

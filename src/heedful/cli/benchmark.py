@@ -23,8 +23,7 @@ from heedful.cli.options import (
     set_threads,
 )
 from heedful.cli.options import seeds as read_seeds
-from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
 
 SHORTCUTS = "shortcuts"
@@ -129,13 +128,16 @@ def benchmark(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Audit models whose truth is known, and score the verdict, every explanation and every
-    faithfulness measure. Exit code 1 where a verdict is the opposite of the verified truth, or of
-    the verdict on the whole population, in more than 5% of the subsamples of a kind.
+    """Audit models whose truth is known.
 
-    With --part shortcuts, words that decide are planted in real corpora, and explanations are
-    scored by finding them; it is not a part of the others, needs data and takes hours. --kinds
-    are then single_token, token_in_context, ordered_pair and xor."""
+    Scores the verdict, every explanation and every faithfulness measure. The exit code is 1 if
+    verdicts contradict the verified truth, or the verdict on the whole population, in more than
+    5% of the subsamples of a kind.
+
+    With --part shortcuts, decisive words are planted in real corpora, and explanations are scored
+    by finding them. It runs alone, needs data and takes hours; its --kinds are single_token,
+    token_in_context, ordered_pair and xor.
+    """
     from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, to_text, write_page
     from heedful.benchmark.measure import ROWS
 
@@ -180,10 +182,3 @@ def _seeds(text: str | None, held_out: bool) -> list[int]:
     numbers = read_seeds(text)
     counted = "," not in text
     return [number + FIRST_HELD_OUT for number in numbers] if held_out and counted else numbers
-
-
-def zoo() -> None:
-    """Now `heedful benchmark --part compiled`."""
-    raise HeedfulError(
-        "`heedful zoo` is now a part of the benchmark: run `heedful benchmark --part compiled`."
-    )

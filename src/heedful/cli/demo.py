@@ -1,7 +1,7 @@
 """`heedful demo`: two models on the embedded corpus, their audits, and one page.
 
-The first reads every word through its attention alone: the weights can be shown. The second is
-trained to keep its attention off the words that decide, and is right all the same: the weights mark
+The first reads every word through its attention alone, so its weights explain it. The second is
+trained to keep its attention off the words that decide and still predicts well: its weights mark
 words that do not matter, and the verdict says so.
 """
 
@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.options import DeviceOption, JsonOption, SeedOption, ThreadsOption
-from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.terminal import page_line, progress_bar, say, show, show_json
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    drawn_later,
+    page_line,
+    progress_bar,
+    say,
+    show,
+    show_json,
+)
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
@@ -23,13 +31,13 @@ if TYPE_CHECKING:
     from heedful.store import Run, Store
 
 AUDITED = 100
-"""Examples that an audit takes words from: enough for a verdict, in seconds."""
+"""Examples of an audit: enough for a verdict, in seconds."""
 EXPLANATIONS = ("attention", "gradient", "integrated_gradients", "lrp", "occlusion")
 EPOCHS = 6
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path(
         "heedful-demo"
     ),
     seed: SeedOption = 0,
@@ -37,7 +45,10 @@ def demo(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train two models on the embedded corpus, audit both, write the page: about two minutes."""
+    """Train two models, audit both and write one page.
+
+    On the embedded corpus, which needs no data; takes about two minutes.
+    """
     from heedful.report import REPORT, build_report, check_packages
     from heedful.runner import machine
     from heedful.store import Store
@@ -66,7 +77,7 @@ def demo(
 
 
 def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
-    """Without an encoder that mixes words the logit is a sum of words, weighted by attention."""
+    """Its encoder mixes no words, so the logit is a sum of words, weighted by attention."""
     from heedful.runner import Choice
 
     choice = Choice(["average"], ["additive"], train=(("epochs", EPOCHS),))
@@ -74,7 +85,7 @@ def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
 
 
 def _deceptive(store: Store, seed: int, here: Machine, progress: Progress) -> Run:
-    """A BiLSTM carries what a word says to its neighbours, which may be attended (pruthi2020)."""
+    """Its BiLSTM carries what a word says to neighbours, which may be attended (pruthi2020)."""
     from heedful.runner import Choice
     from heedful.specs import TermSpec
 
@@ -96,7 +107,7 @@ def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Pro
 
 
 def _audit(store: Store, study: Run, here: Machine, progress: Progress) -> Run:
-    """Of the model that the study trained, on some of the texts it was tested on."""
+    """Of the model that the study trained, on a sample of its test split."""
     from heedful.auditing import AuditSpec, Plan, audit
 
     model = store.open(str(study.table("cells")["model_run"].iloc[0]))

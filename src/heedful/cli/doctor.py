@@ -21,7 +21,7 @@ from heedful.cli.options import (
     StoreOption,
     existing_store,
 )
-from heedful.cli.terminal import show, show_json
+from heedful.cli.output import show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
@@ -47,15 +47,17 @@ def doctor(
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     corpora: Annotated[
-        bool, typer.Option("--corpora", help="Also how to get each corpus that is missing.")
+        bool, typer.Option("--corpora", help="Say how to get each missing corpus.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also every package and every corpus.")
+        bool, typer.Option("--all", help="List every package and every corpus.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether everything is there, and how to get what is not; exit code 2 if the core is
-    incomplete."""
+    """Check the installation.
+
+    Says what is there and how to get what is missing; the exit code is 2 if the core is incomplete.
+    """
     found = facts(store, data_dir)
     if as_json:
         show_json("doctor", found)

@@ -13,65 +13,104 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import LARGEST_SEED
 from heedful.schemas import check_version
 
+SCHEMA_VERSION = 1
 LARGEST, MOST = 1 << 16, 1000
 """Bytes, and items of a list: what is read here is written by hand."""
 
 
-Check = Callable[["Lines", Any], Any]
-"""What makes a value of a node, or refuses it."""
-SCHEMA_VERSION = 1
+@dataclass(frozen=True)
+class Entry:
+    """One study of the file with its choices; `line` is where it begins, `params_line` where
+    its parameters do."""
+
+    line: int
+    values: dict[str, Any]
+    params_line: int
+
+
+@dataclass(frozen=True)
+class GridFile:
+    """What a file asks for; `settings` are those of all studies together."""
+
+    path: Path
+    entries: list[Entry]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def wrong(self, line: int, what: str) -> HeedfulError:
+        return HeedfulError(f"{self.path.name}, line {line}: {what}")
+
+
+def read(path: Path) -> GridFile:
+    """Everything that can be wrong with the file itself is refused here."""
+    lines = Lines(path)
+    root = lines.root()
+    top = lines.mapping(root, [*SETTINGS, "studies"], "setting")
+    if "studies" not in top:
+        raise lines.wrong(root, "there are no `studies`: name a list of them.")
+    nodes = lines.items(top.pop("studies"), "studies")
+    entries = [_entry(lines, node) for node in nodes]
+    return GridFile(path, entries, lines.values(top, SETTINGS))
+
+
+def _entry(lines: Lines, node: Any) -> Entry:
+    nodes = lines.mapping(node, ENTRY, "key")
+    if "study" not in nodes:
+        raise lines.wrong(node, "no `study` is named: name one.")
+    params = nodes.get("params", node)
+    return Entry(line_of(node), lines.values(nodes, ENTRY), line_of(params))
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A file as nodes, not values: a node has a line that an error can name."""
+    """A YAML file as nodes, not values: a node has a line that an error can name."""
 
     path: Path
 
     def root(self) -> Any:
         yaml = _yaml()
+        name = self.path.name
         if not self.path.is_file():
             raise HeedfulError(f"there is no file {self.path}: check the path, and give a file.")
         try:
             if self.path.stat().st_size > LARGEST:
-                raise HeedfulError(
-                    f"{self.path.name} is larger than {LARGEST:,} bytes: give a smaller file."
-                )
+                raise HeedfulError(f"{name} is larger than {LARGEST:,} bytes: give a smaller file.")
             node = yaml.compose(self.path.read_text(encoding="utf8"), yaml.SafeLoader)
         except UnicodeDecodeError as error:
-            raise HeedfulError(f"{self.path.name} is not UTF-8 text: save it as such.") from error
+            raise HeedfulError(f"{name} is not UTF-8 text: save it as such.") from error
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise HeedfulError(
-                f"{self.path.name}, line {line}: this is not YAML ({error.problem}): fix it."
+                f"{name}, line {line}: this is not YAML ({error.problem}): fix it."
             ) from error
         except yaml.YAMLError as error:
-            raise HeedfulError(
-                f"{self.path.name} is not YAML ({_first_line(error)}): fix or remove that."
-            ) from error
+            reason = str(error).split("\n")[0].rstrip(".")
+            raise HeedfulError(f"{name} is not YAML ({reason}): fix or remove that.") from error
         except RecursionError as error:
-            raise HeedfulError(f"{self.path.name} is nested too deep: fix it.") from error
+            raise HeedfulError(f"{name} is nested too deep: fix it.") from error
         if node is None:
-            raise HeedfulError(f"{self.path.name}, line 1: the file is empty: name `studies`.")
+            raise HeedfulError(f"{name}, line 1: the file is empty: name `studies`.")
         return node
 
     def wrong(self, node: Any, what: str) -> HeedfulError:
         return HeedfulError(f"{self.path.name}, line {line_of(node)}: {what}")
 
+    def unknown(self, node: Any, kind: str, name: str, known: Iterable[str]) -> HeedfulError:
+        return self.wrong(node, str(unknown_name(kind, name, list(known))))
+
     def mapping(self, node: Any, known: Collection[str], kind: str) -> dict[str, Any]:
         """The value nodes by key: each known, and there once."""
         if node.id != "mapping":
             raise self.wrong(node, "write `name: value` lines here.")
-        found: dict[str, Any] = {}
+        nodes: dict[str, Any] = {}
         for key, value in node.value:
             name = str(key.value)
             if name not in known:
-                raise self.wrong(key, unknown(kind, name, known))
-            if name in found:
+                raise self.unknown(key, kind, name, known)
+            if name in nodes:
                 raise self.wrong(key, f"`{name}` is there twice: write it once.")
-            found[name] = value
-        return found
+            nodes[name] = value
+        return nodes
 
     def items(self, node: Any, name: str) -> list[Any]:
         if node.id != "sequence" or not node.value:
@@ -105,26 +144,12 @@ class Lines:
         return str(node.value) if large else value
 
 
-def whole(low: int, high: int = 10**9) -> Check:
-    def check(reader: Lines, node: Any) -> int:
-        value = int(reader.scalar(node, int, "a whole number"))
-        if not low <= value <= high:
-            raise reader.wrong(node, f"{value} does not do: give a number from {low} to {high}.")
-        return value
-
-    return check
-
-
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    return str(unknown_name(kind, name, list(known)))
+Check = Callable[[Lines, Any], Any]
+"""Makes a value of a node, or refuses it."""
 
 
 def line_of(node: Any) -> int:
     return int(node.start_mark.line) + 1
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0].rstrip(".")
 
 
 def _yaml() -> Any:
@@ -137,156 +162,119 @@ def _yaml() -> Any:
     return yaml
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One study of the file with its choices; `line` is where it begins, `params_line` where
-    its parameters do."""
+def whole(low: int, high: int = 10**9) -> Check:
+    def check(lines: Lines, node: Any) -> int:
+        value = int(lines.scalar(node, int, "a whole number"))
+        if not low <= value <= high:
+            raise lines.wrong(node, f"{value} does not do: give a number from {low} to {high}.")
+        return value
 
-    line: int
-    values: dict[str, Any]
-    params_line: int
-
-
-@dataclass(frozen=True)
-class GridFile:
-    """What a file asks for; `settings` are those of all studies together."""
-
-    path: Path
-    entries: list[Entry]
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def wrong(self, line: int, what: str) -> HeedfulError:
-        return HeedfulError(f"{self.path.name}, line {line}: {what}")
+    return check
 
 
-def read(path: Path) -> GridFile:
-    """Everything that can be wrong with the file itself is refused here."""
-    reader = Lines(path)
-    root = reader.root()
-    top = reader.mapping(root, [*SETTINGS, "studies"], "setting")
-    if "studies" not in top:
-        raise reader.wrong(root, "there are no `studies`: name a list of them.")
-    listed = reader.items(top.pop("studies"), "studies")
-    entries = [_entry(reader, node) for node in listed]
-    return GridFile(path, entries, reader.values(top, SETTINGS))
+def _text(lines: Lines, node: Any) -> str:
+    return str(lines.scalar(node, str, "a text"))
 
 
-def _entry(reader: Lines, node: Any) -> Entry:
-    nodes = reader.mapping(node, ENTRY, "key")
-    if "study" not in nodes:
-        raise reader.wrong(node, "no `study` is named: name one.")
-    params = nodes.get("params", node)
-    return Entry(line_of(node), reader.values(nodes, ENTRY), line_of(params))
+def _one_of(kind: str, known: Collection[str] = ()) -> Check:
+    """One of the known names, else of the pieces of a kind."""
 
-
-def _text(reader: Lines, node: Any) -> str:
-    return str(reader.scalar(node, str, "a text"))
-
-
-def _name(kind: str, known: Collection[str] = ()) -> Check:
-    """One of the known, else of the pieces of a kind."""
-
-    def check(reader: Lines, node: Any) -> str:
-        name, names = _text(reader, node), list(known or catalogues()[kind])
+    def check(lines: Lines, node: Any) -> str:
+        name, names = _text(lines, node), known or catalogues()[kind]
         if name not in names:
-            raise reader.wrong(node, unknown(kind, name, names))
+            raise lines.unknown(node, kind, name, names)
         return name
 
     return check
 
 
-def _names(check: Check, what: str) -> Check:
-    """A list of names, none twice; one alone may stand without brackets."""
+def _list_of(check: Check, what: str, item_name: str = "{!r}") -> Check:
+    """A list without repetition; one name alone may stand without brackets."""
 
-    def checked(reader: Lines, node: Any) -> list[str]:
-        nodes = [node] if node.id == "scalar" else reader.items(node, what)
-        found: list[str] = []
-        for each in nodes:
-            name = check(reader, each)
-            if name in found:
-                raise reader.wrong(each, f"{name!r} is there twice: write it once.")
-            found.append(name)
-        return found
+    def checked(lines: Lines, node: Any) -> list[Any]:
+        values: list[Any] = []
+        for item in [node] if node.id == "scalar" else lines.items(node, what):
+            value = check(lines, item)
+            if value in values:
+                said = item_name.format(value)
+                raise lines.wrong(item, f"{said} is there twice: write it once.")
+            values.append(value)
+        return values
 
     return checked
 
 
-def _corpus(reader: Lines, node: Any) -> str:
+def _corpus(lines: Lines, node: Any) -> str:
     from heedful.data import CORPORA
 
-    name = _text(reader, node)
+    name = _text(lines, node)
     if name in CORPORA or Path(name).suffix or Path(name).exists():
         return name
-    raise reader.wrong(node, unknown("corpus", name, [each for each in CORPORA if each != "file"]))
+    raise lines.unknown(node, "corpus", name, [known for known in CORPORA if known != "file"])
 
 
-def _encoder(reader: Lines, node: Any) -> str:
-    """A wrapped one is checked part by part."""
+def _encoder(lines: Lines, node: Any) -> str:
+    """`bilstm+residual` is checked part by part."""
     from heedful.models import ENCODERS, WRAPPERS
 
-    name = _text(reader, node)
+    name = _text(lines, node)
     base, *wrappers = name.split("+")
     if base not in ENCODERS:
-        raise reader.wrong(node, unknown("encoder", base, ENCODERS))
+        raise lines.unknown(node, "encoder", base, ENCODERS)
     for wrapper in wrappers:
         if wrapper not in WRAPPERS:
-            raise reader.wrong(node, unknown("wrapper", wrapper, WRAPPERS))
+            raise lines.unknown(node, "wrapper", wrapper, WRAPPERS)
     return name
 
 
-def _seeds(reader: Lines, node: Any) -> list[int]:
+def _seeds(lines: Lines, node: Any) -> list[int]:
     """A count, or a list of seeds, as on the command line."""
     if node.id == "scalar":
-        return list(range(whole(1, MOST_SEEDS)(reader, node)))
-    found: list[int] = []
-    for each in reader.items(node, "seeds"):
-        seed = whole(0, LARGEST_SEED)(reader, each)
-        if seed in found:
-            raise reader.wrong(each, f"the seed {seed} is there twice: write it once.")
-        found.append(seed)
-    return found
+        return list(range(whole(1, MOST_SEEDS)(lines, node)))
+    seeds: list[int] = _list_of(whole(0, LARGEST_SEED), "seeds", "the seed {}")(lines, node)
+    return seeds
 
 
-def _params(reader: Lines, node: Any) -> list[str]:
+def _params(lines: Lines, node: Any) -> list[str]:
     """As `--param name=value`."""
     if node.id != "mapping":
-        raise reader.wrong(node, "write `params: {name: value}`.")
-    found = []
-    for key, value in node.value:
-        if value.id != "scalar":
-            raise reader.wrong(value, f"give one value for the parameter {key.value!r}.")
-        given = reader.value(value)
-        found.append(f"{key.value}={'none' if given is None else given}")
-    return found
+        raise lines.wrong(node, "write `params: {name: value}`.")
+    texts = []
+    for key, item in node.value:
+        if item.id != "scalar":
+            raise lines.wrong(item, f"give one value for the parameter {key.value!r}.")
+        value = lines.value(item)
+        texts.append(f"{key.value}={'none' if value is None else value}")
+    return texts
 
 
-def _version(reader: Lines, node: Any) -> int:
+def _version(lines: Lines, node: Any) -> int:
     """May be left out: then it is that of this Heedful."""
-    found = int(reader.scalar(node, int, "a whole number"))
+    version = int(lines.scalar(node, int, "a whole number"))
     try:
-        check_version("this file", found, SCHEMA_VERSION, "see `heedful schema grid`")
+        check_version("this file", version, SCHEMA_VERSION, "see `heedful schema grid`")
     except HeedfulError as error:
-        raise reader.wrong(node, str(error)) from error
-    return found
+        raise lines.wrong(node, str(error)) from error
+    return version
 
 
 ENTRY: dict[str, Check] = {
-    "study": _name("study"),
-    "corpora": _names(_corpus, "corpora"),
-    "encoders": _names(_encoder, "encoders"),
-    "attention": _names(_name("attention"), "attention"),
-    "probes": _names(_name("probe"), "probes"),
+    "study": _one_of("study"),
+    "corpora": _list_of(_corpus, "corpora"),
+    "encoders": _list_of(_encoder, "encoders"),
+    "attention": _list_of(_one_of("attention"), "attention"),
+    "probes": _list_of(_one_of("probe"), "probes"),
     "seeds": _seeds,
     "epochs": whole(1),
     "layers": whole(1),
     "limit": whole(1),
-    "size": _name("size", ("full", "small")),
-    "sizes": _name("sizes", ("code", "paper")),
+    "size": _one_of("size", ("full", "small")),
+    "sizes": _one_of("sizes", ("code", "paper")),
     "params": _params,
 }
 SETTINGS: dict[str, Check] = {
     "schema_version": _version,
     "store": _text,
     "data_dir": _text,
-    "precision": _name("precision", ("float32", "float64")),
+    "precision": _one_of("precision", ("float32", "float64")),
 }

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from heedful.cli.options import JsonOption
-from heedful.cli.terminal import show, show_json
+from heedful.cli.output import show, show_json
 from heedful.entries import Entry, Measure, Range
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.registry import Registry
@@ -188,19 +188,17 @@ def _of_pieces(known: Mapping[str, Registry[Any]]) -> Iterator[tuple[str, Mappin
 def list_pieces(
     kind: Annotated[
         str | None,
-        typer.Argument(help="Only pieces of this kind; or the name of a piece or a measure."),
+        typer.Argument(help="A kind of piece, or the name of a piece or a measure."),
     ] = None,
-    name: Annotated[
-        str | None, typer.Argument(help="All that is known of this piece of the kind.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Describe this piece of the kind.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Name every entry: corpora, families of models and their parts, edits, probes, studies …
-    and every measure of an audit.
+    """List everything there is by name, and every measure.
 
-    `heedful list metric tvd`, or `heedful list tvd`, tells all about one: its formula, its range,
-    what a higher value means, what it costs and what it does not say. `heedful list flip_share`
-    tells what measures a number of that name.
+    Corpora, families of models and their parts, edits, probes, studies and more. `heedful list
+    tvd`, or `heedful list metric tvd`, describes one of them: its formula, its range, what a
+    higher value means, its cost and its limits. `heedful list flip_share` says what measures a
+    number of that name.
     """
     known = catalogues()
     if kind == MEASURE:

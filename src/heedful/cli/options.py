@@ -1,10 +1,10 @@
-"""Options that several verbs share, and what is made of them."""
+"""Options that several verbs share, and how their values are read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -12,101 +12,133 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from heedful.errors import HeedfulError
-from heedful.parameters import LARGEST_SEED
+from heedful.errors import HeedfulError, unknown_name
+from heedful.parameters import LARGEST_SEED, value_of
 
 if TYPE_CHECKING:
+    from heedful.specs import CorpusSpec
     from heedful.store import Store
 
-
-_Store = typer.Option(
-    "--store", envvar="HEEDFUL_STORE", help="The folder that holds all runs, or a URL (s3://…)."
-)
-StoreOption = Annotated[str, _Store]
-"""A text: a `Path` would spoil a URL. `open_store` makes a store of it."""
-MaybeStoreOption = Annotated[str | None, _Store]
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="The folder with the real corpora."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seeds everything random.")
-]
-DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", help="CPU threads; fix it for byte-equal reruns.")
-]
-BatchOption = Annotated[
-    int, typer.Option("--batch-size", help="Texts probed at a time; rows agree to about 1e-4.")
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Say what would be done and cost; prepare a corpus at most."),
-]
 
 MOST_SEEDS = 1000
 MOST = 10**9
 """Of anything that is counted and costs nothing by itself: texts, tokens, epochs."""
 DEFAULT_STORE = "heedful-store"
 
-
-def open_store(place: str) -> Store:
-    from heedful.store import store_at, url_of
-
-    if url_of(place) is None and Path(place) == Path():
-        raise HeedfulError("the store needs a folder of its own: give one with --store.")
-    return store_at(place)
-
-
-def given_options(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
-    """The options that were typed, as they are spelled; those of the environment were not."""
-    typed = [each for each in context.command.params if each.name and each.name not in but]
-    return [each.opts[0] for each in typed if source(context, each.name) == "COMMANDLINE"]
-
-
-def was_given(context: typer.Context, name: str) -> bool:
-    """Whether an option was typed, or stands in the environment."""
-    return source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
-
-
-def source(context: typer.Context, name: str) -> str:
-    """Where a value comes from: COMMANDLINE, ENVIRONMENT or DEFAULT."""
-    found = context.get_parameter_source(name)
-    return "" if found is None else str(found.name)
-
-
-def existing_store(place: str) -> Store | None:
-    """A folder that is not there is not made; at a URL there is a store once a run is."""
-    from heedful.store import url_of
-
-    if url_of(place) is None:
-        return _checked(open_store(place)) if Path(place).is_dir() else None
-    store = open_store(place)
-    return store if store.keys() else None
-
-
-def _checked(store: Store) -> Store:
-    """A folder of something else is no store without runs."""
-    there = {path.name for path in store.root.iterdir()}
-    if there and not there & {"runs", "scratch"}:
-        raise HeedfulError(f"{store.root} is no store: give its folder with --store.")
-    return store
-
-
-def check_data_dir(path: Path | None) -> Path | None:
-    if path is not None and not path.is_dir():
-        raise HeedfulError(
-            f"the data directory {path} is no folder: fix --data-dir (or HEEDFUL_DATA)."
-        )
-    return path
+_Store = typer.Option(
+    "--store", envvar="HEEDFUL_STORE", help="Folder of all runs, or a URL (s3://…)."
+)
+StoreOption = Annotated[str, _Store]
+"""A text: a `Path` would spoil a URL. `open_store` makes a store of it."""
+MaybeStoreOption = Annotated[str | None, _Store]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="Folder with the real corpora."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of everything random.")
+]
+_Seeds = typer.Option("--seeds", help="Several seeds: a count (3) or a list (0,7).")
+SeedsOption = Annotated[str, _Seeds]
+MaybeSeedsOption = Annotated[str | None, _Seeds]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", help="CPU threads; fix it for byte-equal reruns.")
+]
+BatchOption = Annotated[
+    int, typer.Option("--batch-size", help="Texts per batch; rows agree to about 1e-4.")
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Print the plan and its cost; prepares a corpus at most."),
+]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Search less for the best order of words.")
+]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
+]
+LimitOption = Annotated[
+    int | None, typer.Option("--limit", min=1, max=MOST, help="Most texts of each split.")
+]
+TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
+EpochsOption = Annotated[int | None, typer.Option("--epochs", max=MOST, help="Most epochs.")]
+HiddenSizesOption = Annotated[
+    str | None,
+    typer.Option("--hidden-sizes", help="Sizes of the authors' code, or of the paper."),
+]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")]
 
 
-def set_threads(threads: int | None) -> None:
-    """And full precision: almost equal outputs are to be told apart."""
-    from heedful.runner import machine
+@dataclass(frozen=True)
+class FileColumns:
+    """How a user's own file is read, as it was typed."""
 
-    machine("auto", threads)
+    text_column: TextColumn = "text"
+    label_column: Annotated[str, typer.Option(help="Column of the label.")] = "label"
+    split_column: Annotated[str | None, typer.Option(help="Column with train, dev or test.")] = None
+    dev: Annotated[Path | None, typer.Option(help="A separate file for dev.")] = None
+    test: Annotated[Path | None, typer.Option(help="A separate file for test.")] = None
+
+
+def corpus_spec(
+    name: str,
+    params: list[str] | None = None,
+    limit: int | None = None,
+    columns: FileColumns = FileColumns(),
+) -> CorpusSpec:
+    """The spec of a named corpus or of a file."""
+    from heedful.data import CORPORA, given_spec
+
+    given = parameters(params)
+    _check_once(given, columns, limit)
+    if columns.text_column == columns.label_column:
+        twice = repr(columns.text_column)
+        raise HeedfulError(f"text and label are both read from {twice}: name two columns.")
+    if name in CORPORA and name != "file":
+        if columns != FileColumns():
+            raise HeedfulError(
+                f"{name!r} is a named corpus, and columns and files are for a file: leave them out."
+            )
+        spec = given_spec(name, given)
+    elif name.strip() and (Path(name).suffix or Path(name).exists()):
+        if "path" in given:
+            raise HeedfulError("the file is named already: leave --param path=… out.")
+        typed = {key: str(value) for key, value in vars(columns).items() if value is not None}
+        spec = given_spec("file", given, {"path": name, **typed})
+    else:
+        raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
+    return replace(spec, prepare=replace(spec.prepare, limit=limit)) if limit else spec
+
+
+def _check_once(given: Mapping[str, Any], columns: FileColumns, limit: int | None) -> None:
+    """What has an option of its own is not also given by `--param`."""
+    typed = {name for name, value in vars(columns).items() if value != getattr(FileColumns, name)}
+    options = {name: f"--{name.replace('_', '-')}" for name in (*typed, *(["limit"] * bool(limit)))}
+    for name in given:
+        if name in options:
+            raise HeedfulError(f"--param {name}=… and {options[name]} say the same: give one.")
+
+
+def parameters(texts: Sequence[str] | None) -> dict[str, Any]:
+    """The values of `--param`, each given once."""
+    values: dict[str, Any] = {}
+    for text in texts or ():
+        name, value = parameter(text)
+        if name in values:
+            raise HeedfulError(f"--param gives {name!r} twice: give it once.")
+        values[name] = value
+    return values
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """`name=value` with the value's own type."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise HeedfulError(f"--param is {text!r}: write name=value.")
+    return name, value_of(value)
 
 
 def names(text: str, option: str) -> list[str]:
@@ -123,25 +155,35 @@ def maybe_names(text: str | None, option: str) -> list[str] | None:
     return None if text is None else names(text, option)
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Those that were given."""
-    return {name: value for name, value in options.items() if value is not None}
+def pairs(text: str | None, option: str) -> dict[str, str] | None:
+    """`a=b,c=d`; spaces after the equals sign count, since a word of a model may begin so."""
+    if text is None:
+        return None
+    values = {}
+    for part in text.split(","):
+        name, sign, value = part.partition("=")
+        if not sign or not name.strip() or not value:
+            raise HeedfulError(f"{option} is {text!r}: write name=value,name=value.")
+        if name.strip() in values:
+            raise HeedfulError(f"{option} names {name.strip()!r} twice: name it once.")
+        values[name.strip()] = value
+    return values
 
 
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     """`property=number`, as often as the option was given."""
-    found = {}
+    values = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
-        if name in found:
+        if name in values:
             raise HeedfulError(f"{option} gives {name!r} twice: give it once.")
         try:
-            found[name] = float(value)
+            values[name] = float(value)
         except ValueError as error:
             raise HeedfulError(f"{option} is {text!r}: write property=number.") from error
-        if not math.isfinite(found[name]):
+        if not math.isfinite(values[name]):
             raise HeedfulError(f"{option} is {text!r}: give a finite number.")
-    return found
+    return values
 
 
 def seeds(text: str) -> list[int]:
@@ -161,6 +203,67 @@ def seeds(text: str) -> list[int]:
     return numbers
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """The options that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def given_options(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
+    """The options that were typed, as they are spelled; those of the environment were not."""
+    params = [param for param in context.command.params if param.name and param.name not in but]
+    return [param.opts[0] for param in params if source(context, param.name) == "COMMANDLINE"]
+
+
+def was_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, or stands in the environment."""
+    return source(context, name) in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def source(context: typer.Context, name: str) -> str:
+    """Where a value comes from: COMMANDLINE, ENVIRONMENT or DEFAULT."""
+    kind = context.get_parameter_source(name)
+    return "" if kind is None else str(kind.name)
+
+
+def open_store(place: str) -> Store:
+    from heedful.store import store_at, url_of
+
+    if url_of(place) is None and Path(place) == Path():
+        raise HeedfulError("the store needs a folder of its own: give one with --store.")
+    return store_at(place)
+
+
+def existing_store(place: str) -> Store | None:
+    """A folder that is not there is not made; at a URL there is a store once a run is."""
+    from heedful.store import url_of
+
+    if url_of(place) is not None:
+        remote = open_store(place)
+        return remote if remote.keys() else None
+    if not Path(place).is_dir():
+        return None
+    store = open_store(place)
+    inside = {path.name for path in store.root.iterdir()}
+    if inside and not inside & {"runs", "scratch"}:
+        raise HeedfulError(f"{store.root} is no store: give its folder with --store.")
+    return store
+
+
+def check_data_dir(path: Path | None) -> Path | None:
+    if path is not None and not path.is_dir():
+        raise HeedfulError(
+            f"the data directory {path} is no folder: fix --data-dir (or HEEDFUL_DATA)."
+        )
+    return path
+
+
+def set_threads(threads: int | None) -> None:
+    """Also full precision, since almost equal outputs are to be told apart."""
+    from heedful.runner import machine
+
+    machine("auto", threads)
+
+
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
     """The verb with an option for each field of its parameters that are dataclasses; so verbs
     that take the same dataclass take the same options."""
@@ -168,32 +271,28 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
 
     @wraps(verb)
-    def call(**given: Any) -> None:
-        made = {
-            name: kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+    def call(**options: Any) -> None:
+        grouped = {
+            name: kind(**{field.name: options.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        verb(**given, **made)
+        verb(**options, **grouped)
 
-    options = list(_spread_options(verb, hints))
-    call.__signature__ = Signature(options)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in options}
+    parameters = list(_spread_parameters(verb, hints))
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
-def _spread_options(verb: Callable[..., None], hints: dict[str, Any]) -> Iterator[Parameter]:
-    for each in signature(verb).parameters.values():
-        kind = hints[each.name]
+def _spread_parameters(verb: Callable[..., None], hints: dict[str, Any]) -> Iterator[Parameter]:
+    keyword = Parameter.KEYWORD_ONLY
+    for name, parameter in signature(verb).parameters.items():
+        kind = hints[name]
         if not is_dataclass(kind):
-            yield Parameter(
-                each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=kind
-            )
+            yield Parameter(name, keyword, default=parameter.default, annotation=kind)
             continue
         inner = get_type_hints(kind, include_extras=True)
         for field in fields(kind):
             yield Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=inner[field.name],
+                field.name, keyword, default=field.default, annotation=inner[field.name]
             )

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
     DataDirOption,
     DeviceOption,
     DryRunOption,
+    FileColumns,
     JsonOption,
+    LimitOption,
+    ParamOption,
+    QuickOption,
+    SeedsOption,
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    corpus_spec,
     given,
     names,
     open_store,
     seeds,
     spread,
 )
-from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    drawn_later,
+    progress_bar,
+    say,
+    show,
+    show_json,
+)
+from heedful.cli.train import EncoderOptions, OptimizerOptions
 from heedful.progress import duration
 
 if TYPE_CHECKING:
@@ -43,49 +56,40 @@ def repair(
         str | None,
         typer.Option(
             help="Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
-            "sparsemax, entmax, supervised; several at once as in tying+diversity. Without: the "
-            "usual six, as far as they fit the corpus."
+            "sparsemax, entmax, supervised, or several at once: tying+diversity. [default: the "
+            "first six, as far as they fit the corpus]"
         ),
     ] = None,
-    seeds_: Annotated[
-        str, typer.Option("--seeds", help="A count (3) or a list (0,7); with 1 no seed interval.")
-    ] = "3",
+    seeds_: SeedsOption = "3",
     n: Annotated[
         int, typer.Option(min=1, max=MOST, help="Texts of the test split to audit.")
     ] = 200,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for page, table and model.")
+        Path | None, typer.Option("--out", "-o", help="Folder for the page, the table, the model.")
     ] = None,
     within: Annotated[
         float,
-        typer.Option(
-            "--max-score-drop", help="How much score the chosen model may lose: 0.03 is 3 points."
-        ),
+        typer.Option("--max-score-drop", help="Score the model may lose: 0.03 is 3 points."),
     ] = 0.03,
     score: Annotated[str, typer.Option(help="accuracy, f1 or roc_auc.")] = "accuracy",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A smaller search for the best order in audits.")
-    ] = False,
-    encoder: Annotated[str | None, typer.Option(help="The base's; bilstm by default.")] = None,
-    attention: Annotated[str | None, typer.Option(help="The base's; additive by default.")] = None,
-    hidden: Annotated[int | None, typer.Option(help="The base's hidden size.")] = None,
-    epochs: Annotated[int | None, typer.Option(max=MOST, help="At most that many: 8.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of Adam: 1e-3.")] = None,
-    train_batch: Annotated[
-        int | None, typer.Option(max=MOST, help="Texts in a training batch: 32.")
-    ] = None,
+    quick: QuickOption = False,
+    base: EncoderOptions = EncoderOptions(),
+    training: OptimizerOptions = OptimizerOptions(),
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
     columns: FileColumns = FileColumns(),
-    param: Params = None,
-    limit: Limit = None,
+    param: ParamOption = None,
+    limit: LimitOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a base model and one per method, audit all, and choose. Run it again
-    to resume."""
+    """Train models whose attention explains more.
+
+    Trains a base model and one per method, audits all of them, and chooses one. Run the same
+    command again to resume.
+    """
     from heedful.repair import REPAIR, SPEC, Work
     from heedful.report import check_packages
     from heedful.runner import machine
@@ -98,9 +102,9 @@ def repair(
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
     work = Work(
         spec,
-        _base(spec, encoder=encoder, attention=attention, hidden=hidden),
+        _base(spec, base),
         tuple(chosen),
-        train=_training(epochs=epochs, learning_rate=learning_rate, batch_size=train_batch),
+        train=_training(training),
         spec=replace(SPEC, exact=8, search_steps=20, permutations=10) if quick else SPEC,
         seeds=tuple(seeds(seeds_)),
         texts=n,
@@ -135,17 +139,17 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
     return [name for name, reason in reasons.items() if not reason]
 
 
-def _base(spec: CorpusSpec, **options: Any) -> ModelSpec:
+def _base(spec: CorpusSpec, options: EncoderOptions) -> ModelSpec:
     from heedful.runner import corpus_kind, usual
 
-    return replace(usual(corpus_kind(spec), None), **given(**options))
+    return replace(usual(corpus_kind(spec), None), **given(**vars(options)))
 
 
-def _training(**options: Any) -> TrainSpec:
+def _training(options: OptimizerOptions) -> TrainSpec:
     from heedful.specs import TrainSpec
     from heedful.training.loop import check
 
-    spec = TrainSpec(**given(**options))
+    spec = TrainSpec(**given(**vars(options)))
     check(spec)  # before the corpus is prepared
     return spec
 

@@ -1,13 +1,24 @@
-"""`heedful replicate`: register a study before it is run; run it; write it up."""
+"""`heedful replicate`: register a study before it is run; run it; write it up.
+
+A draft of a registration is a small YAML or JSON file:
+
+title: Does attention explain these reviews?
+hypotheses: [Attention ranks words better than chance.]
+audits:
+  - {model: bert, data: reviews.csv, n: 200, alpha: 0.05, smallest: {importance: 0.5}}
+studies:
+  - {study: jain2019, corpora: planted, seeds: 3}
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.gridfile import ENTRY, Check, Lines, whole
 from heedful.cli.options import (
     DEFAULT_STORE,
     BatchOption,
@@ -21,23 +32,23 @@ from heedful.cli.options import (
     open_store,
     spread,
 )
-from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError
+from heedful.parameters import LARGEST_SEED
 
 if TYPE_CHECKING:
-    from heedful.auditing import Audit
     from heedful.cli.audit_options import MeasureOptions, SubjectOptions
     from heedful.preregistration import AuditText, StudyText
     from heedful.runner import Grid
     from heedful.store import Store
 
 Asked = dict[str, Any]
+"""An audit or a study of a draft, as plain values: what a command line would have been given."""
 
 
 @dataclass(frozen=True)
 class PlaceOptions:
-    """Where it is run; none of it is registered, since none of it changes what is measured."""
+    """Where it is run, which is not registered: it does not change what is measured."""
 
     store: StoreOption = DEFAULT_STORE
     data_dir: DataDirOption = None
@@ -48,21 +59,26 @@ class PlaceOptions:
 
 @spread
 def replicate(
-    spec: Annotated[Path, typer.Argument(help="A registration, or with --register a draft.")],
+    spec: Annotated[Path, typer.Argument(help="A registration, or a draft with --register.")],
     register: Annotated[
         bool, typer.Option("--register", help="Read a draft (YAML or JSON), write a registration.")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The folder to write; with --register the file."),
+        typer.Option("--out", "-o", help="Folder to write; with --register a file."),
     ] = None,
     published: Annotated[
-        str | None, typer.Option("--hash", help="Refuse another registration than this one.")
+        str | None,
+        typer.Option("--hash", help="Refuse any registration but the one with this hash."),
     ] = None,
     place: PlaceOptions = PlaceOptions(),
     as_json: JsonOption = False,
 ) -> None:
-    """Register a study; run a registered one and write its methods, tables, references (LaTeX)."""
+    """Register a study, run it, and write it up.
+
+    With --register a draft becomes a registration. A registration is run, and its methods, tables
+    and references are written as LaTeX.
+    """
     if register and published is not None:
         raise HeedfulError("--hash is of a study that is registered already: leave it out.")
     if register:
@@ -72,25 +88,24 @@ def replicate(
 
 
 def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool) -> None:
-    from heedful.cli.draft import read
     from heedful.preregistration import REGISTRATION, Registered, already_there
 
     path = out or draft.with_suffix(".registered.json")
     check_outputs(Output("-o", path, REGISTRATION), inputs=(draft,), store=place.store)
     if not draft.is_file():
         raise HeedfulError(f"there is no draft {draft}: write one, see docs/trust.md.")
-    asked, store = read(draft), open_store(place.store)
-    rests_on = _rests_on(asked.asked, store, place)
-    known = [
-        key for part in rests_on.values() for each in part for key in already_there(each, store)
-    ]
-    found = Registered(asked.title, asked.hypotheses, asked.asked, rests_on, tuple(known))
-    found.write(path)
+    title, hypotheses, asked = _read_draft(draft)
+    store = open_store(place.store)
+    rests_on = _rests_on(asked, store, place)
+    stood_on = [part for parts in rests_on.values() for part in parts]
+    known = [key for part in stood_on for key in already_there(part, store)]
+    registered = Registered(title, hypotheses, asked, rests_on, tuple(known))
+    registered.write(path)
     if as_json:
-        show_json("replicate", {"registered": str(path), "hash": found.hash, "already": known})
+        facts = {"registered": str(path), "hash": registered.hash, "already": known}
+        show_json("replicate", facts)
         return
-    show(f"registered: {path}")
-    show(f"hash: {found.hash}")
+    show(f"registered: {path}", f"hash: {registered.hash}")
     for key in known:
         show(f"Warning: {key} is in the store already: this study is not blind to it.")
 
@@ -105,82 +120,80 @@ def _replicate(
         registered.check_hash(published)
     if out is None:
         raise HeedfulError("name the folder to write with -o.")
-    models = [model for each in registered.asked["audits"] for model in _models(each)]
-    data = [each.get("data") for each in registered.asked["audits"]]
-    check_outputs(
-        Output("-o", out, kind_of(registered)), inputs=(spec, *models, *data), store=place.store
-    )
+    audits, studies = registered.asked["audits"], registered.asked["studies"]
+    inputs = [spec, *(name for asked in audits for name in (*_models(asked), asked.get("data")))]
+    check_outputs(Output("-o", out, kind_of(registered)), inputs=inputs, store=place.store)
     store = open_store(place.store)
     registered.check_same(_rests_on(registered.asked, store, place))
-    audits, studies = registered.asked["audits"], registered.asked["studies"]
     texts: list[AuditText | StudyText] = [
         _audited(f"audit-{number}", asked, place) for number, asked in enumerate(audits, 1)
     ]
-    for number, asked in enumerate(studies, 1):
-        facts = registered.rests_on["studies"][number - 1]
+    facts_of = registered.rests_on["studies"]
+    for number, (asked, facts) in enumerate(zip(studies, facts_of, strict=True), 1):
         texts.append(_studied(f"study-{number}", asked, facts, store, place))
     record = write(out, registered, texts)
     if as_json:
         show_json("replicate", {"folder": str(out), **record})
         return
-    show(*(f"{each['title']}: {each['decision']}: {each['headline']}" for each in record["audits"]))
-    show(*(f"{each['study']}: {each['run']} ({each['cells']} cells)" for each in record["studies"]))
+    for audit in record["audits"]:
+        show(f"{audit['title']}: {audit['decision']}: {audit['headline']}")
+    for study in record["studies"]:
+        show(f"{study['study']}: {study['run']} ({study['cells']} cells)")
     show(f"written: {out}/main.tex")
 
 
 def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[Asked]]:
     from heedful.preregistration import study_rests_on
 
-    plans = [_plan(each, place) for each in asked["studies"]]
+    plans = [_plan(study, place) for study in asked["studies"]]
     return {
-        "audits": [_audit_rests_on(each, place) for each in asked["audits"]],
+        "audits": [_audit_rests_on(audit, place) for audit in asked["audits"]],
         "studies": [study_rests_on(plan, store) for plan in plans],
     }
 
 
 def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
-    """The first model's facts, and the keys of the others that are crossed with it."""
+    """The facts of the first model, and the keys of those that are crossed with it."""
     from heedful.auditing import check_trainings
     from heedful.preregistration import audit_rests_on
     from heedful.targets import open_target
 
     subject, measured = _options(asked, place)
-    check_trainings([asked["model"], *asked.get("seed_models", ())], existing_store(place.store))
-    found = []
+    check_trainings(_models(asked), existing_store(place.store))
+    facts = []
     for model in _models(asked):
         with open_target(model, asked.get("data"), **subject.given()) as opened:
-            found.append(audit_rests_on(opened, measured.spec(subject.seed), measured.settings))
-    return {**found[0], "crossed_with": [each["key"] for each in found[1:]]}
+            facts.append(audit_rests_on(opened, measured.spec(subject.seed), measured.settings))
+    return {**facts[0], "crossed_with": [other["key"] for other in facts[1:]]}
 
 
-def _models(asked: Asked) -> tuple[str, ...]:
-    return (asked["model"], *asked.get("seed_models", ()))
+def _models(asked: Asked) -> list[str]:
+    return [asked["model"], *asked.get("seed_models", ())]
 
 
 def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, MeasureOptions]:
-    from heedful.cli.draft import options
+    """The options of an audit, as its verb would have them."""
+    from heedful.cli.audit_options import MeasureOptions, SubjectOptions
 
-    subject, measured = options(asked)
     here = {name: getattr(place, name) for name in ("store", "data_dir", "device", "threads")}
-    return replace(subject, **here), measured
+    subject = SubjectOptions(**_only(SubjectOptions, asked))
+    return replace(subject, **here), MeasureOptions(**_only(MeasureOptions, asked))
+
+
+def _only(kind: type[Any], asked: Asked) -> Asked:
+    known = {field.name for field in fields(kind)}
+    return {name: value for name, value in asked.items() if name in known}
 
 
 def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
+    from heedful.cli.audit import run_audits
     from heedful.preregistration import Audited, AuditText
 
     subject, measured = _options(asked, place)
     say(f"{name}: {asked['model']}")
-    found = _audit(asked, subject, measured)
+    audit = run_audits(_models(asked), asked.get("data"), measured, subject)
     spec = asdict(measured.spec(subject.seed))
-    return AuditText(name, Audited.of(found), spec, sampled=asked.get("n") is not None)
-
-
-def _audit(asked: Asked, subject: SubjectOptions, measured: MeasureOptions) -> Audit:
-    from heedful.auditing import over_seeds
-    from heedful.cli.audit import run_audit
-
-    found = [run_audit(model, asked.get("data"), measured, subject) for model in _models(asked)]
-    return over_seeds(found, measured.settings) if len(found) > 1 else found[0]
+    return AuditText(name, Audited.of(audit), spec, sampled=asked.get("n") is not None)
 
 
 def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOptions) -> StudyText:
@@ -199,3 +212,99 @@ def _plan(asked: Asked, place: PlaceOptions) -> Grid:
 
     precision = str(asked.get("precision", "float32"))
     return plan_values(asked, check_data_dir(place.data_dir), precision)
+
+
+def _read_draft(path: Path) -> tuple[str, tuple[str, ...], dict[str, list[Asked]]]:
+    """The title, the hypotheses, and the audits and studies that are asked for."""
+    lines = Lines(path)
+    root = lines.root()
+    top = lines.mapping(root, [*_TOP, *_ASKED], "setting")
+    asked = {name: _asked(lines, top.pop(name, None), name) for name in _ASKED}
+    if not any(asked.values()):
+        raise lines.wrong(root, "nothing is asked: name `audits`, `studies` or both.")
+    values = lines.values(top, _TOP)
+    return values.get("title", path.stem), tuple(values.get("hypotheses", ())), asked
+
+
+def _asked(lines: Lines, node: Any, name: str) -> list[Asked]:
+    if node is None:
+        return []
+    required, checks = _ASKED[name]
+    entries = []
+    for item in lines.items(node, name):
+        nodes = lines.mapping(item, checks, "key")
+        if required not in nodes:
+            raise lines.wrong(item, f"no `{required}` is named.")
+        entries.append(lines.values(nodes, checks))
+    return entries
+
+
+def _text(lines: Lines, node: Any) -> str:
+    """Also a number, which is a good name of a column or a label."""
+    value = lines.value(node) if node.id == "scalar" else None
+    if value is None or isinstance(value, (list, dict)):
+        raise lines.wrong(node, "give a text here.")
+    return str(value)
+
+
+def _texts(lines: Lines, node: Any) -> list[str]:
+    nodes = [node] if node.id == "scalar" else lines.items(node, "this")
+    return [_text(lines, item) for item in nodes]
+
+
+def _joined(lines: Lines, node: Any) -> str:
+    """As names are written on the command line."""
+    return ",".join(_texts(lines, node))
+
+
+def _pairs(lines: Lines, node: Any) -> list[str]:
+    if node.id != "mapping":
+        raise lines.wrong(node, "write `{name: value}` here.")
+    return [f"{_text(lines, key)}={_text(lines, value)}" for key, value in node.value]
+
+
+def _joined_pairs(lines: Lines, node: Any) -> str:
+    return ",".join(_pairs(lines, node))
+
+
+def _number(lines: Lines, node: Any) -> float:
+    return float(lines.scalar(node, (int, float), "a number"))
+
+
+def _flag(lines: Lines, node: Any) -> bool:
+    return bool(lines.scalar(node, bool, "true or false"))
+
+
+_TOP: dict[str, Check] = {"title": _text, "hypotheses": _texts}
+_AUDIT: dict[str, Check] = {
+    "model": _text,
+    "data": _text,
+    "seed_models": _texts,
+    "n": whole(1),
+    "seed": whole(0, LARGEST_SEED),
+    "split": _text,
+    "alpha": _number,
+    "smallest": _pairs,
+    "explanations": _joined,
+    "also": _joined,
+    "operators": _joined,
+    "only": _joined,
+    "extra": _joined,
+    "quick": _flag,
+    **dict.fromkeys(
+        ("text_column", "text_b_column", "label_column", "rationale_column", "id_column"), _text
+    ),
+    "cluster_column": _text,
+    "label": _text,
+    "label_words": _joined_pairs,
+    "label_map": _joined_pairs,
+    "template": _text,
+    "max_length": whole(3),
+    "dtype": _text,
+    "param": _pairs,
+}
+_ASKED: dict[str, tuple[str, dict[str, Check]]] = {
+    "audits": ("model", _AUDIT),
+    "studies": ("study", {**ENTRY, "precision": _text}),
+}
+"""What a draft may ask for: the key that each entry must have, and all keys."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, open_store
-from heedful.cli.outputs import Output, check_outputs
-from heedful.cli.terminal import page_line, show, show_json
+from heedful.cli.output import Output, check_outputs, page_line, show, show_json
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
@@ -27,13 +26,15 @@ def report(
         Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
     ] = Path("heedful-report"),
     examples: Annotated[
-        int, typer.Option(help="Texts that can be looked through in the page.", min=0, max=100_000)
+        int, typer.Option(help="Most texts to browse in the page.", min=0, max=100_000)
     ] = 500,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Write one page for all runs; into a folder also figures (SVG) and tables (CSV, LaTeX, JSON).
-    Needs no torch."""
+    """Write one page of runs and audits.
+
+    A folder also gets figures (SVG) and tables (CSV, LaTeX, JSON). Needs no torch.
+    """
     from heedful.report import build_report, kind_of, names_folder
 
     check_outputs(Output("-o", out, kind_of(out)), store=store)
@@ -59,7 +60,10 @@ def cite(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the papers, corpora, methods and models that runs really used, and Heedful."""
+    """Print the works that runs used.
+
+    Papers, corpora, methods, models and Heedful itself, as BibTeX.
+    """
     if everything == bool(runs):
         raise HeedfulError("name runs or folders of audits, or give --all alone.")
     found = _everything() if everything else _of(runs or [], store)
@@ -129,10 +133,13 @@ def _show_json(found: Cited) -> None:
 
 
 def schema(
-    name: Annotated[str | None, typer.Argument(help="An output; without it all are named.")] = None,
+    name: Annotated[str | None, typer.Argument(help="An output. [default: list all]")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the JSON Schema of an output: verdict.json, a table, `--json` of a verb …"""
+    """Print the JSON Schema of an output.
+
+    Of verdict.json, of a row of a table, of what --json prints of a verb.
+    """
     from heedful.schemas import schema as read
     from heedful.schemas import schema_names
 

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from heedful.cli.options import (
-    DEFAULT_STORE,
-    JsonOption,
-    StoreOption,
-    existing_store,
-    open_store,
-)
-from heedful.cli.outputs import PLACE, Output, check_outputs
-from heedful.cli.terminal import show, show_json
+from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, open_store
+from heedful.cli.output import PLACE, Output, check_outputs, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:

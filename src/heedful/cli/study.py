@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import Limit, Params, corpus_spec
-from heedful.cli.engine import Where, perform
 from heedful.cli.options import (
     DEFAULT_STORE,
-    MOST,
     DataDirOption,
     DryRunOption,
+    EpochsOption,
+    HiddenSizesOption,
     JsonOption,
+    LimitOption,
+    MaybeSeedsOption,
+    ParamOption,
     StoreOption,
     check_data_dir,
+    corpus_spec,
     existing_store,
     given,
     given_options,
@@ -30,8 +33,16 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.outputs import Output, check_outputs, drawn_later
-from heedful.cli.terminal import progress_bar, say, show, show_json
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    drawn_later,
+    progress_bar,
+    say,
+    show,
+    show_json,
+)
+from heedful.cli.sweep import Where, perform
 from heedful.errors import HeedfulError
 from heedful.progress import duration
 
@@ -146,22 +157,16 @@ def study(
     encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
     attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
     layers: Annotated[int | None, typer.Option(help="Layers of the encoder.")] = None,
-    sizes: Annotated[
-        str | None,
-        typer.Option("--hidden-sizes", help="Those of the authors' code, or of the paper."),
-    ] = None,
+    sizes: HiddenSizesOption = None,
     size: Annotated[
         str,
-        typer.Option("--preset", help="full, or small: the study's own, printed, by corpus."),
+        typer.Option("--preset", help="full, or small: fewer examples and epochs, as printed."),
     ] = "full",
-    seeds_: Annotated[
-        str | None,
-        typer.Option("--seeds", help="A count (3) or a list (0,7) instead of the study's own."),
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(max=MOST, help="Instead of the paper's.")] = None,
+    seeds_: MaybeSeedsOption = None,
+    epochs: EpochsOption = None,
     probes: Annotated[str | None, typer.Option(help="Only these probes, comma-separated.")] = None,
-    param: Params = None,
-    limit: Limit = None,
+    param: ParamOption = None,
+    limit: LimitOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report.")] = None,
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
@@ -173,13 +178,17 @@ def study(
     report: Annotated[
         bool,
         typer.Option(
-            "--report", help="Of all: write docs/reproduction.md and findings.md from kept rows."
+            "--report", help="With all: write docs/reproduction.md and findings.md from kept rows."
         ),
     ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train and measure a paper's grid. Run it again to resume."""
+    """Run the experiments of a paper.
+
+    Trains and measures its grid of corpora, models and seeds, and prints published numbers beside
+    measured ones. Run the same command again to resume.
+    """
     if report:
         _reproduction(context, name, store if was_given(context, "store") else None)
         return

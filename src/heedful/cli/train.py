@@ -1,4 +1,4 @@
-"""`heedful train`: a model from scratch, or a pretrained one fine-tuned."""
+"""`heedful prepare` and `heedful train`: a corpus; a model from scratch or fine-tuned."""
 
 from __future__ import annotations
 
@@ -10,37 +10,231 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heedful.cli.corpus import FileColumns, Limit, Params, corpus_spec, parameter
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
     DataDirOption,
     DeviceOption,
     DryRunOption,
+    EpochsOption,
+    FileColumns,
+    HiddenSizesOption,
     JsonOption,
+    LimitOption,
+    MaybeSeedsOption,
+    ParamOption,
     SeedOption,
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    corpus_spec,
     given,
     open_store,
+    parameter,
     seeds,
     source,
     spread,
     was_given,
 )
-from heedful.cli.terminal import progress_bar, say, show, show_json
-from heedful.errors import HeedfulError
+from heedful.cli.output import progress_bar, say, show, show_json
+from heedful.errors import HeedfulError, listed
 from heedful.progress import duration
-from heedful.specs import TermSpec
 
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine, Task
+    from heedful.specs import TermSpec
     from heedful.store import Run, Store
 
 
+@spread
+def prepare(
+    corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    columns: FileColumns = FileColumns(),
+    param: ParamOption = None,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Split, tokenise and store a corpus.
+
+    Filters it and looks up word vectors; what is stored already is not prepared again.
+    """
+    from heedful.data import Prepared
+    from heedful.data import prepare as prepare_corpus
+
+    spec = corpus_spec(corpus, param, limit, columns)
+    with progress_bar() as progress:
+        run = prepare_corpus(spec, open_store(store), check_data_dir(data_dir), progress)
+    report = Prepared(run).report
+    if as_json:
+        show_json("prepare", {"run": run.key, "report": report})
+        return
+    classes = listed(report["labels"]) if report["labels"] else report["task"]
+    show(f"{run.key}: {classes}; vocabulary {report['vocabulary']}")
+    for name, split in report["splits"].items():
+        counts = listed(split["by_class"]).replace(", ", "/")
+        length = split["average_length"] or 0
+        show(f"  {name:<6} {split['examples']} texts ({counts}), {length:.1f} tokens on average")
+    for line in report["filters"]:
+        if line["dropped"]:
+            show(f"  dropped {line['dropped']} of {line['split']} by {line['filter']!r}")
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """The model that is trained, as far as `train` and `repair` share it."""
+
+    encoder: Annotated[
+        str | None, typer.Option(help="One of `heedful list encoder`. [default: bilstm]")
+    ] = None
+    attention: Annotated[
+        str | None, typer.Option(help="One of `heedful list attention`. [default: additive]")
+    ] = None
+    hidden: Annotated[int | None, typer.Option(help="Hidden size of the encoder.")] = None
+
+
+@dataclass(frozen=True)
+class ScratchOptions(EncoderOptions):
+    """What a pretrained model brings itself."""
+
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
+        ),
+    ] = None
+    decoder: Annotated[
+        str | None,
+        typer.Option(help="For pairs: query sees both texts, context one. [default: query]"),
+    ] = None
+    layers: Annotated[int | None, typer.Option(help="1, 2 or 3. [default: 1]")] = None
+    dropout: Annotated[
+        float | None, typer.Option(help="Dropout. [default: 0; generation: 0.3]")
+    ] = None
+    sizes: HiddenSizesOption = None
+
+
+@dataclass(frozen=True)
+class OptimizerOptions:
+    """How a model is trained, as far as `train` and `repair` share it."""
+
+    epochs: EpochsOption = None
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(help="Learning rate. [default: 1e-3; pretrained: 5e-5 at its peak]"),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--train-batch", max=MOST, help="Texts in a training batch. [default: 32]"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class TrainingOptions(OptimizerOptions):
+    """How any model is trained."""
+
+    clip: Annotated[
+        float | None,
+        typer.Option(help="Largest norm of the gradient. [default: none; pretrained: 1]"),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            max=MOST, help="Stop after so many bad epochs. [default: never; pretrained: 2]"
+        ),
+    ] = None
+    select: Annotated[
+        str | None,
+        typer.Option(
+            help="Dev metric that chooses the epoch. [default: auto; pretrained: accuracy]"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FinetuneOptions:
+    """What only pretrained models have."""
+
+    weight_decay: Annotated[
+        float | None, typer.Option(help="Pretrained only: weight decay. [default: 0.01]")
+    ] = None
+    warmup: Annotated[
+        float | None,
+        typer.Option(help="Pretrained only: share of steps before the peak. [default: 0.06]"),
+    ] = None
+    max_length: Annotated[
+        int | None,
+        typer.Option(max=MOST, help="Pretrained only: most tokens of a text. [default: 128]"),
+    ] = None
+    precision: Annotated[
+        str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")
+    ] = None
+
+
+@spread
+def train(
+    context: typer.Context,
+    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
+    pretrained: Annotated[
+        Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
+    ] = None,
+    scratch: ScratchOptions = ScratchOptions(),
+    training: TrainingOptions = TrainingOptions(),
+    fine: FinetuneOptions = FinetuneOptions(),
+    term: Annotated[
+        list[str] | None,
+        typer.Option(help="name=weight: a term of the loss; weight 1 if left out."),
+    ] = None,
+    term_param: Annotated[
+        list[str] | None,
+        typer.Option(help="name.key=value: a parameter of one of the terms."),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    data_dir: DataDirOption = None,
+    columns: FileColumns = FileColumns(),
+    param: ParamOption = None,
+    limit: LimitOption = None,
+    seed: SeedOption = 0,
+    seeds_: MaybeSeedsOption = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train or fine-tune models.
+
+    Each is stored with its test scores; with --seeds several that differ by seed.
+    """
+    from heedful.runner import machine
+
+    spec = corpus_spec(corpus, param, limit, columns)
+    chosen = given(**vars(training))
+    extra = given(terms=terms(term, term_param) or None)
+    if seeds_ is not None and was_given(context, "seed"):
+        raise HeedfulError("give either --seed or --seeds.")
+    numbers = [seed] if seeds_ is None else seeds(seeds_)
+    folder, here = check_data_dir(data_dir), machine(device, threads)
+    if pretrained is None:
+        _refuse(fine, "only --pretrained models have it")
+        plan = _plan(spec, given(**vars(scratch), **extra), chosen, numbers, folder)
+        runs = _train(plan, open_store(store), here, dry_run, as_json)
+    else:
+        from heedful.runner import task
+        from heedful.training import FinetuneSpec
+
+        _refuse(scratch, "a --pretrained model brings its own")
+        finetuning = FinetuneSpec(**chosen, **given(**vars(fine)), **extra)
+        work = task(pretrained, spec, finetuning, folder)
+        runs = _finetune(work, numbers, open_store(store), here, dry_run, as_json)
+    if runs:
+        _show_results(runs, _same_place(context, pretrained is not None), as_json)
+
+
 def terms(texts: list[str] | None, params: list[str] | None) -> tuple[TermSpec, ...]:
-    """In the order they were typed; whether there are such terms is for others to say."""
+    """Terms of the loss in the order they were typed; their names are checked elsewhere."""
+    from heedful.specs import TermSpec
+
     weights = [_weight(text) for text in texts or ()]
     chosen = [name for name, _ in weights]
     for name in chosen:
@@ -76,7 +270,7 @@ def _params(texts: list[str], names: list[str]) -> dict[str, tuple[tuple[str, An
     return {name: tuple(values.items()) for name, values in found.items()}
 
 
-def result_of(trained: Run, scored: Run) -> dict[str, Any]:
+def _result_of(trained: Run, scored: Run) -> dict[str, Any]:
     summary = scored.table("summary")
     notes = scored.json("notes") if scored.has("notes.json") else {}
     return {
@@ -87,8 +281,8 @@ def result_of(trained: Run, scored: Run) -> dict[str, Any]:
     }
 
 
-def show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -> None:
-    """`place` are the options by which the next command finds the runs."""
+def _show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -> None:
+    """`place` are the options with which the next command finds the runs."""
     if as_json:
         show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
         return
@@ -105,143 +299,13 @@ def show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) ->
             say(f"next: {shlex.join(['heedful', 'audit', run['run'], '-o', 'audit', *place])}")
 
 
-def show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
+def _show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         document = costs[0] if len(costs) == 1 else {"runs": costs}
         show_json("train", {"dry_run": True, **document})
         return
     for cost in costs:
         show(f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}")
-
-
-@dataclass(frozen=True)
-class ScratchOptions:
-    """What a pretrained model brings itself."""
-
-    family: Annotated[
-        str | None,
-        typer.Option(
-            help="one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
-        ),
-    ] = None
-    encoder: Annotated[
-        str | None, typer.Option(help="bilstm (the default), or one of `heedful list encoder`.")
-    ] = None
-    attention: Annotated[
-        str | None, typer.Option(help="additive (the default), or one of `heedful list attention`.")
-    ] = None
-    decoder: Annotated[
-        str | None, typer.Option(help="Pairs: query (the default) sees both texts, context one.")
-    ] = None
-    layers: Annotated[int | None, typer.Option(help="1 (the default), 2 or 3.")] = None
-    dropout: Annotated[float | None, typer.Option(help="0; generation 0.3.")] = None
-    sizes: Annotated[
-        str | None,
-        typer.Option("--hidden-sizes", help="jain2019's sizes: code (the default) or paper."),
-    ] = None
-    hidden: Annotated[int | None, typer.Option(help="The encoder's size instead.")] = None
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How any model is trained."""
-
-    epochs: Annotated[
-        int | None, typer.Option(max=MOST, help="At most that many: 8; pretrained: 3.")
-    ] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Of Adam: 1e-3; pretrained: 5e-5 at its highest.")
-    ] = None
-    batch_size: Annotated[
-        int | None,
-        typer.Option("--train-batch", max=MOST, help="Texts in a training batch: 32."),
-    ] = None
-    clip: Annotated[
-        float | None, typer.Option(help="Largest norm of the gradient: none; pretrained: 1.")
-    ] = None
-    patience: Annotated[
-        int | None,
-        typer.Option(max=MOST, help="Stop after so many bad epochs: never; pretrained: 2."),
-    ] = None
-    select: Annotated[
-        str | None, typer.Option(help="Dev metric of the best epoch: auto; pretrained: accuracy.")
-    ] = None
-
-
-@dataclass(frozen=True)
-class FinetuneOptions:
-    """What only pretrained models have."""
-
-    weight_decay: Annotated[float | None, typer.Option(help="Pretrained only: 0.01.")] = None
-    warmup: Annotated[
-        float | None, typer.Option(help="Pretrained only: the share of steps before the top, 0.06.")
-    ] = None
-    max_length: Annotated[
-        int | None,
-        typer.Option(max=MOST, help="Pretrained only: texts are cut to so many tokens, 128."),
-    ] = None
-    precision: Annotated[
-        str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")
-    ] = None
-
-
-@spread
-def train(
-    context: typer.Context,
-    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
-    pretrained: Annotated[
-        Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
-    ] = None,
-    scratch: ScratchOptions = ScratchOptions(),
-    training: TrainingOptions = TrainingOptions(),
-    fine: FinetuneOptions = FinetuneOptions(),
-    term: Annotated[
-        list[str] | None,
-        typer.Option(help="name=weight: a term of the loss, weight 1 if left out."),
-    ] = None,
-    term_param: Annotated[
-        list[str] | None,
-        typer.Option(help="name.key=value: a parameter of one of the terms."),
-    ] = None,
-    store: StoreOption = DEFAULT_STORE,
-    data_dir: DataDirOption = None,
-    columns: FileColumns = FileColumns(),
-    param: Params = None,
-    limit: Limit = None,
-    seed: SeedOption = 0,
-    seeds_: Annotated[
-        str | None, typer.Option("--seeds", help="Several models: a count (3) or a list (0,7).")
-    ] = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Train a model, or several that differ by seed, and store it with its test scores."""
-    from heedful.runner import machine
-
-    spec = corpus_spec(corpus, param, limit, columns)
-    chosen = given(**vars(training))
-    beside = given(terms=terms(term, term_param) or None)
-    if seeds_ is not None and was_given(context, "seed"):
-        raise HeedfulError("give either --seed or --seeds.")
-    numbers = [seed] if seeds_ is None else seeds(seeds_)
-    folder, where = check_data_dir(data_dir), machine(device, threads)
-    if pretrained is None:
-        _refuse(fine, "only --pretrained models have it")
-        plan = _plan(spec, given(**vars(scratch), **beside), chosen, numbers, folder)
-        runs = _train(plan, open_store(store), where, dry_run, as_json)
-    else:
-        from heedful.runner import task
-        from heedful.training import FinetuneSpec
-
-        _refuse(scratch, "a --pretrained model brings its own")
-        work = task(
-            pretrained, spec, FinetuneSpec(**chosen, **given(**vars(fine)), **beside), folder
-        )
-        runs = _finetune(work, numbers, open_store(store), where, dry_run, as_json)
-    if runs:
-        show_results(runs, _same_place(context, pretrained is not None), as_json)
 
 
 def _same_place(context: typer.Context, raw: bool) -> list[str]:
@@ -292,14 +356,14 @@ def _train(
         from heedful.runner import estimate
 
         costs = [vars(estimate(plan, cell, store, where)) for cell in plan.cells]
-        show_costs(costs, as_json)
+        _show_costs(costs, as_json)
         return []
     with progress_bar() as progress:
         from heedful.runner import run_study
 
         cells = run_study(plan, store, where, progress, say).table("cells")
     return [
-        result_of(store.open(model), store.open(scored))
+        _result_of(store.open(model), store.open(scored))
         for model, scored in zip(cells["model_run"], cells["run"], strict=True)
     ]
 
@@ -313,7 +377,7 @@ def _finetune(
     check(work.spec, where.device)
     if dry_run:
         cost = {"train_seconds": seconds(work, where), "probe_seconds": 0.0}
-        show_costs(
+        _show_costs(
             [{"title": f"{work.title} seed {number}", **cost} for number in numbers], as_json
         )
         return []
@@ -322,5 +386,5 @@ def _finetune(
         say(f"[{place}/{len(numbers)}] {work.title} seed {number}")
         with progress_bar() as progress:
             run = finetuned(store, work, number, where, progress)
-        runs.append({**result_of(run, run), "folder": str(run.folder(FOLDER))})
+        runs.append({**_result_of(run, run), "folder": str(run.folder(FOLDER))})
     return runs
