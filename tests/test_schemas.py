@@ -20,7 +20,7 @@ import heedful
 from heedful.apps.annotation import database, jsonl, label_studio
 from heedful.auditing import COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, output
-from heedful.preregistration import folder, registration
+from heedful.preregistration import registration
 from heedful.repair import COLUMNS as REPAIR
 from heedful.report import COLUMNS as CELLS
 from heedful.report import formats
@@ -64,7 +64,7 @@ VERSIONS: dict[str, int] = {
     "grid": gridfile.SCHEMA_VERSION,
     "report-table": formats.SCHEMA_VERSION,
     "registration": registration.SCHEMA_VERSION,
-    "replication": folder.SCHEMA_VERSION,
+    "replication": registration.RECORD_VERSION,
     "manifest": outputs.SCHEMA_VERSION,
     "cli-explain": output.SCHEMA_VERSION,
 }

@@ -163,6 +163,7 @@ class MeasureOptions:
         given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
         spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
         self._check_used(spec)
+        _ = self.settings  # bad thresholds are refused before anything is measured
         if self.quick:
             spec = replace(spec, ceiling=20, exact=8, search_steps=20, permutations=10)
         return spec if self.exact_words is None else replace(spec, exact=self._exact)

@@ -66,13 +66,14 @@ def cite(
     """
     if everything == bool(runs):
         raise HeedfulError("name runs or folders of audits, or give --all alone.")
-    found = _everything() if everything else _of(runs or [], store)
-    (_show_json if as_json else _show)(found)
+    _show(_cited(runs or [], store), as_json)
 
 
-def _of(runs: list[str], place: str) -> Cited:
-    from heedful.preregistration import cited
+def _cited(runs: list[str], place: str) -> Cited:
+    from heedful.preregistration import Cited, bibliography, cited
 
+    if not runs:
+        return Cited(dict.fromkeys(bibliography(), ()), ())
     return cited(use for name in runs for use in _uses(name, place))
 
 
@@ -89,47 +90,30 @@ def _uses(name: str, place: str) -> Iterator[Use]:
     yield from uses_of_run(store, store.resolve(name))
 
 
-def _everything() -> Cited:
-    from heedful.preregistration import Cited, bibliography
+def _show(works: Cited, as_json: bool) -> None:
+    """Each entry after a comment that says what used it."""
+    from heedful.preregistration import in_order, no_entry, plain_comment
 
-    return Cited(dict.fromkeys(bibliography(), ()), ())
-
-
-def _show(found: Cited) -> None:
-    """Lines outside an entry are comments to BibTeX; what is used is said in one before it."""
-    from heedful.preregistration import in_order
-
-    blocks = [
-        "\n".join([*_comment(found.reasons[entry.key]), entry.bibtex])
-        for entry in in_order(found.reasons)
-    ]
-    show("\n\n".join(blocks))
-    show(*(f"\n% no entry: {_plain(missing)}" for missing in found.unlisted))
-
-
-def _comment(reasons: tuple[str, ...]) -> list[str]:
-    return [f"% {_plain('; '.join(reasons))}"] if reasons else []
-
-
-def _plain(text: str) -> str:
-    """One line that holds no entry."""
-    return " ".join(text.split()).replace("@", "(at)")
-
-
-def _show_json(found: Cited) -> None:
-    from heedful.preregistration import in_order
-
-    entries = [
-        {
-            "key": entry.key,
-            "type": entry.kind,
-            "fields": dict(entry.fields),
-            "used_for": list(found.reasons[entry.key]),
-            "bibtex": entry.bibtex,
-        }
-        for entry in in_order(found.reasons)
-    ]
-    show_json("cite", {"entries": entries, "unlisted": list(found.unlisted)})
+    entries = in_order(works.reasons)
+    if as_json:
+        records = [
+            {
+                "key": entry.key,
+                "type": entry.kind,
+                "fields": dict(entry.fields),
+                "used_for": list(works.reasons[entry.key]),
+                "bibtex": entry.bibtex,
+            }
+            for entry in entries
+        ]
+        show_json("cite", {"entries": records, "unlisted": list(works.unlisted)})
+        return
+    blocks = []
+    for entry in entries:
+        used_for = "; ".join(works.reasons[entry.key])
+        comment = f"% {plain_comment(used_for)}\n" if used_for else ""
+        blocks.append(comment + entry.bibtex)
+    show("\n\n".join(blocks), *(f"\n{no_entry(missing)}" for missing in works.unlisted))
 
 
 def schema(

@@ -1,15 +1,15 @@
-"""A study that was registered before it was run: a file, what it rests on, and the hash of it all.
+"""A study that was registered before it was run: its file, its hash, and the folder written of it.
 
 The hash covers what is asked (models, data, thresholds, alpha, seeds, splits, numbers of texts)
 and what that rests on at the time: digests of data and weights, versions of pieces. Whoever
-publishes the hash can show later that nothing of it was changed.
+publishes the hash can show later that nothing was changed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,32 @@ from heedful.auditing import AuditSpec, identity
 from heedful.data import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
+from heedful.preregistration.citations import cited, in_order, no_entry
+from heedful.preregistration.latex import (
+    document,
+    escape,
+    keys_of,
+    listed,
+    paragraph,
+    said,
+    section,
+    table,
+)
+from heedful.preregistration.texts import AuditText, StudyText
 from heedful.progress import Progress, silent
 from heedful.report import CONFIDENCE
 from heedful.runner import Cell, Grid, Reading, model_facts, model_key
 from heedful.schemas import check_version
-from heedful.store import FileKind, Run, Store, canonical, run_key, write_file
+from heedful.store import (
+    FileKind,
+    Run,
+    Store,
+    canonical,
+    output_folder,
+    refusals,
+    run_key,
+    write_file,
+)
 from heedful.targets import AuditTarget
 from heedful.verdict import Settings
 
@@ -36,8 +57,13 @@ REGISTRATION = FileKind("a registration")
 _AGAIN = "register it anew with `heedful replicate --register`"
 
 
+RECORD = "replicate.json"
+RECORD_VERSION = 1
+PARTS = ("methods", "tables", "limitations")
 READABLE = ("weights", "tokenizer", "data", "dtype", "pieces", "operators", "version", "spec")
 """Of what names an audit, the parts a reader can compare; `key` is the hash of all of it."""
+
+Text = AuditText | StudyText
 
 
 @dataclass(frozen=True)
@@ -70,9 +96,7 @@ class Registered:
         return hash_of(self.content)
 
     def write(self, path: Path) -> None:
-        whole = {**self.content, "hash": self.hash}
-        text = json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        write_file(path, f"{text}\n")
+        write_file(path, _as_json({**self.content, "hash": self.hash}))
 
     @staticmethod
     def read(path: Path) -> Registered:
@@ -134,6 +158,11 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any,
             yield from differences(one, other, f"{place} {number}".strip())
     elif canonical({"": old}) != canonical({"": new}):
         yield place, old, new
+
+
+def _as_json(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -202,7 +231,7 @@ def _cell(plan: Grid, cell: Cell, store: Store, progress: Progress) -> dict[str,
     }
     found = {"corpus": cell.corpus.title, "model": cell.model.name, "seed": cell.seed}
     corpus = _prepared(plan, cell, store, progress)
-    if isinstance(corpus, str):
+    if corpus is None:
         return {**found, "probes": probes, "left_out": "its data are not here"}
     facts = model_facts(corpus, cell.recipe)
     return {
@@ -218,33 +247,133 @@ def _corpora(plan: Grid, store: Store, progress: Progress) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for cell in plan.cells:
         corpus = _prepared(plan, cell, store, progress)
-        if not isinstance(corpus, str):
+        if corpus is not None:
+            splits = corpus.json("report")["splits"]
             found[cell.corpus.title] = {
                 "key": corpus.key,
                 "version": CORPORA[cell.corpus.name].version,
                 "sources": dict(corpus.facts.get("sources", {})),
-                "splits": _splits(corpus),
+                "splits": {name: int(split["examples"]) for name, split in splits.items()},
             }
     return found
 
 
-def _splits(corpus: Run) -> dict[str, int]:
-    """The number of examples of each."""
-    splits = corpus.json("report")["splits"]
-    return {name: int(about["examples"]) for name, about in splits.items()}
-
-
-def _prepared(plan: Grid, cell: Cell, store: Store, progress: Progress) -> Run | str:
-    """The corpus of a cell, or why it is not there."""
+def _prepared(plan: Grid, cell: Cell, store: Store, progress: Progress) -> Run | None:
+    """The corpus of a cell; None where its data are not here and need not be."""
     try:
         return plan.corpus(cell, store, progress)
-    except MissingData as missing:
+    except MissingData:
         if not plan.lenient:
             raise
-        return str(missing)
+        return None
 
 
 def already_there(rests_on: dict[str, Any], store: Store) -> list[str]:
     """Runs of it that are in the store: an audit, or the trained models of a study."""
     keys = [rests_on.get("key", ""), *(cell.get("key", "") for cell in rests_on.get("cells", ()))]
     return [key for key in dict.fromkeys(keys) if key and store.has(key)]
+
+
+def kind_of(registered: Registered) -> str:
+    """A folder of the same registration is written again; nothing else makes way for it."""
+    return f"replication of {registered.hash[:16]}"
+
+
+def write(out: Path, registered: Registered, texts: Sequence[Text]) -> dict[str, Any]:
+    """Whole or not at all; the same results give the same bytes. Returns the record."""
+    files = _files(registered, texts)
+    record = _record(registered, texts, files)
+    refused = refusals(f"write {out}", "make room or give another folder")
+    with refused, output_folder(out, kind_of(registered)) as folder:
+        for name, content in {**files, RECORD: _as_json(record)}.items():
+            (folder / name).write_bytes(content.encode("utf8"))
+    return record
+
+
+def _files(registered: Registered, texts: Sequence[Text]) -> dict[str, str]:
+    nothing = [said("Nothing was left out.")]
+    methods = [section(text.title, [paragraph(text.methods())]) for text in texts]
+    limits = [section(text.title, [paragraph(text.limitations() or nothing)]) for text in texts]
+    tables = [table(each) for text in texts for each in text.tables()]
+    return {
+        "methods.tex": _part("Methods", [_registration(registered), *methods]),
+        "tables.tex": "\n\n".join([r"% needs booktabs and graphicx", *tables]) + "\n",
+        "limitations.tex": _part("Limitations", limits),
+        "references.bib": _bibliography(texts),
+        "main.tex": document(registered.title, PARTS),
+    }
+
+
+def _part(title: str, sections: Sequence[str]) -> str:
+    return "\n\n".join([rf"\section*{{{title}}}", *sections]) + "\n"
+
+
+def _registration(registered: Registered) -> str:
+    """The hash in pieces, so that a line can be broken."""
+    pieces = [registered.hash[start : start + 16] for start in range(0, 64, 16)]
+    digits = r"\allowbreak ".join(pieces)
+    start = (
+        "The registration of this study fixes models, data, thresholds, seeds, splits and versions "
+        rf"of pieces; its SHA-256 is \texttt{{{digits}}}. {_known(registered)}"
+    )
+    items = [rf"\item {escape(hypothesis)}" for hypothesis in registered.hypotheses]
+    hypotheses = ["Hypotheses, as registered:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
+    return "\n\n".join([start, "\n".join(hypotheses)] if items else [start])
+
+
+def _known(registered: Registered) -> str:
+    if not registered.already:
+        return "When it was registered, none of its runs was in the store."
+    runs = escape(listed(registered.already))
+    return f"When it was registered, some of its runs were in the store already: {runs}."
+
+
+def _bibliography(texts: Sequence[Text]) -> str:
+    used = cited(use for text in texts for use in text.uses)
+    named = keys_of(sentence for text in texts for sentence in text.methods())
+    entries = [entry.bibtex for entry in in_order({*used.reasons, *named})]
+    return "\n\n".join([*entries, *map(no_entry, used.unlisted)]) + "\n"
+
+
+def _record(
+    registered: Registered, texts: Sequence[Text], files: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        "schema_version": RECORD_VERSION,
+        "hash": registered.hash,
+        "title": registered.title,
+        "hypotheses": list(registered.hypotheses),
+        "registered_with": registered.registered_with,
+        "written_with": __version__,
+        "audits": [_audit(each) for each in texts if isinstance(each, AuditText)],
+        "studies": [_study(each) for each in texts if isinstance(each, StudyText)],
+        "files": {
+            name: hashlib.sha256(content.encode("utf8")).hexdigest()
+            for name, content in files.items()
+        },
+    }
+
+
+def _audit(text: AuditText) -> dict[str, Any]:
+    verdict = text.audited.verdict
+    numbers = ("property", "decision", "estimate", "low", "high", "threshold", "n", "clusters")
+    return {
+        "name": text.name,
+        "title": text.title,
+        "run": text.facts["key"],
+        "decision": verdict["decision"],
+        "headline": verdict["headline"],
+        "digest": verdict["digest"],
+        "statements": [{name: each[name] for name in numbers} for each in text.statements],
+        "skipped": dict(text.facts["skipped"]),
+    }
+
+
+def _study(text: StudyText) -> dict[str, Any]:
+    return {
+        "name": text.name,
+        "study": text.paper,
+        "run": text.run.key,
+        "cells": len(text.evidence.cells),
+        "skipped": text.run.fact("skipped", dict),
+    }
