@@ -20,8 +20,8 @@ from heedful.preregistration import (
     PROBE_METHODS,
     TOKENIZERS,
     Use,
-    audit_text,
     bibliography,
+    citations,
     cited,
     entry_use,
     in_order,
@@ -66,7 +66,7 @@ def test_every_work_that_a_piece_names_has_an_entry(kind: str, piece: Entry) -> 
 def test_every_work_that_is_cited_by_hand_has_an_entry() -> None:
     by_hand = [
         *(key for group in NUMBERS.values() for each in group.values() for key in each.papers),
-        *audit_text.PRETRAINED.values(),
+        *citations.PRETRAINED.values(),
         *(key for keys in PROBE_METHODS.values() for key in keys),
         *TOKENIZERS.values(),
         *ALIASES.values(),
@@ -91,7 +91,7 @@ def test_an_entry_is_whole(entry: Any) -> None:
 
 
 def test_keys_are_unique_and_the_whole_file_is_read() -> None:
-    path = Path(audit_text.__file__).with_name("references.bib")
+    path = Path(citations.__file__).with_name("references.bib")
     text = path.read_text(encoding="utf8")
     keys = re.findall(r"^@\w+\{([^,]+),$", text, re.MULTILINE)
     assert len(keys) == len(set(keys)) and len(bibliography()) == len(keys) + 1
@@ -188,7 +188,7 @@ def test_only_statistics_that_were_used_are_said() -> None:
     ],
 )
 def test_families_of_pretrained_models(name: str, keys: set[str]) -> None:
-    uses = list(audit_text._model(name))
+    uses = list(citations._model(name))
     assert {key for use in uses for key in use.keys} == keys
     assert any(use.missing for use in uses) == name.startswith("New")
 
