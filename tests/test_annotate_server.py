@@ -24,7 +24,16 @@ import httpx
 from starlette.testclient import TestClient
 
 from annotating import KEY, TEXTS, make_study
-from heedful.apps.annotation import LARGEST, PAGES, RATIONALE, RELEVANCE, Study, application, links
+from heedful.apps.annotation import (
+    LARGEST,
+    PAGES,
+    RATIONALE,
+    RELEVANCE,
+    STATIC,
+    Study,
+    application,
+    links,
+)
 from heedful.cli import main
 
 PEOPLE, ITEMS = 50, 30
@@ -95,9 +104,13 @@ def test_words_are_picked_for_the_label(tmp_path: Path) -> None:
 def test_pages_run_nothing_but_their_own_script(tmp_path: Path) -> None:
     """Nothing of a text is in a page, and the page's policy allows no other source."""
     web = TestClient(application(make_study(tmp_path / "s.db")), HERE)
-    for path, (_, kind) in PAGES.items():
+    kinds = {".html": "text/html", ".js": "javascript", ".css": "text/css"}
+    files = {f"/static/{file.name}": file.name for file in STATIC.iterdir()}
+    assert len(files) == 7
+    for path, name in {**PAGES, **files}.items():
         got = web.get(path)
-        assert got.status_code == 200 and got.headers["content-type"] == kind
+        kind = got.headers["content-type"]
+        assert got.status_code == 200 and kinds[Path(name).suffix] in kind
         policy = got.headers["content-security-policy"]
         assert "default-src 'none'; script-src 'self'" in policy and "unsafe" not in policy
         assert not any(text in got.text for text in TEXTS)

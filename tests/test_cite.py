@@ -188,7 +188,7 @@ def test_only_statistics_that_were_used_are_said() -> None:
     ],
 )
 def test_families_of_pretrained_models(name: str, keys: set[str]) -> None:
-    uses = list(citations._model(name))
+    uses = list(citations._of_class(name))
     assert {key for use in uses for key in use.keys} == keys
     assert any(use.missing for use in uses) == name.startswith("New")
 

@@ -3,6 +3,7 @@ from heedful.apps.guard import LOOPBACK as LOOPBACK
 from heedful.apps.guard import Guard as Guard
 from heedful.apps.guard import Rules as Rules
 from heedful.apps.guard import refused as refused
+from heedful.apps.guard import web_app as web_app
 from heedful.apps.server import address as address
 from heedful.apps.server import bound as bound
 from heedful.apps.server import errors_once as errors_once

@@ -1,18 +1,26 @@
-"""What stands before every request: who asks, how much is sent, and what a browser may do."""
+"""What both servers share: who may ask, how much may be sent, what a browser may do, and every
+failure as one sentence."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import cookie_parser
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.requests import Request, cookie_parser
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from heedful import __version__
 
 COOKIE = "heedful-token"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -28,11 +36,57 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
 }
 
+_PLAIN = {
+    400: "the body cannot be read: send a JSON object.",
+    404: "there is nothing at this address: open the one that was printed.",
+    405: "this address takes another method.",
+}
+
+
+def web_app(title: str, static: Path, pages: Mapping[str, str]) -> FastAPI:
+    """An application with pages and the files beside them, whose failures are sentences. FastAPI's
+    page of docs, which loads scripts from elsewhere, is left out; /openapi.json is there."""
+    app = FastAPI(title=title, version=__version__, docs_url=None, redoc_url=None)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _refused_by_framework)
+    app.add_exception_handler(Exception, _unexpected)
+    for path, name in pages.items():
+        app.add_api_route(path, _page(static / name), methods=["GET"], include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=static, packages=[("heedful", "assets")]))
+    return app
+
+
+def _page(file: Path) -> Callable[[], FileResponse]:
+    return lambda: FileResponse(file)
+
+
+def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """400 for a body that is not JSON, 422 for JSON that is not what was asked for. The first
+    mistake is named; what was sent is not sent back."""
+    assert isinstance(error, RequestValidationError)
+    first: dict[str, Any] = dict(error.errors()[0])
+    if first["type"] == "json_invalid":
+        return refused(400, "the body is no JSON: send an object as application/json.")
+    place = ".".join(str(part)[:40] for part in first["loc"][1:])
+    where, what = f"the field {place!r}" if place else "the body", str(first["msg"])[:200]
+    return refused(422, f"{where}: {what[:1].lower()}{what[1:]}.")
+
+
+def _refused_by_framework(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return refused(error.status_code, _PLAIN.get(error.status_code, str(error.detail)))
+
+
+def _unexpected(_: Request, error: Exception) -> JSONResponse:
+    """The reason is for the terminal, not for whoever asks."""
+    logging.getLogger("heedful.apps").error("an unexpected error", exc_info=error)
+    return refused(500, "something went wrong here: the terminal of the server says what.")
+
 
 @dataclass(frozen=True)
 class Rules:
-    """`hosts` are the names the server answers to (another site's name that leads here is an
-    attack by DNS); None is any, and then there should be a `token`."""
+    """`hosts` are the names the server answers to; another name that resolves to this machine
+    is an attack (DNS rebinding). None allows any name, and then there should be a `token`."""
 
     most_bytes: int = 256 * 1024
     hosts: frozenset[str] | None = LOOPBACK
@@ -79,8 +133,8 @@ class Guard:
         )
 
     def _introduced(self, scope: Scope) -> Response:
-        """The address with the token in it is exchanged for a cookie, so that the token does
-        not stay where people copy addresses from."""
+        """Exchange the address that holds the token for a cookie, so that nobody copies the token
+        with the address."""
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         token = self.rules.token or ""
         if scope["path"] != "/" or scope["method"] != "GET" or not _same(given.encode(), token):
@@ -92,7 +146,7 @@ class Guard:
         return welcome
 
     def _counted(self, receive: Receive) -> Receive:
-        """A body whose length nobody announced is counted as it comes."""
+        """Count a body as it arrives, since its announced length may be missing or wrong."""
         seen = 0
 
         async def counted() -> Message:
@@ -116,12 +170,12 @@ def quoted(token: str) -> str:
 
 
 def _same(given: bytes, token: str) -> bool:
-    """In a time that tells nothing; headers are bytes, and a token's are UTF-8."""
+    """Compared in constant time; headers are bytes, and a token's are UTF-8."""
     return hmac.compare_digest(given, token.encode())
 
 
 def refused(status: int, sentence: str, **more: Any) -> JSONResponse:
-    """Half of a character, which a sentence may quote, cannot be sent."""
+    """Lone surrogates, which a sentence may quote, cannot be sent."""
     whole = sentence.encode("utf-8", "replace").decode()
     return JSONResponse({"error": whole, **more}, status_code=status)
 

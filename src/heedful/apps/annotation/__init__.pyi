@@ -25,6 +25,7 @@ from heedful.apps.annotation.sampling import Wanted as Wanted
 from heedful.apps.annotation.sampling import plan_study as plan_study
 from heedful.apps.annotation.server import LARGEST as LARGEST
 from heedful.apps.annotation.server import PAGES as PAGES
+from heedful.apps.annotation.server import STATIC as STATIC
 from heedful.apps.annotation.server import application as application
 from heedful.apps.annotation.server import links as links
 from heedful.apps.annotation.server import serve_study as serve_study

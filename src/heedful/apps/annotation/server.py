@@ -1,24 +1,19 @@
-"""The server that annotators' pages talk to: routes, files, and every error as one sentence.
-
-Whoever asks shows the token of their link with every request.
-"""
+"""The server behind the pages of annotators. Every request shows the token of its link."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from importlib.resources import files
+from pathlib import Path
 from secrets import compare_digest
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, StrictInt, StrictStr
-from starlette.exceptions import HTTPException
 
-from heedful.apps import LOOPBACK, Guard, Rules, address, bound, refused
+from heedful.apps import LOOPBACK, Guard, Rules, address, bound, refused, web_app
 from heedful.apps import serve as run
 from heedful.apps.annotation.database import Refusal, opened
 from heedful.apps.annotation.results import results as compute
@@ -29,17 +24,8 @@ Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 Value = Name | list[StrictInt]
 Bearer = Annotated[str, Header()]
 LARGEST = 64 * 1024  # bytes of a request
-_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
-PAGES = {
-    "/": ("index.html", _HTML),
-    "/results": ("results.html", _HTML),
-    "/static/annotate.js": ("annotate.js", _SCRIPT),
-    "/static/server.js": ("server.js", _SCRIPT),
-    "/static/text.js": ("text.js", _SCRIPT),
-    "/static/results.js": ("results.js", _SCRIPT),
-    "/static/style.css": ("style.css", "text/css; charset=utf-8"),
-}
-_SAID = {404: "there is no such page: open the link you were given.", 405: "not this way."}
+STATIC = Path(__file__).parent / "static"
+PAGES = {"/": "index.html", "/results": "results.html"}
 
 
 class Desk:
@@ -151,45 +137,16 @@ def _token(authorization: str) -> str:
 
 def application(study: Study, hosts: frozenset[str] | None = LOOPBACK) -> Guard:
     """The ASGI application of one study, under the names of `hosts`."""
-    app = FastAPI(title="Heedful annotate", docs_url=None, redoc_url=None)
+    app = web_app("Heedful annotate", STATIC, PAGES)
     app.state.desk = Desk(study)
-    for path, (name, kind) in PAGES.items():
-        app.add_api_route(path, _page(name, kind), include_in_schema=False)
     app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(HTTPException, _unknown)
     return Guard(app, Rules(LARGEST, hosts))
 
 
-def _page(name: str, kind: str) -> Callable[[], Response]:
-    content = files("heedful.apps.annotation").joinpath("static", name).read_bytes()
-
-    def page() -> Response:
-        return Response(content, media_type=kind)
-
-    return page
-
-
-def _refused(request: Request, error: Exception) -> Response:
+def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
     return refused(error.status, str(error), **error.more)
-
-
-def _malformed(request: Request, error: Exception) -> Response:
-    """400 for what is no JSON, 422 for JSON that is no answer; the first problem is named."""
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        return refused(400, "the request is no JSON: send an object.")
-    where = ".".join(str(part)[:40] for part in first["loc"])
-    return refused(422, f"the request is wrong at {where}: {str(first['msg'])[:200].lower()}.")
-
-
-def _unknown(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    said = _SAID.get(error.status_code, f"{str(error.detail)[:200].rstrip('.')}.")
-    return refused(error.status_code, said)
 
 
 def serve_study(study: Study, host: str, port: int, ready: Callable[[str], None]) -> None:

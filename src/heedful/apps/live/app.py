@@ -1,41 +1,35 @@
-"""The live page: what may be asked of it, the answers, and every failure as one sentence."""
+"""The live page: requests, answers, and whose turn it is: one call of a model at a time."""
 
 from __future__ import annotations
 
-import logging
+import asyncio
+import queue
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse
-from fastapi.staticfiles import StaticFiles
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from heedful import __version__
-from heedful.apps.guard import Guard, Rules, refused
+from heedful.apps.guard import Guard, Rules, refused, web_app
 from heedful.apps.live.decomposition import apart
 from heedful.apps.live.editing import Change, edited, edited_by
 from heedful.apps.live.models import Limits, NotThere, Opened, params_of, predict, sight_of
 from heedful.apps.live.seen import Seen
-from heedful.apps.live.turns import Busy, TooSlow, Turns
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
 
 STATIC = Path(__file__).parent / "static"
 MOST_UNITS = 4096
-PLAIN = {
-    400: "the body cannot be read: send a JSON object.",
-    404: "there is nothing at this address.",
-    405: "this address takes another method.",
-}
 Written = Annotated[str, Field(max_length=300)]
+T = TypeVar("T")
+_Call = tuple[Future[Any], Callable[[], Any], threading.Event]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
@@ -78,22 +72,24 @@ class Explain(Place):
 def live_app(
     models: Sequence[Opened], rules: Rules = Rules(), limits: Limits = Limits()
 ) -> ASGIApp:
-    """One model or two, already opened. The docs page of FastAPI, which loads scripts from
-    elsewhere, is left out; /openapi.json is there."""
-    app = FastAPI(title="heedful serve", version=__version__, docs_url=None, redoc_url=None)
-    explain_failures(app)
+    """One model or two, already opened."""
+    app = web_app("heedful serve", STATIC, {"/": "live.html"})
+    app.add_exception_handler(HeedfulError, _refused)
     live = Live(models, limits)
     app.add_api_route("/api/model", live.facts, methods=["GET"])
     app.add_api_route("/api/predict", live.predict, methods=["POST"])
     app.add_api_route("/api/edit", live.edit, methods=["POST"])
     app.add_api_route("/api/explain", live.explain, methods=["POST"])
-    app.add_api_route("/", page, methods=["GET"], include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC, packages=[("heedful", "assets")]))
     return Guard(app, rules)
 
 
-def page() -> FileResponse:
-    return FileResponse(STATIC / "live.html")
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    statuses = ((NotThere, 404), (Busy, 503), (TooSlow, 504), (HeedfulError, 422))
+    status = next(code for kind, code in statuses if isinstance(error, kind))
+    response = refused(status, str(error))
+    if status == 503:
+        response.headers["Retry-After"] = "1"
+    return response
 
 
 class Live:
@@ -162,43 +158,73 @@ class Live:
         return self.models[asked.model].see(asked.text, asked.text_b)
 
 
-def explain_failures(app: FastAPI) -> None:
-    app.add_exception_handler(HeedfulError, _mendable)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unexpected)
+class Busy(HeedfulError):
+    """Too many are waiting already."""
 
 
-def _mendable(_: Request, error: Exception) -> JSONResponse:
-    known = ((NotThere, 404), (Busy, 503), (TooSlow, 504), (HeedfulError, 422))
-    status = next(code for kind, code in known if isinstance(error, kind))
-    response = refused(status, str(error))
-    if status == 503:
-        response.headers["Retry-After"] = "1"
-    return response
+class TooSlow(HeedfulError):
+    """The answer did not come in time."""
 
 
-def _invalid(_: Request, error: Exception) -> JSONResponse:
-    """The first thing that is wrong; what was sent is not sent back."""
-    assert isinstance(error, RequestValidationError)
-    first: dict[str, Any] = dict(error.errors()[0])
-    if first["type"] == "json_invalid":
-        return refused(400, "the body is no JSON: send an object as application/json.")
-    where, what = _place(first["loc"]), str(first["msg"])
-    return refused(422, f"{where}: {what[:1].lower()}{what[1:]}.")
+class GivenUp(BaseException):
+    """Nobody waits for this work any more; no `except` on its way takes it for an error."""
 
 
-def _place(location: Sequence[Any]) -> str:
-    inner = ".".join(str(part)[:40] for part in location[1:])
-    return f"the field {inner!r}" if len(location) > 1 else "the body"
+class Turns:
+    """Work is done by one thread, in the order it came.
 
+    Work that calls `check` now and then ends soon after whoever asked has given it up; other
+    work is finished before the next turn begins. The thread is a daemon: a long call never keeps
+    the process from ending.
+    """
 
-def _plain(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return refused(error.status_code, PLAIN.get(error.status_code, str(error.detail)))
+    def __init__(self, waiting: int = 8, seconds: float = 30.0) -> None:
+        self.waiting, self.seconds = waiting, seconds
+        self._calls: queue.SimpleQueue[_Call] = queue.SimpleQueue()
+        self._given_up = threading.Event()  # of the call that is being worked on
+        self._lock = threading.Lock()
+        self._open = 0
+        self._thread = threading.Thread(target=self._work, daemon=True, name="model")
+        self._thread.start()
 
+    async def run(self, work: Callable[[], T]) -> T:
+        """What `work` returns, or its exception; `Busy` or `TooSlow` where there is no answer."""
+        self._enter()
+        future: Future[T] = Future()
+        future.add_done_callback(self._leave)
+        given_up = threading.Event()
+        self._calls.put((future, work, given_up))
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.seconds)
+        except TimeoutError as error:
+            raise TooSlow(
+                f"the model did not answer within {self.seconds:g} seconds: give a shorter text "
+                f"or fewer explanations."
+            ) from error
+        finally:
+            given_up.set()
 
-def _unexpected(_: Request, error: Exception) -> JSONResponse:
-    """The reason is for the terminal, not for whoever asks."""
-    logging.getLogger("heedful.apps").error("an unexpected error", exc_info=error)
-    return refused(500, "something went wrong here: the terminal of the server says what.")
+    def check(self) -> None:
+        """For work to call: raises `GivenUp` where nobody waits for it."""
+        if self._given_up.is_set() and threading.current_thread() is self._thread:
+            raise GivenUp
+
+    def _enter(self) -> None:
+        with self._lock:
+            if self._open > self.waiting:
+                raise Busy(f"{self.waiting} calls are waiting already: try again in a moment.")
+            self._open += 1
+
+    def _leave(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._open -= 1
+
+    def _work(self) -> None:
+        while True:
+            future, work, self._given_up = self._calls.get()
+            if not future.set_running_or_notify_cancel():
+                continue  # nobody waits for it any more
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001, handed to whoever asked
+                future.set_exception(error)
