@@ -47,7 +47,7 @@ def typed(entry: Bad, world: World) -> list[str]:
     """The command line, in a world that was prepared for it."""
     made = entry.prepare(world)
     names = made if isinstance(made, dict) else {}
-    return [names.get(str(each), put(str(each), world)) for each in entry.typed]
+    return [names.get(word, put(word, world)) for word in entry.typed]
 
 
 def put(text: str, world: World) -> str:
@@ -160,5 +160,5 @@ def _verbs() -> Iterator[tuple[str, ...]]:
 
 
 def _verb(entry: Bad) -> tuple[str, ...]:
-    first, *rest = map(str, entry.typed or ("",))
+    first, *rest = entry.typed or ("",)
     return (first, *rest[:1]) if first in ("store", "annotate") else (first,)

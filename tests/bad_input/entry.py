@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,33 +40,37 @@ def nothing(world: World) -> None:
 
 @dataclass(frozen=True)
 class Bad:
-    """What is typed after `prepare` was done; in it `SHARED` is the shared folder, and `MODEL_KEY`
-    and its like the keys of runs in its store. The sentence must hold `names`, the offending
-    thing, and `fix`, what fixes it. Whole runs of the kinds in `leaves` may have been finished
+    """A command that fails after `prepare`. In it `SHARED` is the shared folder, and `MODEL_KEY`
+    and its like are the keys of runs in its store. The sentence must hold `names`, the offending
+    thing, and `fix`, which fixes it. Whole runs of the kinds in `leaves` may have been finished
     before anybody could know, and are kept."""
 
-    typed: tuple[object, ...]
+    command: str
     names: str
     fix: str
     prepare: Prepare = nothing
     leaves: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-
-def bad(*typed: object, names: str, fix: str, **environment: str) -> Bad:
-    return Bad(typed, names, fix, environment=environment)
-
-
-def leaving(kind: str, *typed: object, names: str, fix: str) -> Bad:
-    """What is wrong is known after a run of another kind was finished, which is kept."""
-    return Bad(typed, names, fix, leaves=(f"{kind}-",))
+    @property
+    def typed(self) -> list[str]:
+        return shlex.split(self.command)
 
 
-def of_file(name: str, content: str | bytes, *typed: object, names: str = "", fix: str = "") -> Bad:
-    """A file in the current folder, and then a command line that gives it."""
-    return Bad(typed, names or name, fix, lambda world: world.write(name, content))
+def bad(command: str, names: str, fix: str, **environment: str) -> Bad:
+    return Bad(command, names, fix, environment=environment)
 
 
-def spoilt(name: str, spoil: Callable[[Path], object], *typed: object, names: str, fix: str) -> Bad:
-    """A copy of a good thing that something was done to; it has the same name here."""
-    return Bad(typed, names, fix, lambda world: spoil(world.copy(name)))
+def leaving(kind: str, command: str, names: str, fix: str) -> Bad:
+    """The fault is known after a run of another kind was finished, which is kept."""
+    return Bad(command, names, fix, leaves=(f"{kind}-",))
+
+
+def of_file(name: str, content: str | bytes, command: str, names: str = "", fix: str = "") -> Bad:
+    """A file in the current folder, and a command that is given this file."""
+    return Bad(command, names or name, fix, lambda world: world.write(name, content))
+
+
+def spoilt(name: str, spoil: Callable[[Path], object], command: str, names: str, fix: str) -> Bad:
+    """A copy of a good thing, spoilt; it has the same name here."""
+    return Bad(command, names, fix, lambda world: spoil(world.copy(name)))

@@ -98,16 +98,16 @@ def other_tokenizer(world: World) -> None:
 
 
 def broken(spoil: Callable[[Path], object], fix: str, names: str = "bert") -> Bad:
-    return spoilt("bert", spoil, "audit", "bert", DATA, names=names, fix=fix)
+    return spoilt("bert", spoil, f"audit bert {DATA}", names=names, fix=fix)
 
 
 def tuned(spoil: Callable[[Path], object], fix: str, names: str = "bert") -> Bad:
-    typed = ("train", "--corpus", "planted", "--pretrained", "bert")
-    return spoilt("bert", spoil, *typed, names=names, fix=fix)
+    command = "train --corpus planted --pretrained bert"
+    return spoilt("bert", spoil, command, names=names, fix=fix)
 
 
 def explained(spoil: Callable[[Path], object], fix: str, names: str = "bert") -> Bad:
-    return spoilt("bert", spoil, "explain", "bert", "a good film", names=names, fix=fix)
+    return spoilt("bert", spoil, "explain bert 'a good film'", names=names, fix=fix)
 
 
 SAVED = "save_pretrained"
@@ -180,18 +180,6 @@ HOSTILE: dict[str, Bad] = {
 }
 BAD: dict[str, Bad] = {
     **HOSTILE,
-    "a folder that is not there": bad(
-        "audit", "./none", DATA, names="none", fix="give a model's folder"
-    ),
-    "a folder of something else": bad("audit", "SHARED/full", DATA, names="full", fix=SAVED),
-    "a file": bad("audit", DATA, DATA, names="good.csv", fix="give the folder"),
-    "an empty name": bad("audit", "", DATA, names="''", fix="give"),
-    "a blank name": bad("audit", "  ", DATA, names="'  '", fix="give"),
-    "an id nobody can reach": bad(
-        "audit", "nobody/nothing", DATA, names="'nobody/nothing'", fix=SAVED
-    ),
-    "an id that is none": bad("audit", "a/b/c//d", DATA, names="'a/b/c//d'", fix=SAVED),
-    "a way out": bad("explain", "../../etc", "good", names="../../etc", fix="give"),
     "no config": broken(without("config.json"), SAVED),
     "a config that is no JSON": broken(filled("config.json", b"{nope"), SAVED),
     "a config of other bytes": broken(filled("config.json", b"\xff\xfe\x00"), SAVED),
@@ -226,172 +214,15 @@ BAD: dict[str, Bad] = {
     "a tokenizer that is no JSON": broken(filled("tokenizer.json", b"{nope"), SAVED),
     "a tokenizer that was cut": broken(cut("tokenizer.json"), SAVED),
     "a tokenizer that is empty": broken(filled("tokenizer.json", b"{}"), SAVED),
-    "another model's tokenizer": Bad(("audit", "bert", DATA), "bert", "tokenizer", other_tokenizer),
-    "a pickle by name": bad("audit", "model.pt", DATA, names="model.pt is a pickle", fix=SAVED),
-    "a card that is not there": bad(
-        "audit", "SHARED/bert", DATA, "--device", "cuda", names="no CUDA device", fix="cpu"
-    ),
-    "a card by number": bad(
-        "explain", "SHARED/bert", "good", "--device", "cuda:7", names="cuda:7", fix="cpu"
-    ),
-    "a card to train on": bad(
-        "train",
-        "--corpus",
-        "planted",
-        "--device",
-        "cuda",
-        names="no CUDA device",
-        fix="--device cpu",
-    ),
-    "a card for the demo": bad("demo", "--device", "cuda", names="no CUDA device", fix="cpu"),
-    "a label of a model that has one": bad(
-        "audit", "SHARED/bert", DATA, "--label", "x", names="'x'", fix="leave label out"
-    ),
-    "a template for a classifier": bad(
-        "audit",
-        "SHARED/bert",
-        DATA,
-        "--template",
-        "{text} is",
-        names="template",
-        fix="leave it out",
-    ),
-    "a template without text": bad(
-        "audit", "SHARED/gpt2", DATA, "--template", "is it?", names="'is it?'", fix="once"
-    ),
-    "label words for a classifier": bad(
-        "audit",
-        "SHARED/bert",
-        DATA,
-        "--label-words",
-        "1= a,0= b",
-        names="label_words",
-        fix="leave them out",
-    ),
-    "a label word of two tokens": bad(
-        "audit",
-        "SHARED/gpt2",
-        DATA,
-        "--label-words",
-        "1=zebras,0= bad",
-        names="'zebras'",
-        fix="choose a word that is one token",
-    ),
-    "label words that are the same": bad(
-        "audit",
-        "SHARED/gpt2",
-        DATA,
-        "--label-words",
-        "1= bad,0= bad",
-        names="label_words",
-        fix="at least two different",
-    ),
-    "label words that are none": bad(
-        "audit", "SHARED/gpt2", DATA, "--label-words", "good", names="'good'", fix="name=value"
-    ),
-    "label words twice": bad(
-        "audit", "SHARED/gpt2", DATA, "--label-words", "1= good,1= bad", names="'1'", fix="once"
-    ),
-    "a label map that leads nowhere": bad(
-        "audit", "SHARED/bert", DATA, "--label-map", "1=YES,0=NO", names="YES", fix="--label-map"
-    ),
-    "a label map that is none": bad(
-        "audit", "SHARED/bert", DATA, "--label-map", "1", names="'1'", fix="name=value"
-    ),
-    "no texts": bad("audit", "SHARED/bert", names="there are no texts", fix="give a corpus"),
-    "a run that is not there": bad(
-        "audit",
-        "model-0123456789abcdef",
-        "--store",
-        "SHARED/store",
-        names="model-0123",
-        fix="heedful store ls",
-    ),
-    "a run without a store": bad(
-        "audit", "model-0123456789abcdef", names="model-0123", fix="--store"
-    ),
-    "a run of another kind": bad(
-        "audit",
-        "CORPUS_KEY",
-        "--store",
-        "SHARED/store",
-        names="of kind corpus",
-        fix="give a run of kind model",
-    ),
-    "a run of another kind to explain": bad(
-        "explain",
-        "STUDY_KEY",
-        "good",
-        "--store",
-        "SHARED/store",
-        names="of kind study",
-        fix="give a run of kind model",
-    ),
-    "a beginning that fits several": bad(
-        "audit", "model-", DATA, "--store", "SHARED/store", names="'model-'", fix=SAVED
-    ),
-    "to explain nothing": bad(
-        "explain", "SHARED/bert", "", names="the text is empty", fix="one word"
-    ),
+    "another model's tokenizer": Bad(f"audit bert {DATA}", "bert", "tokenizer", other_tokenizer),
     "to explain blanks": bad(
-        "explain", "SHARED/bert", " \t ", names="the text is empty", fix="one word"
-    ),
-    "an empty second text": bad(
-        "explain", "SHARED/bert", "good", "--text-b", " ", names="text", fix="give"
-    ),
-    "a layer that is not there": bad(
-        "explain",
-        "SHARED/bert",
-        "good film",
-        "--explanations",
-        "attention:layer=9",
-        names="9",
-        fix="choose one from 0 to 1",
-    ),
-    "a head that is not there": bad(
-        "audit",
-        "SHARED/bert",
-        DATA,
-        "--explanations",
-        "attention:head=-9",
-        names="-9",
-        fix="choose one from 0 to 1",
-    ),
-    "a second model that is not there": bad(
-        "audit",
-        "SHARED/bert",
-        DATA,
-        "--seed-model",
-        "./none",
-        names="none",
-        fix="give a model's folder",
-    ),
-    "fine-tuned, no folder": bad(
-        "train", "--corpus", "planted", "--pretrained", "none", names="none", fix="give"
+        "explain SHARED/bert ' \t '", names="the text is empty", fix="one word"
     ),
     "fine-tuned, a pickle": spoilt(
         "bert",
         renamed("model.safetensors", "pytorch_model.bin"),
-        "train",
-        "--corpus",
-        "planted",
-        "--pretrained",
-        "bert",
+        "train --corpus planted --pretrained bert",
         names="pickle",
         fix=SAVED,
-    ),
-    "fine-tuned, a size of its own": bad(
-        "train",
-        "--corpus",
-        "planted",
-        "--pretrained",
-        "SHARED/bert",
-        "--hidden",
-        "8",
-        names="--hidden",
-        fix="leave out",
-    ),
-    "from scratch, a precision": bad(
-        "train", "--corpus", "planted", "--precision", "bf16", names="--precision", fix="leave out"
     ),
 }
