@@ -53,9 +53,9 @@ from heedful.benchmark import (
     verify,
     version,
 )
+from heedful.benchmark import trained_texts as grammar
 from heedful.benchmark.measure import COLUMNS
-from heedful.benchmark.trained import corpus as grammar
-from heedful.benchmark.trained.truth import _batch as batch_of
+from heedful.benchmark.trained_truth import _batch as batch_of
 from heedful.cli import benchmark
 from heedful.errors import HeedfulError
 from heedful.interventions import uniform

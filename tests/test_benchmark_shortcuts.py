@@ -29,9 +29,9 @@ from heedful.benchmark import (
     to_markdown,
     verification,
 )
+from heedful.benchmark import shortcuts_run as running
 from heedful.benchmark.measure import COLUMNS as BENCHMARK_COLUMNS
-from heedful.benchmark.shortcuts import run as running
-from heedful.benchmark.shortcuts.plan import COLUMNS
+from heedful.benchmark.shortcuts import COLUMNS
 from heedful.cli import main
 from heedful.data import (
     CONTEXT,
@@ -457,7 +457,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_trained(
 
 
 def test_without_minilm_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("heedful.benchmark.shortcuts.plan.find_spec", lambda name: None)
+    monkeypatch.setattr("heedful.benchmark.shortcuts.find_spec", lambda name: None)
     plan = ShortcutPlan(corpora=("planted",), models=("minilm",))
     with pytest.raises(HeedfulError, match=r"make pretrained.*--models bilstm"):
         run_shortcuts(plan, Store(tmp_path))

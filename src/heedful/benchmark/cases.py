@@ -14,14 +14,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.benchmark.compiled.one_sequence import one_sequence
-from heedful.benchmark.compiled.plan import Kind, Plan, plan
-from heedful.benchmark.compiled.transformer import transformer
+from heedful.benchmark.compiled_one_sequence import one_sequence
+from heedful.benchmark.compiled_plan import Kind, Plan, plan
+from heedful.benchmark.compiled_transformer import transformer
 from heedful.benchmark.generated import subject
-from heedful.benchmark.trained.corpus import Corpus
-from heedful.benchmark.trained.kinds import KINDS as TRAINED
-from heedful.benchmark.trained.kinds import TrainedKind
-from heedful.benchmark.trained.truth import outputs, verify, word_effects
+from heedful.benchmark.trained_models import KINDS as TRAINED
+from heedful.benchmark.trained_models import TrainedKind
+from heedful.benchmark.trained_texts import Corpus
+from heedful.benchmark.trained_truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.targets import AuditTarget

@@ -11,10 +11,9 @@ import pandas as pd
 from heedful.benchmark import tables
 from heedful.benchmark.cases import DEVELOPMENT, HELD_OUT
 from heedful.benchmark.measure import read
-from heedful.benchmark.shortcuts.plan import read_rows
-from heedful.benchmark.shortcuts.show import to_markdown
+from heedful.benchmark.shortcuts import read_rows, to_markdown
 from heedful.benchmark.tables import aligned, markdown
-from heedful.benchmark.trained.kinds import KINDS
+from heedful.benchmark.trained_models import KINDS
 from heedful.errors import HeedfulError
 from heedful.report import Estimate, Picture, Row
 from heedful.report.figures.dots import Panel

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.benchmark.cases import FEW, POSITIVE
-from heedful.benchmark.maps import NOISES, SHUFFLED, TRUTH, area_under_curve, response
+from heedful.benchmark.measure import NOISES, SHUFFLED, TRUTH, area_under_curve, response
 
 ATTENTION = "attention"
 MODEL = ["split", "part", "kind", "seed"]

@@ -70,7 +70,7 @@ def check_given(part: str | None, given: list[str]) -> bool:
 def run_part(options: ShortcutOptions) -> None:
     """Every cell's rows are in the file as soon as it is done; models are kept in the store."""
     from heedful.benchmark import ShortcutPlan, run_shortcuts, to_markdown
-    from heedful.benchmark.shortcuts.plan import ROWS
+    from heedful.benchmark.shortcuts import ROWS
 
     lists = {"shortcuts": options.kinds, "corpora": options.corpora, "models": options.models}
     chosen = {

@@ -10,7 +10,7 @@ import torch
 from scipy.linalg import hadamard
 from torch import nn
 
-from heedful.benchmark.compiled.plan import Heap, Numbers, Plan, Role
+from heedful.benchmark.compiled_plan import Heap, Numbers, Plan, Role
 from heedful.benchmark.generated import LABELS, subject
 from heedful.models import Additive, Average, Dot, OneSequence, Recurrent, build
 from heedful.randomness import stable_hash

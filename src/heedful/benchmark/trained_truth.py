@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.attributions import explain, text_site
-from heedful.benchmark.trained.corpus import Corpus, Text, Word
+from heedful.benchmark.trained_texts import Corpus, Text, Word
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
 from heedful.targets import pad

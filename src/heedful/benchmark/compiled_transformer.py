@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful.benchmark.compiled.plan import Numbers, Plan
+from heedful.benchmark.compiled_plan import Numbers, Plan
 from heedful.benchmark.generated import bert, framed, subject
 from heedful.models import attach
 from heedful.randomness import stable_hash

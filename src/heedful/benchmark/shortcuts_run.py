@@ -19,9 +19,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.auditing import Decisions, all_named, explained
-from heedful.benchmark.shortcuts.plan import (
+from heedful.benchmark.shortcuts import (
+    ALONE,
     CELL,
+    CHANGED,
     COLUMNS,
+    SOLVED,
+    UNSOLVED,
     Cell,
     Setting,
     ShortcutPlan,
@@ -50,7 +54,6 @@ from heedful.targets import AuditTarget, Span, groups, open_target, predicted
 from heedful.words import word_mask
 
 EXCHANGED = "+exchanged"
-SOLVED, UNSOLVED, CHANGED, ALONE = 0.95, 0.65, 0.9, 0.25
 
 
 @dataclass(frozen=True)

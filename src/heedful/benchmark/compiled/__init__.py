@@ -1,1 +1,0 @@
-"""Models whose truth is known because it was written into their weights."""

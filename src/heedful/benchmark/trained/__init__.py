@@ -1,1 +1,0 @@
-"""Small trained models; what is true of each is found by intervention, not assumed."""
