@@ -53,8 +53,8 @@ def _parts(evidence: Evidence) -> dict[str, Callable[[], Any]]:
         return Evidence(evidence.models, evidence.data, 0, evidence.device)
 
     def deleted() -> None:
-        for each in evidence.passes(""):
-            leave_one_out(each.model, each.batch)
+        for forward in evidence.passes(""):
+            leave_one_out(forward.model, forward.batch)
 
     list(evidence.passes(""))
     return {

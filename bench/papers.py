@@ -28,7 +28,14 @@ from bench.reference import (
 )
 from heedful.attributions import gradient_input, leave_one_out
 from heedful.data import Split
-from heedful.experiments import Evidence, Findings, Pass, adversarial, correlation, permutation
+from heedful.experiments import (
+    Evidence,
+    Findings,
+    ForwardBatch,
+    adversarial,
+    correlation,
+    permutation,
+)
 from heedful.models import OneSequence
 
 PARTS = (
@@ -94,14 +101,14 @@ def _probe(
     return [probe(evidence) for probe in probes]
 
 
-def _gradient(each: Pass) -> Tensor:
+def _gradient(forward: ForwardBatch) -> Tensor:
     return gradient_input(
-        each.model, each.batch, each.predicted, through_attention=False, magnitude=True
+        forward.model, forward.batch, forward.predicted, through_attention=False, magnitude=True
     )
 
 
-def _leave_one_out(each: Pass) -> Tensor:
-    return leave_one_out(each.model, each.batch)
+def _leave_one_out(forward: ForwardBatch) -> Tensor:
+    return leave_one_out(forward.model, forward.batch)
 
 
 # Do reference and Heedful find the same? A few words for the note of a row.

@@ -16,7 +16,15 @@ from bench.data import FULL, QUICK, generate, trained
 from bench.measure import Cost, Row, Setting, joined, measure
 from bench.papers import describe, evidence_of
 from heedful.data import Split
-from heedful.experiments import Pass, SearchParams, band, furthest, outputs, row_keys, search
+from heedful.experiments import (
+    ForwardBatch,
+    SearchParams,
+    band,
+    furthest,
+    outputs,
+    row_keys,
+    search,
+)
 from heedful.models import SITE, OneSequence
 from heedful.randomness import keyed_normal
 
@@ -48,30 +56,30 @@ def _reach(model: OneSequence, data: Split, steps: int, repeats: int) -> Row:
     return Row("reach", f"{steps:,} steps", "", "search", *costs, note)
 
 
-def _again(passes: list[Pass], steps: int) -> float:
+def _again(passes: list[ForwardBatch], steps: int) -> float:
     goals = [_exact(each) for each in passes]
     return measure(lambda: _search(passes, goals, steps), 1).seconds
 
 
-def _passes(model: OneSequence, data: Split) -> list[Pass]:
+def _passes(model: OneSequence, data: Split) -> list[ForwardBatch]:
     return list(evidence_of(model, data).passes("reach"))
 
 
-def _attention(each: Pass) -> Tensor:
-    weights = each.rows(SITE).weights.double()
+def _attention(forward: ForwardBatch) -> Tensor:
+    weights = forward.rows(SITE).weights.double()
     return weights / weights.sum(-1, keepdim=True)
 
 
-def _exact(each: Pass) -> Tensor:
-    attention, mask = _attention(each), each.rows(SITE).mask
-    token_logits = each.trace.token_logits[SITE.name]
+def _exact(forward: ForwardBatch) -> Tensor:
+    attention, mask = _attention(forward), forward.rows(SITE).mask
+    token_logits = forward.trace.token_logits[SITE.name]
     z, bias = token_logits.values[..., 0].double(), token_logits.bias[0].double()
     p = torch.sigmoid((attention * z).sum(-1) + bias)
     low, high = band(p, bias, EPSILON)
     return furthest(z, mask, low, high, attention[:, None]).value
 
 
-def _search(passes: list[Pass], goals: list[Tensor], steps: int) -> dict[str, bool]:
+def _search(passes: list[ForwardBatch], goals: list[Tensor], steps: int) -> dict[str, bool]:
     """Which texts arrive."""
     found: dict[str, bool] = {}
     for each, goal in zip(passes, goals, strict=True):

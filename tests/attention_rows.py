@@ -5,14 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from heedful.experiments import Pass
+from heedful.experiments import ForwardBatch
 from heedful.types import Batch, SiteSpec, Text, TokenLogits, Trace
 from tiny import tiny_model
 
 SITE = SiteSpec("attention", "a", "tokens", True)
 
 
-def hand_made(weights: list[list[float]], z: list[list[list[float]]], bias: list[float]) -> Pass:
+def hand_made(
+    weights: list[list[float]], z: list[list[list[float]]], bias: list[float]
+) -> ForwardBatch:
     """Rows of equal length, with a masked position after the last item; the model is there
     for its type only."""
     alpha = torch.nn.functional.pad(torch.tensor(weights).double(), (0, 1))
@@ -29,4 +31,6 @@ def hand_made(weights: list[list[float]], z: list[list[list[float]]], bias: list
     )
     text = Text(mask.long(), mask.sum(-1) + 1, mask)
     ids = tuple(f"text-{i}" for i in range(b))
-    return Pass(tiny_model(), Batch(ids, {"a": text}, torch.zeros(b, dtype=torch.int64)), trace)
+    return ForwardBatch(
+        tiny_model(), Batch(ids, {"a": text}, torch.zeros(b, dtype=torch.int64)), trace
+    )

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from heedful.experiments import Curves, curves_of, faithfulness
 from heedful.models import class_logits, probability
+from heedful.perturbations import WordRemoval
 from heedful.types import Batch, Model, Target
 
 
@@ -20,7 +21,7 @@ def curves(
     scores: Float[Tensor, "b w"],
     operator: str,
 ) -> Curves:
-    return curves_of(model, batch, label, {"": scores}, operator)[""]
+    return curves_of(WordRemoval(model, batch, label, operator), {"": scores})[""]
 
 
 def erasure_of(
@@ -31,7 +32,7 @@ def erasure_of(
     operator: str,
     target: Target = probability,
 ) -> dict[str, dict[str, Float[Tensor, " b"]]]:
-    found = curves_of(model, batch, label, explanations, operator, target)
+    found = curves_of(WordRemoval(model, batch, label, operator, target), explanations)
     return {name: faithfulness(each) for name, each in found.items()}
 
 

@@ -17,7 +17,7 @@ from heedful.auditing import gathered, shown
 from heedful.auditing import table as audit_table
 from heedful.cli import KINDS
 from heedful.cli.app import VERBS
-from heedful.experiments import Collector, Pass
+from heedful.experiments import Collector, ForwardBatch
 from heedful.metrics import COLUMNS as SUMMARY_COLUMNS
 from heedful.registry import Registry
 from heedful.runner import streamed
@@ -162,7 +162,9 @@ def probe_columns() -> list[str]:
         trace = model(batch, keep=Keep(token_logits=True))
     site = model.sites[0]
     found = Collector(batch.ids)
-    found.add(Pass(model, batch, trace), site, rows(trace, site.name), {"one": torch.ones(2)})
+    found.add(
+        ForwardBatch(model, batch, trace), site, rows(trace, site.name), {"one": torch.ones(2)}
+    )
     return list(found.rows().columns)
 
 

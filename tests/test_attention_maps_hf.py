@@ -21,6 +21,7 @@ from heedful.attributions import (
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     ExclusivityParams,
+    ForwardBatch,
     Intervention,
     effect,
     erasures,
@@ -184,9 +185,9 @@ def test_erasures_and_interventions_equal_runs_of_the_model(name: str) -> None:
     with attach(tiny_hf(name, double=True), FILLERS) as model, torch.no_grad():
         site, trace = model.sites[-1].name, model(batch)
         before = interventions.output(model, batch, {})
-        found = erasures(model, batch)[0]
-        uniform = effect(model, batch, Intervention("uniform", "all"))
-        medians = tvd_permuted(model, batch, 5)
+        found = erasures(ForwardBatch.of(model, batch))[0]
+        uniform = effect(ForwardBatch.of(model, batch), Intervention("uniform", "all"))
+        medians = tvd_permuted(ForwardBatch.of(model, batch), 5)
         numbers = batch.texts["a"].words
         assert numbers is not None
         for row, n in enumerate(batch.texts["a"].lengths.tolist()):
@@ -207,10 +208,13 @@ def test_searches_and_null_spaces_hold_in_a_hugging_face_model() -> None:
     """Heads of 8 dimensions: rank([V, 1]) is 9, so only the text of 10 keys is free."""
     batch = hf_batch(LENGTHS)
     with attach(tiny_hf("Bert"), FILLERS) as model:
-        found = exclusivity(model, batch, ExclusivityParams(steps=20, epsilon=0.05))
-        frame = null_space(model, batch)
-        heads = head_statistics(model, [batch])
+        found = exclusivity(
+            ForwardBatch.of(model, batch), ExclusivityParams(steps=20, epsilon=0.05)
+        )
+        space = null_space(model, batch)
+        heads = head_statistics(ForwardBatch.of(model, batch))
     assert bool((found.tvd <= 0.05).all()) and float(found.jsd.max()) > 0.02
-    assert frame["freedom"].tolist() == [0, 0, 0, 0, 1, 1, 0, 0]
-    assert (frame["jsd"][4:6] > 0).all() and frame["tvd"].max() < 1e-4
-    assert len(heads) == 4 * 2 * 2 * 7 and heads["value"].notna().all()
+    assert space.freedom.tolist() == [[0, 0], [0, 0], [1, 1], [0, 0]]
+    assert (space.jsd[2] > 0).all() and space.tvd.max() < 1e-4
+    assert set(heads) == {(layer, head) for layer in (0, 1) for head in (0, 1)}
+    assert all(values.isfinite().all() for found in heads.values() for values in found.values())

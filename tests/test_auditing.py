@@ -37,7 +37,6 @@ from heedful.auditing import (
     Plan,
     compare,
     estimate,
-    experiments,
     explain,
     gathered,
     health_texts,
@@ -1038,7 +1037,7 @@ def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audi
 
 
 def test_only_so_many_heads_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "MOST_SITES", 2)
+    monkeypatch.setattr(measuring, "MOST_SITES", 2)
     spec = replace(SMALL, explanations=("attention",), only=("importance", "heads"))
     found = audit(bert(), texts(2), spec)
     rows = found.rows.query("measure == 'importance_captured'")

@@ -17,7 +17,7 @@ import torch
 from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds
 from heedful.auditing import shown as showing
 from heedful.data import default_spec, prepare
-from heedful.experiments import ExclusivityParams, base_trace, exclusivity
+from heedful.experiments import ExclusivityParams, ForwardBatch, base_trace, exclusivity
 from heedful.metrics import jsd
 from heedful.models import probabilities
 from heedful.report import audit_cells, beside, evidence_of, gather, put_examples, study_cells
@@ -108,7 +108,9 @@ def test_of_other_models_what_was_searched_is_kept(of_bert: Audit) -> None:
 
 def test_the_map_of_a_search_is_as_far_away_as_it_says() -> None:
     model, batch = tiny_model(double=True), tiny_batch((4, 9, 2))
-    found = exclusivity(model, batch, ExclusivityParams(steps=5), base_trace(model, batch))
+    found = exclusivity(
+        ForwardBatch(model, batch, base_trace(model, batch)), ExclusivityParams(steps=5)
+    )
     own = base_trace(model, batch).weights["attention"][:, 0, 0]
     np.testing.assert_allclose(found.map, found.weights[:, 0, 0], atol=1e-12)
     np.testing.assert_allclose(found.jsd, jsd(found.map, own), atol=1e-12)

@@ -23,7 +23,7 @@ from heedful.experiments import (
     faithfulness,
 )
 from heedful.models import probabilities
-from heedful.perturbations import Memory
+from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords, sigmoid
@@ -56,7 +56,7 @@ def starts_for(batch: Batch) -> dict[str, Tensor]:
 def test_on_paper_the_two_words_that_count_are_found() -> None:
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5)
     batch, label = texts([X, B, X, X, A, X]), torch.tensor([1])
-    found = ceilings(model, batch, label, {}, "delete")
+    found = ceilings(WordRemoval(model, batch, label, "delete"), {})
     # six words: the shares come to 1, 1, 2 and 3 of them
     p = {x: sigmoid(x) for x in (2.5, 1.5, 0.5, -0.5)}
     assert found.values["comprehensiveness"].item() == pytest.approx(
@@ -77,8 +77,8 @@ def test_between_the_starts_and_brute_force(operator: str) -> None:
     model, batch = tiny_model(double=True, seed=3), tiny_batch((4, 5, 2, 1))
     label, starts = predicted(model, batch), starts_for(batch)
     best = brute_force(model, batch, label, operator)
-    wide = ceilings(model, batch, label, {}, operator, search=Search(64, 10**6))
-    narrow = ceilings(model, batch, label, starts, operator, search=Search(1, 10**6))
+    wide = ceilings(WordRemoval(model, batch, label, operator), {}, search=Search(64, 10**6))
+    narrow = ceilings(WordRemoval(model, batch, label, operator), starts, search=Search(1, 10**6))
     for name in ("comprehensiveness", "sufficiency"):
         torch.testing.assert_close(wide.values[name], best[name], atol=1e-6, rtol=0)
     for name, sign in BETTER.items():
@@ -118,7 +118,9 @@ def test_never_below_a_start(lengths: list[int], budget: int, width: int, operat
     model, batch = tiny_model("cnn", classes=3), tiny_batch(lengths)
     label, starts = predicted(model, batch), starts_for(batch)
     own = erasure_of(model, batch, label, starts, operator)
-    found = ceilings(model, batch, label, starts, operator, search=Search(width, budget))
+    found = ceilings(
+        WordRemoval(model, batch, label, operator), starts, search=Search(width, budget)
+    )
     for (name, sign), start in ((pair, each) for pair in BETTER.items() for each in own):
         assert no_worse(sign * found.values[name], sign * own[start][name]), (name, start)
     assert set(found.values) == set(ERASURE_MEASURES)
@@ -127,7 +129,9 @@ def test_never_below_a_start(lengths: list[int], budget: int, width: int, operat
 def test_the_scores_reach_the_values() -> None:
     model, batch = tiny_model(double=True), tiny_batch((9, 3, 12, 1))
     label = predicted(model, batch)
-    found = ceilings(model, batch, label, starts_for(batch), "unk", search=Search(2, 40))
+    found = ceilings(
+        WordRemoval(model, batch, label, "unk"), starts_for(batch), search=Search(2, 40)
+    )
     again = erasure_of(model, batch, label, found.scores, "unk")
     for name, scores in found.scores.items():
         torch.testing.assert_close(
@@ -139,12 +143,12 @@ def test_the_scores_reach_the_values() -> None:
 def test_known_curves_save_their_passes_and_change_nothing() -> None:
     model, batch = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5), texts([X, B, X, X, A, X], [A, X])
     label, starts = torch.ones(2).long(), starts_for(batch)
-    plain = ceilings(model, batch, label, starts, "delete")
+    plain = ceilings(WordRemoval(model, batch, label, "delete"), starts)
     asked, model.rows = model.rows, 0
     memory = Memory()
-    known = curves_of(model, batch, label, starts, "delete", memory=memory)
+    known = curves_of(WordRemoval(model, batch, label, "delete", memory=memory), starts)
     made, model.rows = model.rows, 0
-    saved = ceilings(model, batch, label, starts, "delete", known=known, memory=memory)
+    saved = ceilings(WordRemoval(model, batch, label, "delete", memory=memory), starts, known=known)
     assert model.rows == asked - made and asked == len(memory)  # no set was asked for twice
     assert all(same(saved.values[name], plain.values[name]) for name in ERASURE_MEASURES)
 
@@ -159,10 +163,10 @@ def test_a_search_keeps_within_its_budget(budget: int) -> None:
     weights = {token: 0.1 * (token % 7) for token in range(4, 40)}
     model, batch = BagOfWords(weights, bias=-1.0), tiny_batch((30,))
     label = predicted(model, batch)
-    found = ceilings(model, batch, label, {}, "delete", search=Search(2, budget))
+    found = ceilings(WordRemoval(model, batch, label, "delete"), {}, search=Search(2, budget))
     curves = {f"{i}": wave(batch, i + 1.3) for i in range(4)}
     searched, model.rows = model.rows, 0
-    curves_of(model, batch, label, curves, "delete")
+    curves_of(WordRemoval(model, batch, label, "delete"), curves)
     assert searched <= 2 * budget + 1.2 * model.rows
     assert found.limited.item()
 
@@ -174,7 +178,9 @@ def test_a_limited_pool_still_holds_the_given_top_words() -> None:
     batch, label = texts([X] * 40 + [A] + [X] * 18 + [B]), torch.tensor([1])
     start = torch.zeros(1, 60).double()
     start[0, [59, 0, 1, 2, 40]] = torch.tensor([5.0, 4.0, 3.0, 2.0, 1.0]).double()
-    found = ceilings(model, batch, label, {"one": start}, "delete", search=Search(4, 60))
+    found = ceilings(
+        WordRemoval(model, batch, label, "delete"), {"one": start}, search=Search(4, 60)
+    )
     assert found.limited.item()
     order = found.scores["comprehensiveness"][0].argsort(descending=True).tolist()
     assert {40, 59} <= set(order[:3])
@@ -187,7 +193,9 @@ def test_after_its_own_words_a_limited_search_follows_the_best_start() -> None:
     model = BagOfWords({A: 1.0}, bias=-1.0)
     batch, label = texts([X] * 2 + [A] * 12 + [X] * 46), torch.tensor([1])
     starts = {"one": -torch.arange(60).double()[None]}
-    found = ceilings(model, batch, label, starts, "delete", log_odds, search=Search(4, 60))
+    found = ceilings(
+        WordRemoval(model, batch, label, "delete", log_odds), starts, search=Search(4, 60)
+    )
     assert found.values["comprehensiveness"].item() == pytest.approx((3 + 4 + 10 + 12) / 4)
 
 
@@ -195,13 +203,15 @@ def test_words_before_the_first_bin_are_chosen_with_care() -> None:
     """Of forty-one words three must go before anything counts."""
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-1.0)
     batch, label = texts([X] * 9 + [A] + [X] * 20 + [B] + [X] * 9 + [A]), torch.tensor([1])
-    found = ceilings(model, batch, label, {}, "delete", log_odds, search=Search(1, 10**6))
+    found = ceilings(
+        WordRemoval(model, batch, label, "delete", log_odds), {}, search=Search(1, 10**6)
+    )
     assert found.values["comprehensiveness"].item() == pytest.approx(5.0)
 
 
 def test_beams_hold_different_sets_of_words() -> None:
     model, batch = tiny_model("average", double=True), tiny_batch((6, 4, 1))
-    hunt = Hunt(model, batch, predicted(model, batch), "delete", keep=False)
+    hunt = Hunt(WordRemoval(model, batch, predicted(model, batch), "delete"), keep=False)
     depth, pool = torch.tensor([3, 2, 1]), word_mask(batch.texts["a"])
     beams = beam_search(hunt, pool, depth, depth[:, None], width=4)
     assert beams.alive.sum(-1).tolist() == [4, 4, 1]
@@ -213,7 +223,7 @@ def test_beams_hold_different_sets_of_words() -> None:
 def test_texts_without_words_are_undefined() -> None:
     model, label = BagOfWords({A: 2.0}, bias=-0.5), torch.tensor([1, 1])
     for batch in (texts([], [A, X]), texts([], [])):
-        found = ceilings(model, batch, label, {"one": wave(batch, 1.0)}, "delete")
+        found = ceilings(WordRemoval(model, batch, label, "delete"), {"one": wave(batch, 1.0)})
         assert all(value[0].isnan() for value in found.values.values())
 
 
@@ -234,22 +244,22 @@ def test_batches_and_padding_change_nothing(lengths: list[int], pad: int, random
 
 def searched(model: Model, batch: Batch) -> Ceilings:
     label, starts = predicted(model, batch), starts_for(batch)
-    return ceilings(model, batch, label, starts, "delete", search=Search(3, 30))
+    return ceilings(WordRemoval(model, batch, label, "delete"), starts, search=Search(3, 30))
 
 
 def test_it_goes_by_the_grid_and_the_quantity_asked_for() -> None:
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5)
     batch, label = texts([X, B, X, A]), torch.tensor([1])
     grid = Grid(shares=(0.5,), points=4)
-    found = ceilings(model, batch, label, {}, "delete", log_odds, grid)
+    found = ceilings(WordRemoval(model, batch, label, "delete", log_odds), {}, grid)
     assert found.values["comprehensiveness"].item() == pytest.approx(3.0)
 
 
 def test_undefined_starts_lose_to_any_number() -> None:
     model, batch = BagOfWords({A: 2.0}, bias=-0.5), texts([X, A, X])
     broken = torch.full((1, 3), torch.nan).double()
-    found = ceilings(model, batch, torch.tensor([1]), {"broken": broken}, "delete")
+    found = ceilings(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"broken": broken})
     assert not any(value.isnan().any() for value in found.values.values())
-    assert faithfulness(curves_of(model, batch, torch.tensor([1]), {"a": broken}, "delete")["a"])[
-        "sufficiency"
-    ].isnan()
+    assert faithfulness(
+        curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"a": broken})["a"]
+    )["sufficiency"].isnan()

@@ -17,7 +17,6 @@ from torch import Tensor
 from counting import Counting
 from heedful.experiments import (
     BINS,
-    Grid,
     comprehensiveness,
     curves_of,
     eraser_erasure,
@@ -25,8 +24,7 @@ from heedful.experiments import (
 )
 from heedful.experiments.rationale import ERASER_MEASURES
 from heedful.metrics import auprc_by_trapezoids, f1_of_means
-from heedful.models import probability
-from heedful.perturbations import Memory
+from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch
 from reference import eraser as slow
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
@@ -42,7 +40,7 @@ def text(*words: int) -> Batch:
 
 
 def erased(model: BagOfWords, batch: Batch, scores: Tensor) -> dict[str, float]:
-    one = curves_of(model, batch, torch.tensor([1]), {"one": scores}, "delete", probability, BINS)
+    one = curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"one": scores}, BINS)
     return {name: value.item() for name, value in eraser_erasure(one["one"]).items()}
 
 
@@ -71,7 +69,7 @@ def test_bins_equal_loops_and_are_not_ours(length: int) -> None:
     found = erased(model, batch, scores)
     assert found["eraser_comprehensiveness"] == pytest.approx(slow.aopc(p, order), abs=1e-6)
     assert found["eraser_sufficiency"] == pytest.approx(slow.aopc(p, order, True), abs=1e-6)
-    ours = curves_of(model, batch, torch.tensor([1]), {"one": scores}, "delete")["one"]
+    ours = curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"one": scores})["one"]
     assert comprehensiveness(ours).item() != pytest.approx(found["eraser_comprehensiveness"])
 
 
@@ -80,13 +78,13 @@ def test_only_what_was_not_asked_before_costs_a_pass() -> None:
     weights = {number: float(number % 7) for number in range(10, 50)}
     model, batch, memory = Counting(BagOfWords(weights, 0.0)), text(*weights), Memory()
     maps = {"one": torch.rand(1, 40, dtype=torch.float64)}
-    one = (model, batch, torch.tensor([1]), maps, "delete", probability)
-    curves_of(*one, Grid(), memory)
+    label = torch.tensor([1])
+    curves_of(WordRemoval(model, batch, label, memory=memory), maps)
     asked = len(memory)
-    curves_of(*one, BINS, memory)
+    curves_of(WordRemoval(model, batch, label, memory=memory), maps, BINS)
     assert len(memory) == asked + 2
     alone = Memory()
-    curves_of(*one, BINS, alone)
+    curves_of(WordRemoval(model, batch, label, memory=alone), maps, BINS)
     assert len(alone) == 1 + 2 * len(BINS.shares)  # the whole text, and two for each bin
     assert model.rows == len(memory) + len(alone)
 

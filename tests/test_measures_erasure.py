@@ -29,7 +29,7 @@ from heedful.experiments import (
     ranking,
 )
 from heedful.models import probabilities, probability
-from heedful.perturbations import removed
+from heedful.perturbations import WordRemoval, removed
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
@@ -138,11 +138,13 @@ def test_ties_are_broken_by_chance_never_by_position() -> None:
 def test_equal_sets_are_computed_once() -> None:
     model, batch = bag(), texts([A, X, Y, B, Z])
     scores = scores_for(batch)
-    curves_of(model, batch, torch.tensor([1]), {"one": scores}, "delete")
+    curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"one": scores})
     alone = model.rows
-    curves_of(model, batch, torch.tensor([1]), {"one": scores, "two": 3 * scores}, "delete")
+    curves_of(
+        WordRemoval(model, batch, torch.tensor([1]), "delete"), {"one": scores, "two": 3 * scores}
+    )
     assert model.rows == 2 * alone and alone == 1 + 5 + 4  # whole, 5 removals, 4 kept
-    assert curves_of(model, batch, torch.tensor([1]), {}, "delete") == {}
+    assert curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {}) == {}
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -203,7 +205,7 @@ def all_measures(model: Model, batch: Batch, operator: str) -> dict[str, Tensor]
     label, maps = predicted(model, batch), {"one": scores_for(batch), "tied": 0 * scores_for(batch)}
     found = erasure_of(model, batch, label, maps, operator)
     named = {f"{a} {m}": v for a, each in found.items() for m, v in each.items()}
-    gaps = infidelity(model, batch, label, maps, operator, draws=5)
+    gaps = infidelity(WordRemoval(model, batch, label, operator), maps, draws=5)
     noise = max_sensitivity(model, batch, label, by_gradient, Noise(draws=2))
     return {**named, "infidelity": gaps["one"], "max_sensitivity": noise}
 
@@ -255,9 +257,9 @@ def test_infidelity_on_paper() -> None:
     model, batch, label = bag(), texts([A, X, B, Y]), torch.tensor([1])
     perfect = weights_as_scores(model, batch)
     maps = {"perfect": perfect, "tenfold": 10 * perfect, "nothing": 0 * perfect}
-    gaps = infidelity(model, batch, label, maps, "delete", log_odds)
+    gaps = infidelity(WordRemoval(model, batch, label, "delete", log_odds), maps)
     assert gaps["perfect"].item() < 1e-20 and gaps["tenfold"].item() < 1e-20
-    plain = infidelity(model, batch, label, maps, "delete", log_odds, normalise=False)
+    plain = infidelity(WordRemoval(model, batch, label, "delete", log_odds), maps, normalise=False)
     falls = (random_sets(torch.ones(1, 4).bool(), batch.ids, 32, 0) * perfect).sum(-1)
     assert plain["nothing"].item() == pytest.approx(falls.square().mean().item())
     assert plain["tenfold"].item() == pytest.approx(81 * falls.square().mean().item())
@@ -281,7 +283,9 @@ def test_infidelity_equals_captums(normalise: bool) -> None:
         n_perturb_samples=16,
         normalize=normalise,
     )
-    ours = infidelity(model, batch, label, {"a": scores}, "unk", draws=16, normalise=normalise)
+    ours = infidelity(
+        WordRemoval(model, batch, label, "unk"), {"a": scores}, draws=16, normalise=normalise
+    )
     torch.testing.assert_close(ours["a"], theirs)
 
 

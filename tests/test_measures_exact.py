@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
+from typing import Any
 
 import pytest
 import torch
@@ -25,8 +26,8 @@ from heedful.experiments import (
     importance,
     search_gaps,
 )
-from heedful.models import probabilities, probability
-from heedful.perturbations import Memory, Subsets
+from heedful.models import probabilities
+from heedful.perturbations import Memory, Subsets, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.bag_of_words import BagOfWords
@@ -77,8 +78,10 @@ def test_exact_ceilings_are_the_best_of_all_orders(operator: str, grid: Grid) ->
     width = word_mask(batch.texts["a"]).shape[1]
     orders = [torch.tensor(order).double() for order in permutations(range(width))]
     maps = {str(i): order.expand(len(batch), -1) for i, order in enumerate(orders)}
-    every = curves_of(model, batch, label, maps, operator, probability, grid)
-    found = ceilings(model, batch, label, {}, operator, grid=grid, search=Search(1, 1, exact=width))
+    every = curves_of(WordRemoval(model, batch, label, operator), maps, grid)
+    found = ceilings(
+        WordRemoval(model, batch, label, operator), {}, grid=grid, search=Search(1, 1, exact=width)
+    )
     assert found.exact.all() and not found.limited.any()
     for measure, sign in BETTER.items():
         if measure == "flip_censored":
@@ -94,37 +97,39 @@ def test_all_that_share_a_memory_ask_for_each_set_once() -> None:
     model, batch = BagOfWords(weights), tiny_batch((7, 5))
     label, memory = torch.ones(2).long(), Memory()
     maps = {"one": torch.rand(2, 7).double()}
-    importance(model, batch, label, "delete", draws=Draws(4, 8), memory=memory)
+    importance(WordRemoval(model, batch, label, "delete", memory=memory), draws=Draws(4, 8))
     assert model.rows == 2**7 + 2**5
-    known = curves_of(model, batch, label, maps, "delete", memory=memory)
+    known = curves_of(WordRemoval(model, batch, label, "delete", memory=memory), maps)
     search = Search(2, 1000, exact=8)
-    ceilings(model, batch, label, maps, "delete", search=search, known=known, memory=memory)
-    ceilings(model, batch, label, maps, "delete", known=known, memory=memory)
+    ceilings(
+        WordRemoval(model, batch, label, "delete", memory=memory), maps, search=search, known=known
+    )
+    ceilings(WordRemoval(model, batch, label, "delete", memory=memory), maps, known=known)
     assert model.rows == 2**7 + 2**5 and not len(memory)
 
 
 def test_a_memory_with_fewer_words_is_filled_up() -> None:
     model, batch, memory = tiny_model(double=True), tiny_batch((6, 3)), Memory()
-    explained = (probability, torch.tensor([1, 0]))
-    assert all_subsets(model, batch, explained, "mask", 4, memory).short.tolist() == [False, True]
-    assert all_subsets(model, batch, explained, "mask", 6, memory).short.all()
-    assert all_subsets(model, batch, explained, "mask", 2, memory) is memory.subsets
+    removal = WordRemoval(model, batch, torch.tensor([1, 0]), "mask", memory=memory)
+    assert all_subsets(removal, 4).short.tolist() == [False, True]
+    assert all_subsets(removal, 6).short.all()
+    assert all_subsets(removal, 2) is memory.subsets
 
 
 def test_sets_are_asked_for_a_portion_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     model, batch = tiny_model(double=True), tiny_batch((6, 3, 6, 5, 9))
-    explained = (probability, torch.ones(5).long())
-    whole = all_subsets(model, batch, explained, "delete", 8, Memory())
+    label = torch.ones(5).long()
+    whole = all_subsets(WordRemoval(model, batch, label), 8)
     asked: list[int] = []
-    plain = exact.answers
+    plain = WordRemoval.answers
 
-    def counted(model: Model, batch: Batch, explained, gone: Tensor, operator):  # type: ignore[no-untyped-def]
+    def counted(self: WordRemoval, gone: Tensor) -> Any:
         asked.append(gone.shape[0] * gone.shape[1])
-        return plain(model, batch, explained, gone, operator)
+        return plain(self, gone)
 
     monkeypatch.setattr(exact, "AT_ONCE", 64)
-    monkeypatch.setattr(exact, "answers", counted)
-    parts = all_subsets(model, batch, explained, "delete", 8, Memory())
+    monkeypatch.setattr(WordRemoval, "answers", counted)
+    parts = all_subsets(WordRemoval(model, batch, label), 8)
     assert torch.allclose(whole.value, parts.value, atol=1e-9) and max(asked) == 64
     assert whole.short.tolist() == [True, True, True, True, False]
 
@@ -133,8 +138,8 @@ def test_longer_texts_beside_short_ones_are_searched_as_ever() -> None:
     model, batch = tiny_model("cnn", double=True), tiny_batch((4, 12, 6))
     label, mask = predicted(model, batch), word_mask(batch.texts["a"])
     starts = {"one": (torch.sin(7.3 * torch.arange(12)) * mask).double()}
-    both = ceilings(model, batch, label, starts, "unk", search=Search(2, 30, exact=6))
-    plain = ceilings(model, batch, label, starts, "unk", search=Search(2, 30))
+    both = ceilings(WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30, exact=6))
+    plain = ceilings(WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30))
     assert both.exact.tolist() == [True, False, True] and not plain.exact.any()
     for measure, sign in BETTER.items():
         one, other = both.values[measure], plain.values[measure]
@@ -147,9 +152,11 @@ def test_a_gap_is_what_a_search_has_missed() -> None:
     does not. Nothing is asked of the model for it."""
     model, batch = tiny_model("bilstm", double=True, seed=5), tiny_batch((6, 5, 6))
     label, memory = predicted(model, batch), Memory()
-    best = ceilings(model, batch, label, {}, "mask", search=Search(1, 1, exact=6), memory=memory)
+    best = ceilings(
+        WordRemoval(model, batch, label, "mask", memory=memory), {}, search=Search(1, 1, exact=6)
+    )
     wide, poor = (
-        ceilings(model, batch, label, {}, "mask", search=search, memory=memory)
+        ceilings(WordRemoval(model, batch, label, "mask", memory=memory), {}, search=search)
         for search in (Search(200, 10**6), Search(1, 1))
     )
     assert not len(memory)
@@ -166,7 +173,9 @@ def test_a_gap_is_what_a_search_has_missed() -> None:
 
 def test_a_decision_that_a_search_never_flips_counts_as_all_words() -> None:
     model, batch = tiny_model(double=True), tiny_batch((4,))
-    found = ceilings(model, batch, torch.tensor([1]), {}, "mask", search=Search(exact=4))
+    found = ceilings(
+        WordRemoval(model, batch, torch.tensor([1]), "mask"), {}, search=Search(exact=4)
+    )
     flips = torch.tensor([0.25]).double()
     values = {**found.values, "flip_share": flips}
     never = {**found.values, "flip_share": torch.full((1,), torch.nan).double()}

@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import (
     ENTROPY_WITHIN,
     ExclusivityParams,
+    ForwardBatch,
     NullSpaceParams,
     band,
     base_trace,
@@ -50,7 +51,7 @@ def test_what_is_found_is_feasible_by_the_model_itself(
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
     name = text_site(model).name
     trace = model(batch, keep=Keep(readout_weights=True))
-    found = exclusivity(model, batch, params)
+    found = exclusivity(ForwardBatch.of(model, batch), params)
     weights, old = found.weights, trace.weights[name].detach().double()
     assert not bool((weights * ~trace.masks[name]).any())
     torch.testing.assert_close(weights.sum(-1), old.sum(-1), atol=1e-6, rtol=0)
@@ -77,19 +78,19 @@ def test_the_search_never_beats_the_exact_answer_and_comes_near_it() -> None:
     known, mask = trace.token_logits["attention"], trace.masks["attention"][:, 0, 0]
     low, high = band(probabilities(trace.logits)[:, 1], known.bias[0], 0.01)
     exact = furthest(known.values[..., 0], mask, low, high, trace.weights["attention"][:, 0]).value
-    found = exclusivity(model, batch).jsd
+    found = exclusivity(ForwardBatch.of(model, batch)).jsd
     assert bool((found <= exact + 1e-9).all())
     assert float(found.mean()) > 0.7 * float(exact.mean())
-    matched = exclusivity(model, batch, ENTROPY_MATCHED).jsd
+    matched = exclusivity(ForwardBatch.of(model, batch), ENTROPY_MATCHED).jsd
     assert bool((matched <= exact + 1e-9).all()) and float(matched.mean()) < float(found.mean())
 
 
 def test_more_room_and_more_steps_find_more() -> None:
     model, batch = Layered(), layered_batch(LENGTHS)
-    few = exclusivity(model, batch, ExclusivityParams(steps=15)).jsd
-    many = exclusivity(model, batch, ExclusivityParams(steps=60)).jsd
+    few = exclusivity(ForwardBatch.of(model, batch), ExclusivityParams(steps=15)).jsd
+    many = exclusivity(ForwardBatch.of(model, batch), ExclusivityParams(steps=60)).jsd
     assert bool((many >= few - 1e-12).all()) and float(many.sum()) > float(few.sum())
-    wide = exclusivity(model, batch, ExclusivityParams(epsilon=0.2)).jsd
+    wide = exclusivity(ForwardBatch.of(model, batch), ExclusivityParams(epsilon=0.2)).jsd
     assert float(wide.mean()) > float(many.mean())
 
 
@@ -102,24 +103,26 @@ def test_a_search_as_spread_out_begins_at_another_order_of_the_weights() -> None
         for each in model.attention.parameters():
             each.mul_(40)
     peaked = model(batch).weights["attention"][:, 0, 0].amax(-1) > 0.99
-    found = exclusivity(model, batch, replace(ENTROPY_MATCHED, steps=1))
+    found = exclusivity(ForwardBatch.of(model, batch), replace(ENTROPY_MATCHED, steps=1))
     assert int(peaked.sum()) == 2 and float(found.tvd.max()) == 0
     assert bool((found.jsd[peaked] > 0.69).all())
 
 
 def test_exclusivity_ignores_batches_and_padding() -> None:
     model, params = Layered(), ExclusivityParams(steps=12)
-    whole = exclusivity(model, layered_batch(LENGTHS), params).jsd
-    padded = exclusivity(model, layered_batch(LENGTHS, pad=3), params).jsd
+    whole = exclusivity(ForwardBatch.of(model, layered_batch(LENGTHS)), params).jsd
+    padded = exclusivity(ForwardBatch.of(model, layered_batch(LENGTHS, pad=3)), params).jsd
     torch.testing.assert_close(padded, whole, atol=1e-6, rtol=0)
-    alone = exclusivity(model, layered_batch(LENGTHS).take(torch.tensor([2])), params).jsd
+    alone = exclusivity(
+        ForwardBatch.of(model, layered_batch(LENGTHS).take(torch.tensor([2]))), params
+    ).jsd
     torch.testing.assert_close(alone[0], whole[2], atol=1e-6, rtol=0)
 
 
 def test_heads_can_be_moved_alike() -> None:
     model, batch = Layered(), layered_batch((8,))
     params = ExclusivityParams(same_in_all_heads=True)
-    found = exclusivity(model, batch, params)
+    found = exclusivity(ForwardBatch.of(model, batch), params)
     old = base_trace(model, batch).weights["layer1"][0, :, 0]
     shift = (found.weights[0, :, 0] / old).log()
     shift = shift - shift.mean(-1, keepdim=True)
@@ -128,7 +131,7 @@ def test_heads_can_be_moved_alike() -> None:
 
 
 def test_one_token_cannot_move() -> None:
-    found = exclusivity(tiny_model(double=True), tiny_batch((1, 6)))
+    found = exclusivity(ForwardBatch.of(tiny_model(double=True), tiny_batch((1, 6))))
     assert found.jsd[0] == 0 and math.isnan(found.ratio[0]) and 0 < found.ratio[1] <= 1
 
 
@@ -142,20 +145,20 @@ def test_the_largest_divergence_is_that_of_the_lightest_key() -> None:
 
 def test_wrong_searches_are_named() -> None:
     with pytest.raises(HeedfulError, match="at least 1 step"):
-        exclusivity(Layered(), layered_batch((3,)), ExclusivityParams(steps=0))
+        exclusivity(ForwardBatch.of(Layered(), layered_batch((3,))), ExclusivityParams(steps=0))
 
 
 @pytest.mark.parametrize("kind", ["first", "last", "decoder"])
 def test_the_null_space_moves_attention_and_not_the_output(kind: str) -> None:
     """Heads of three dimensions: rank([V, 1]) is 4, so five keys and more are free."""
     model, batch = KINDS[kind](), layered_batch((1, 2, 4, 12))
-    frame = null_space(model, batch)
-    assert list(frame["keys"]) == [3, 3, 4, 4, 6, 6, 14, 14]
-    assert list(frame["rank"]) == [3, 3, 4, 4, 4, 4, 4, 4]
-    assert list(frame["freedom"]) == [0, 0, 0, 0, 2, 2, 10, 10]
-    free = frame["freedom"] > 0
-    assert (frame["jsd"][~free] == 0).all() and (frame["jsd"][free] > 0).all()
-    assert (frame["tvd"] < 1e-9).all() and frame["jsd"].max() > 0.05
+    found = null_space(model, batch)
+    assert found.keys.tolist() == [[3, 3], [4, 4], [6, 6], [14, 14]]
+    assert found.rank.tolist() == [[3, 3], [4, 4], [4, 4], [4, 4]]
+    assert found.freedom.tolist() == [[0, 0], [0, 0], [2, 2], [10, 10]]
+    free = found.freedom > 0
+    assert (found.jsd[~free] == 0).all() and (found.jsd[free] > 0).all()
+    assert (found.tvd < 1e-9).all() and found.jsd.max() > 0.05
 
 
 @pytest.mark.parametrize("decoder", [False, True])
@@ -168,7 +171,7 @@ def test_the_null_space_never_beats_all_vertices_and_comes_near_them(decoder: bo
             for head in range(2):
                 alpha = trace.weights[name][row, head, 0, :n].numpy()
                 exact.append(furthest_vertex(alpha, trace.values[name][row, head, :n].numpy()))
-        found += null_space(model, batch)["jsd"].to_list()
+        found += null_space(model, batch).jsd.flatten().tolist()
     assert all(one <= other + 1e-8 for one, other in zip(found, exact, strict=True))
     assert sum(found) > 0.9 * sum(exact)
 
@@ -187,7 +190,7 @@ def test_more_directions_reach_no_less() -> None:
     model, batch = Layered(), layered_batch((9, 12))
     few = null_space(model, batch, NullSpaceParams(directions=0))
     many = null_space(model, batch, NullSpaceParams(directions=12))
-    assert (many["jsd"] >= few["jsd"] - 1e-9).all() and many["jsd"].sum() > few["jsd"].sum()
+    assert (many.jsd >= few.jsd - 1e-9).all() and many.jsd.sum() > few.jsd.sum()
 
 
 def test_null_space_ignores_batches_and_padding() -> None:
@@ -195,12 +198,12 @@ def test_null_space_ignores_batches_and_padding() -> None:
     whole = null_space(model, layered_batch((9, 5)))
     padded = null_space(model, layered_batch((9, 5), pad=3))
     alone = null_space(model, layered_batch((9, 5)).take(torch.tensor([1])))
-    assert np.allclose(whole["jsd"], padded["jsd"], atol=1e-6)
-    assert np.allclose(whole["jsd"][2:], alone["jsd"], atol=1e-6)
+    assert torch.allclose(whole.jsd, padded.jsd, atol=1e-6)
+    assert torch.allclose(whole.jsd[1:], alone.jsd, atol=1e-6)
 
 
 def test_null_space_of_single_precision_is_confirmed_by_the_model() -> None:
     model, batch = tiny_model("bilstm", classes=3), tiny_batch((20, 3))
-    frame = null_space(model, batch)
-    assert list(frame["freedom"]) == [20 - (model.encoder.size + 1), 0]
-    assert frame["jsd"][0] > 0 and frame["tvd"].max() < 1e-4
+    found = null_space(model, batch)
+    assert found.freedom.tolist() == [[20 - (model.encoder.size + 1)], [0]]
+    assert found.jsd[0] > 0 and found.tvd.max() < 1e-4

@@ -12,8 +12,7 @@ from erased import erasure_of, log_odds
 from heedful.attributions import integrated_gradients
 from heedful.errors import HeedfulError
 from heedful.experiments import Draws, Importance, captured, importance, measured, oracle
-from heedful.models import probability
-from heedful.perturbations import Memory, answers
+from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.bag_of_words import BagOfWords, weights_as_scores
@@ -38,7 +37,7 @@ def test_log_odds_on_paper() -> None:
     """They fall by exactly a word's weight, whatever else is gone: so importance is its size."""
     model, batch = BagOfWords({A: 2.0, B: -1.0}), texts([A, X, B, Y])
     for draws in (Draws(exact=0), Draws(exact=4)):
-        found = importance(model, batch, ONE, "delete", log_odds, draws)
+        found = importance(WordRemoval(model, batch, ONE, "delete", log_odds), draws)
         assert found.words[0].tolist() == pytest.approx([2.0, 0.0, 1.0, 0.0])
     scores = torch.tensor([[3.0, 0.0, -2.0, 1.0]])
     # A is among the top k for k = 1, 2, 3, B for k = 2, 3; k weighs 1/2, 1/6, 1/12, in all 3/4.
@@ -66,15 +65,17 @@ def test_words_that_cancel_each_other_both_matter() -> None:
     """Taking both away changes nothing: who looks at the set alone sees no difference between
     them and words that say nothing, and who looks at the predicted class rewards half of them."""
     model, batch = BagOfWords({A: 3.0, B: -3.0, X: 0.5}), texts([A, B, X, Y])
-    found = importance(model, batch, ONE, "delete")
+    found = importance(WordRemoval(model, batch, ONE, "delete"))
     both = torch.tensor([[2.0, 1.9, 1.0, 0.0]])
     half = torch.tensor([[2.0, 0.0, 1.9, 1.0]])
     neither = torch.tensor([[0.0, 0.1, 1.0, 2.0]])
     values = [captured(each, found.words, found.mask).item() for each in (both, half, neither)]
     assert values[0] == pytest.approx(best(found)) and values[0] > values[1] > values[2]
-    set_alone = answers(
-        model, batch, (probability, ONE), torch.tensor([[[1, 1, 0, 0], [0] * 4]]).bool(), "delete"
-    ).value[0]
+    set_alone = (
+        WordRemoval(model, batch, ONE, "delete")
+        .answers(torch.tensor([[[1, 1, 0, 0], [0] * 4]]).bool())
+        .value[0]
+    )
     assert set_alone[0] == pytest.approx(set_alone[1].item())
     erased = erasure_of(model, batch, ONE, {"both": both, "half": half}, "delete")
     signed = {name: each["comprehensiveness"].item() for name, each in erased.items()}
@@ -84,12 +85,12 @@ def test_words_that_cancel_each_other_both_matter() -> None:
 def test_shapley_values_are_exact_or_drawn() -> None:
     """They add up to what the whole text has over none of its words."""
     model, batch = BagOfWords({A: 2.0, B: -1.0}), texts([A, X, B, Y])
-    found = importance(model, batch, ONE, "delete", log_odds, Draws(4, 4))
+    found = importance(WordRemoval(model, batch, ONE, "delete", log_odds), Draws(4, 4))
     assert found.shapley[0].tolist() == pytest.approx([2.0, 0.0, -1.0, 0.0])
     tiny, some, label = tiny_model(double=True), tiny_batch((7, 9)), torch.tensor([1, 0])
-    both = importance(tiny, some, label, "mask", draws=Draws(4, 7))
+    both = importance(WordRemoval(tiny, some, label, "mask"), draws=Draws(4, 7))
     sets = torch.stack([torch.zeros(2, 9), torch.ones(2, 9)], 1).bool()
-    ends = answers(tiny, some, (probability, label), sets, "mask").value
+    ends = WordRemoval(tiny, some, label, "mask").answers(sets).value
     for scores in (both.shapley, both.drawn):
         assert torch.allclose(scores.sum(-1), ends[:, 0] - ends[:, 1], atol=1e-9)
     assert not torch.allclose(both.shapley[0], both.drawn[0], atol=1e-6)
@@ -101,7 +102,7 @@ def test_shapley_values_are_exact_or_drawn() -> None:
 def test_exact_importance_is_the_definition(encoder: str, operator: str) -> None:
     model, batch = tiny_model(encoder, double=True), tiny_batch((7, 3, 5))
     label = torch.tensor([1, 0, 1])
-    found = importance(model, batch, label, operator, draws=Draws(exact=7))
+    found = importance(WordRemoval(model, batch, label, operator), draws=Draws(exact=7))
     for row in range(len(batch)):
         words = word_mask(batch.texts["a"])[row].nonzero().flatten().tolist()
         slow = slow_importance(_value(model, batch, label, row, operator), len(words))
@@ -119,7 +120,7 @@ def _value(model: Model, batch: Batch, label: Tensor, row: int, operator: str): 
             sets = torch.zeros(len(mask), 1, mask.shape[1], dtype=torch.bool)
             sets[row, 0, [words[i] for i in gone]] = True
             seen[gone] = (
-                answers(model, batch, (probability, label), sets, operator).value[row, 0].item()
+                WordRemoval(model, batch, label, operator).answers(sets).value[row, 0].item()
             )
         return seen[gone]
 
@@ -128,9 +129,9 @@ def _value(model: Model, batch: Batch, label: Tensor, row: int, operator: str): 
 
 def test_drawn_orders_come_near_the_exact_importance() -> None:
     model, batch, label = tiny_model(double=True), tiny_batch((7,)), ONE
-    exact = importance(model, batch, label, "mask", draws=Draws(exact=7)).words
+    exact = importance(WordRemoval(model, batch, label, "mask"), draws=Draws(exact=7)).words
     errors = [
-        (importance(model, batch, label, "mask", draws=Draws(orders, 0)).words - exact)
+        (importance(WordRemoval(model, batch, label, "mask"), draws=Draws(orders, 0)).words - exact)
         .norm()
         .item()
         for orders in (8, 800)
@@ -199,7 +200,7 @@ def test_an_order_is_scored_on_draws_that_did_not_make_it() -> None:
 def test_what_matters_too_little_is_undefined() -> None:
     model, batch = BagOfWords({A: 2.0, B: 0.02}), texts([A, X, Y], [B, X, Y])
     label = torch.ones(2).long()
-    found = importance(model, batch, label, "delete")
+    found = importance(WordRemoval(model, batch, label, "delete"))
     assert found.words.sum(-1)[1].item() < 0.02 < found.words.sum(-1)[0].item()
     scores = {"map": torch.ones(2, 3)}
     for numbers in (measured(scores, found, 0.02)["map"], oracle(found, 0.02)):
@@ -212,19 +213,21 @@ def test_signs_and_padding_do_not_matter() -> None:
     model, batch = tiny_model(double=True), tiny_batch((9, 4, 6))
     label = torch.tensor([1, 0, 1])
     scores = to_words(integrated_gradients(model, batch, label), batch.texts["a"])
-    found = importance(model, batch, label, "mask")
+    found = importance(WordRemoval(model, batch, label, "mask"))
     both = measured({"signed": scores, "size": scores.abs()}, found)
     for name in both["signed"]:
         assert torch.equal(both["signed"][name], both["size"][name])
     for row, size in enumerate((9, 4, 6)):
         alone = batch.take(torch.tensor([row]))
-        one = importance(model, alone, label[row : row + 1], "mask")
+        one = importance(WordRemoval(model, alone, label[row : row + 1], "mask"))
         assert torch.allclose(one.words[0], found.words[row, : one.words.shape[1]], atol=1e-9), size
 
 
 def test_what_cannot_be_scored_is_undefined() -> None:
     model = BagOfWords({A: 2.0})
-    found = importance(model, texts([A], [X, Y], [A, X]), torch.ones(3).long(), "delete")
+    found = importance(
+        WordRemoval(model, texts([A], [X, Y], [A, X]), torch.ones(3).long(), "delete")
+    )
     value = captured(torch.ones(3, 2), found.words, found.mask)
     assert value.isnan().tolist() == [True, True, False]  # one word; nothing matters; fine
     broken = torch.tensor([[1.0, 2.0], [1.0, 2.0], [torch.nan, 1.0]])
@@ -234,11 +237,11 @@ def test_what_cannot_be_scored_is_undefined() -> None:
 def test_all_explanations_share_the_same_runs() -> None:
     model, batch = BagOfWords({A: 2.0, B: 1.0}), texts([A, X, B, Y, Z, A, X, B, Y])
     memory = Memory()
-    found = importance(model, batch, ONE, "delete", memory=memory)
+    found = importance(WordRemoval(model, batch, ONE, "delete", memory=memory))
     assert model.rows == 2**9 and memory.subsets is not None  # short: every set once
     runs = model.rows
     measured({name: weights_as_scores(model, batch) for name in "abcdef"}, found)
-    importance(model, batch, ONE, "delete", memory=memory)
+    importance(WordRemoval(model, batch, ONE, "delete", memory=memory))
     assert model.rows == runs
 
 

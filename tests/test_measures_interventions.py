@@ -16,8 +16,8 @@ from heedful.errors import HeedfulError
 from heedful.experiments import (
     MODES,
     STATISTICS,
+    ForwardBatch,
     Intervention,
-    Pass,
     base_trace,
     edits_of,
     effect,
@@ -64,7 +64,7 @@ def test_uniform_at_the_main_site_equals_putting_it_there(model: Any) -> None:
     name = text_site(model).name
     after = reference.output(model, batch, {name: uniform_weights(trace, name)})
     before = reference.output(model, batch, {})
-    found = effect(model, batch, Intervention("uniform"))
+    found = effect(ForwardBatch.of(model, batch), Intervention("uniform"))
     for row in range(len(batch)):
         expected = reference.tvd(before[row], after[row])
         assert found.tvd[row].item() == pytest.approx(expected, abs=1e-9)
@@ -75,7 +75,7 @@ def test_held_keeps_later_sites_and_recomputed_does_not() -> None:
     model, batch = Layered(3), layered_batch(LENGTHS)
     trace = base_trace(model, batch)
     for mode in ("recomputed", "held"):
-        edits = edits_of(model, trace, Intervention("uniform", "layer1", mode))
+        edits = edits_of(ForwardBatch(model, batch, trace), Intervention("uniform", "layer1", mode))
         after = model(batch, edits)
         assert torch.equal(after.weights["layer0"], trace.weights["layer0"])
         torch.testing.assert_close(after.weights["layer1"], uniform_weights(trace, "layer1"))
@@ -83,7 +83,7 @@ def test_held_keeps_later_sites_and_recomputed_does_not() -> None:
         assert same == (mode == "held")
     pinned = {"layer1": uniform_weights(trace, "layer1"), "layer2": trace.weights["layer2"]}
     expected = reference.output(model, batch, pinned)
-    held = effect(model, batch, Intervention("uniform", "layer1", "held"))
+    held = effect(ForwardBatch.of(model, batch), Intervention("uniform", "layer1", "held"))
     before = reference.output(model, batch, {})
     for row in range(len(batch)):
         moved = reference.tvd(before[row], expected[row])
@@ -93,10 +93,14 @@ def test_held_keeps_later_sites_and_recomputed_does_not() -> None:
 def test_held_permutes_the_original_weights_of_all_sites() -> None:
     model, batch = Layered(), layered_batch(LENGTHS)
     trace = base_trace(model, batch)
-    after = model(batch, edits_of(model, trace, Intervention("permute", "all", "held")))
+    after = model(
+        batch, edits_of(ForwardBatch(model, batch, trace), Intervention("permute", "all", "held"))
+    )
     for name, weights in trace.weights.items():
         torch.testing.assert_close(after.weights[name].sort(-1)[0], weights.sort(-1)[0])
-    again = model(batch, edits_of(model, trace, Intervention("permute", "all")))
+    again = model(
+        batch, edits_of(ForwardBatch(model, batch, trace), Intervention("permute", "all"))
+    )
     assert not torch.allclose(again.weights["layer1"].sort()[0], trace.weights["layer1"].sort()[0])
 
 
@@ -107,7 +111,9 @@ def planned(place: str) -> list[Intervention]:
 
 
 def moved(batch: Batch, place: str) -> Tensor:
-    return torch.stack([effect(Layered(), batch, each).tvd for each in planned(place)], 1)
+    return torch.stack(
+        [effect(ForwardBatch.of(Layered(), batch), each).tvd for each in planned(place)], 1
+    )
 
 
 def test_draws_differ_and_the_last_layer_is_the_main_one() -> None:
@@ -138,14 +144,14 @@ def test_effects_ignore_batches_and_padding(place: str) -> None:
 )
 def test_wrong_interventions_are_named(wrong: Intervention, named: str) -> None:
     with pytest.raises(HeedfulError, match=f"unknown {named}"):
-        effect(Layered(), layered_batch((3,)), wrong)
+        effect(ForwardBatch.of(Layered(), layered_batch((3,))), wrong)
 
 
 def test_every_single_erasure_equals_running_the_model(model: Any) -> None:
     batch = layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True))
     name = text_site(model).name
-    found = erasures(model, batch)[0]
+    found = erasures(ForwardBatch.of(model, batch))[0]
     before = reference.output(model, batch, {})
     numbers = word_numbers(batch.texts["a"]).tolist()
     for row in range(len(batch)):
@@ -170,14 +176,14 @@ def test_the_random_item_is_never_the_top_one_and_hits_all_others() -> None:
     top = int(top_word(base_trace(model, batch), text_site(model), batch))
     seen = set()
     for seed in range(60):
-        found = erasures(model, batch, seed)[0]
+        found = erasures(ForwardBatch.of(model, batch), seed)[0]
         seen.add(found.each[0].tolist().index(found.random[0].item()))
     assert seen == {0, 1, 2, 3} - {top}
 
 
 def test_erasing_everything_leaves_a_zero_context() -> None:
     model, batch = tiny_model(double=True), tiny_batch((1, 3))
-    found = erasures(model, batch)[0]
+    found = erasures(ForwardBatch.of(model, batch))[0]
     trace = model(batch)
     bias = probabilities(model.decoder.bias[None])[0].tolist()
     expected = reference.jsd(probabilities(trace.logits)[0].tolist(), bias)
@@ -199,7 +205,7 @@ def test_what_is_left_is_renormalised_and_a_row_that_loses_everything_stays_zero
 
 def test_only_rows_that_are_read_change() -> None:
     model, batch = Layered(read="first"), layered_batch((4, 1))
-    each, site = Pass(model, batch, base_trace(model, batch)), text_site(model)
+    each, site = ForwardBatch(model, batch, base_trace(model, batch)), text_site(model)
     view = each.rows(site)
     full, before = placed(each, site, view, 0 * view.weights), each.trace.weights[site.name]
     assert before[:, :, 0].any() and not full[:, :, 0].any()
@@ -208,16 +214,23 @@ def test_only_rows_that_are_read_change() -> None:
 
 def test_sensitivity_ignores_batches_and_padding(model: Any) -> None:
     whole, padded = layered_batch(LENGTHS), layered_batch(LENGTHS, pad=3)
-    one, other = erasures(model, whole)[0], erasures(model, padded)[0]
+    one, other = (
+        erasures(ForwardBatch.of(model, whole))[0],
+        erasures(ForwardBatch.of(model, padded))[0],
+    )
     near = {"atol": 1e-9, "rtol": 0, "equal_nan": True}
     for name in ("top", "random", "best"):
         torch.testing.assert_close(getattr(one, name), getattr(other, name), **near)
-    medians = tvd_permuted(model, whole, 7)
-    torch.testing.assert_close(tvd_permuted(model, padded, 7), medians, **near)
+    medians = tvd_permuted(ForwardBatch.of(model, whole), 7)
+    torch.testing.assert_close(tvd_permuted(ForwardBatch.of(model, padded), 7), medians, **near)
     for row in range(len(LENGTHS)):
         alone = whole.take(torch.tensor([row]))
-        torch.testing.assert_close(tvd_permuted(model, alone, 7)[0], medians[row], **near)
-        torch.testing.assert_close(erasures(model, alone)[0].random[0], one.random[row], **near)
+        torch.testing.assert_close(
+            tvd_permuted(ForwardBatch.of(model, alone), 7)[0], medians[row], **near
+        )
+        torch.testing.assert_close(
+            erasures(ForwardBatch.of(model, alone))[0].random[0], one.random[row], **near
+        )
 
 
 def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
@@ -225,24 +238,29 @@ def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
 
     model = tiny_model(double=True)
     trace = base_trace(model, ragged)
-    each = Pass(model, ragged, trace)
+    each = ForwardBatch(model, ragged, trace)
     site = text_site(model)
     expected = _sampled(each, site, each.rows(site), 5, 100)["tvd_median"]
-    torch.testing.assert_close(tvd_permuted(model, ragged, seed=5), expected)
+    torch.testing.assert_close(tvd_permuted(ForwardBatch.of(model, ragged), seed=5), expected)
 
 
 def test_permutations_of_other_sites_have_20_draws_and_move_long_texts() -> None:
     model, batch = Layered(), layered_batch(LENGTHS)
-    assert torch.equal(tvd_permuted(model, batch), tvd_permuted(model, batch, 20))
-    assert bool((tvd_permuted(model, batch) > 0).all())
-    assert not torch.equal(tvd_permuted(model, batch, seed=1), tvd_permuted(model, batch))
+    assert torch.equal(
+        tvd_permuted(ForwardBatch.of(model, batch)), tvd_permuted(ForwardBatch.of(model, batch), 20)
+    )
+    assert bool((tvd_permuted(ForwardBatch.of(model, batch)) > 0).all())
+    assert not torch.equal(
+        tvd_permuted(ForwardBatch.of(model, batch), seed=1),
+        tvd_permuted(ForwardBatch.of(model, batch)),
+    )
     with pytest.raises(HeedfulError, match="at least 1"):
-        tvd_permuted(model, batch, 0)
+        tvd_permuted(ForwardBatch.of(model, batch), 0)
 
 
 def test_permuting_one_token_moves_nothing() -> None:
     model, batch = tiny_model(double=True), tiny_batch((1, 5))
-    medians = tvd_permuted(model, batch)
+    medians = tvd_permuted(ForwardBatch.of(model, batch))
     assert medians[0] == 0 and medians[1] > 0
 
 
@@ -250,9 +268,11 @@ def test_permuting_one_token_moves_nothing() -> None:
 def test_head_statistics_equal_loops(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True))
-    found = head_statistics(model, [pick_layered(batch, [0, 1]), pick_layered(batch, [2, 3, 4])])
-    assert set(found["statistic"]) == set(STATISTICS) and len(found) == 5 * 2 * 2 * 7
-    values = found.set_index(["example", "layer", "head", "statistic"])["value"]
+    found = [
+        head_statistics(ForwardBatch.of(model, batch.take(torch.tensor([row])))) for row in range(5)
+    ]
+    assert all(set(heads) == {(0, 0), (0, 1), (1, 0), (1, 1)} for heads in found)
+    assert all(set(numbers) == set(STATISTICS) for heads in found for numbers in heads.values())
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         for layer in range(2):
             weights = trace.weights[f"layer{layer}"][row].detach().numpy()
@@ -260,12 +280,8 @@ def test_head_statistics_equal_loops(read: str) -> None:
             for head, w in enumerate(weights):
                 expected = _by_loops(w[:n, :n], readers[:n])
                 for name, value in expected.items():
-                    got = values[f"text-{row}", layer, head, name]
+                    got = float(found[row][layer, head][name])
                     assert got == pytest.approx(value, abs=1e-12), name
-
-
-def pick_layered(batch: Batch, rows: list[int]) -> Batch:
-    return batch.take(torch.tensor(rows))
 
 
 def _by_loops(w: np.ndarray, readers: np.ndarray) -> dict[str, float]:
@@ -283,22 +299,21 @@ def _by_loops(w: np.ndarray, readers: np.ndarray) -> dict[str, float]:
 
 
 def test_heads_of_other_kinds_have_no_neighbours(ragged: Batch) -> None:
-    frame = head_statistics(tiny_model(double=True), [ragged])
-    values = frame.pivot(index="example", columns="statistic", values="value")
-    assert values[["self", "previous", "next"]].isna().all(axis=None)
+    values = head_statistics(ForwardBatch.of(tiny_model(double=True), ragged))[0, 0]
+    assert all(values[name].isnan().all() for name in ("self", "previous", "next"))
     assert (values["special"] == 0).all() and (values["reader_max"] > 0).all()
     weights = tiny_model(double=True)(ragged).weights["attention"][:, 0, 0]
-    assert values["first"].to_numpy() == pytest.approx(weights[:, 1].detach().numpy())
-    cross = head_statistics(Layered(decoder=True), [layered_batch(LENGTHS)]).query("layer == 2")
-    assert set(cross["site"]) == {"cross"}
-    assert cross.query("statistic == 'self'")["value"].isna().all()
-    assert cross.query("statistic == 'entropy'")["value"].gt(0).all()
+    torch.testing.assert_close(values["first"], weights[:, 1].detach())
+    crossing = Layered(decoder=True)
+    assert text_site(crossing, 2).name == "cross"
+    cross = head_statistics(ForwardBatch.of(crossing, layered_batch(LENGTHS)))[2, 0]
+    assert cross["self"].isnan().all() and (cross["entropy"] > 0).all()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_reachable_decisions_are_those_some_token_makes_alone(classes: int) -> None:
     model, batch = tiny_model("cnn", classes=classes, double=True), tiny_batch((1, 3, 6, 2, 9, 4))
-    found = reachable(model, batch)
+    found = reachable(ForwardBatch.of(model, batch))
     before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
     for row in range(len(batch)):
         alone = set()
@@ -314,7 +329,7 @@ def test_reachable_decisions_are_those_some_token_makes_alone(classes: int) -> N
 def test_reachable_by_trial_is_confirmed_by_the_model(kind: str) -> None:
     model, batch = KINDS[kind](), layered_batch(LENGTHS)
     name, trace = text_site(model).name, KINDS[kind]()(batch, keep=Keep(readout_weights=True))
-    found = reachable(model, batch)
+    found = reachable(ForwardBatch.of(model, batch))
     before = [int(np.argmax(p)) for p in reference.output(model, batch, {})]
     numbers = word_numbers(batch.texts["a"]).tolist()
     for row in range(len(batch)):

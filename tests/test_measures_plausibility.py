@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import average_precision_score, f1_score
 from torch import Tensor
 
-from heedful.experiments import plausibility, plausibility_of
+from heedful.experiments import plausibility
 from heedful.experiments.rationale import PLAUSIBILITY_MEASURES
 from heedful.metrics import (
     auprc,
@@ -120,7 +120,7 @@ def test_padding_and_order_change_nothing(mask: Tensor, random: object, pad: int
     order = list(range(len(mask)))[::-1]
     shuffled = tuple(ids[i] for i in order)
     wide = [torch.nn.functional.pad(each, (0, pad))[order] for each in (scores, rationale, mask)]
-    maps = plausibility_of({"one": scores}, rationale, mask, ids)["one"]
+    maps = plausibility(scores, rationale, mask, ids)
     again = plausibility(*wide, shuffled)
     for name in PLAUSIBILITY_MEASURES:
         torch.testing.assert_close(again[name], maps[name][order], equal_nan=True)

@@ -31,7 +31,7 @@ from heedful.experiments import (
     torch_module,
 )
 from heedful.models import logit, probability
-from heedful.perturbations import removed
+from heedful.perturbations import WordRemoval, removed
 from heedful.types import Batch, Keep, Model
 from heedful.words import to_words, word_mask
 from probing import Bent
@@ -181,7 +181,7 @@ def test_interactions_of_a_bag_of_words_are_its_pairs() -> None:
     model = bag_of_words({(one, three): 2.5, (one, two): -1.0})
     ones = torch.ones(3, dtype=torch.int64)
     scores = torch.tensor([[3.0, 1, 2, 0, 0, 0], [0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]]).double()
-    found = interactions(model, batch, ones, scores, top=4)
+    found = interactions(WordRemoval(model, batch, ones, "mask", logit), scores, top=4)
     assert found.words.tolist() == [[0, 2, 1, 3], [2, 0, 1, -1], [0, -1, -1, -1]]
     nan = float("nan")
     expected = [[nan, 2.5, -1, 0], [2.5, nan, 0, 0], [-1, 0, nan, 0], [0, 0, 0, nan]]
@@ -197,7 +197,7 @@ def test_interactions_equal_four_separate_removals(operator: str) -> None:
     model, batch = tiny_model(double=True), grouped()
     there = word_mask(batch.texts["a"])
     scores = torch.rand(there.shape, generator=torch.Generator().manual_seed(0)).double()
-    found = interactions(model, batch, batch.labels, scores, probability, 3, operator)
+    found = interactions(WordRemoval(model, batch, batch.labels, operator), scores, 3)
 
     def value(example: int, *words: int) -> float:
         gone = torch.zeros_like(there)
@@ -228,9 +228,11 @@ def test_top_words_are_there_and_ties_go_to_the_first() -> None:
 def test_batches_change_no_interaction() -> None:
     model, batch = tiny_model(double=True), tiny_batch((7, 4, 5))
     scores = to_words(lrp(model, batch, batch.labels), batch.texts["a"])
-    whole = interactions(model, batch, batch.labels, scores, top=3)
+    whole = interactions(WordRemoval(model, batch, batch.labels, "mask", logit), scores, top=3)
     other = pick(batch, [2, 0], pad=3)
-    found = interactions(model, other, other.labels, scores[[2, 0]], top=3)
+    found = interactions(
+        WordRemoval(model, other, other.labels, "mask", logit), scores[[2, 0]], top=3
+    )
     assert torch.equal(found.words, whole.words[[2, 0]])
     torch.testing.assert_close(
         found.values, whole.values[[2, 0]], atol=1e-10, rtol=0, equal_nan=True

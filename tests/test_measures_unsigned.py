@@ -20,7 +20,7 @@ from heedful.experiments import (
     unsigned_measures,
 )
 from heedful.experiments.importance import CANDIDATE_MEASURES
-from heedful.perturbations import Memory, Subsets
+from heedful.perturbations import Memory, Subsets, WordRemoval
 from heedful.words import word_mask
 from reference import unsigned as slow
 from reference.importance import captured as slow_captured
@@ -46,8 +46,8 @@ def judged(value: Value, maps: dict[str, list[float]], n: int) -> dict[str, dict
     batch, model = tiny_batch((n,)), tiny_model()
     given = {name: torch.tensor([scores]).double() for name, scores in maps.items()}
     known = told(value, n)
-    found = unsigned_measures(model, batch, ONE, given, "delete", memory=known)
-    held = measured(given, importance(model, batch, ONE, "delete", memory=known))
+    found = unsigned_measures(WordRemoval(model, batch, ONE, "delete", memory=known), given)
+    held = measured(given, importance(WordRemoval(model, batch, ONE, "delete", memory=known)))
     return {
         name: {each: values.item() for each, values in {**found[name], **held[name]}.items()}
         for name in given
@@ -59,7 +59,9 @@ def test_candidates_are_their_definitions() -> None:
     label, mask = torch.tensor([1, 0]), word_mask(batch.texts["a"])
     scores = (torch.sin(7.3 * torch.arange(6)) * mask).double()
     memory = Memory()
-    found = unsigned_measures(model, batch, label, {"map": scores}, "mask", memory=memory)["map"]
+    found = unsigned_measures(
+        WordRemoval(model, batch, label, "mask", memory=memory), {"map": scores}
+    )["map"]
     assert set(found) == set(CANDIDATE_MEASURES) and memory.subsets is not None
     sets = random_sets(mask, batch.ids, SETS, 0)
     for row, n in enumerate((6, 4)):
@@ -147,8 +149,10 @@ def test_signs_do_not_matter_and_what_cannot_be_scored_is_undefined() -> None:
     maps = {"map": torch.ones(3, 5).double()}
     maps["map"][2, 1] = torch.nan
     label = torch.ones(3).long()
-    plain = unsigned_measures(model, batch, label, maps, "mask", draws=Draws(4, 3))["map"]
+    plain = unsigned_measures(WordRemoval(model, batch, label, "mask"), maps, draws=Draws(4, 3))[
+        "map"
+    ]
     assert all(values[1:].isnan().all() for values in plain.values())
     assert not plain["path_variation"][0].isnan()
-    much = unsigned_measures(model, batch, label, maps, "mask", least=9.0)["map"]
+    much = unsigned_measures(WordRemoval(model, batch, label, "mask"), maps, least=9.0)["map"]
     assert all(values.isnan().all() for values in much.values())

@@ -14,7 +14,7 @@ from torch import nn
 
 from heedful.attributions import attention as attention_map
 from heedful.data import Prepared
-from heedful.experiments import ExclusivityParams, exclusivity
+from heedful.experiments import ExclusivityParams, ForwardBatch, exclusivity
 from heedful.interventions import custom, permute, uniform
 from heedful.metrics import jsd
 from heedful.models import ENCODERS, Dot, Hierarchical, Level, PassThrough, build
@@ -155,7 +155,7 @@ def test_the_search_sees_the_sentences_as_they_are_then() -> None:
     """Other words change which sentence counts, and with it what a reader would see."""
     model, batch = tiny(), batch_from(TEXTS)
     old = model(batch, keep=EVERYTHING)
-    found = exclusivity(model, batch, ExclusivityParams(epsilon=0.2, steps=20))
+    found = exclusivity(ForwardBatch.of(model, batch), ExclusivityParams(epsilon=0.2, steps=20))
     new = model(batch, {"words": custom(lambda _: found.weights)}, EVERYTHING)
     maps = [
         torch.einsum("bs,bst->bt", trace.readout_weights["words"], weights[:, 0])

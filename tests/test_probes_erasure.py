@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 
 from attention_rows import SITE, hand_made
-from heedful.experiments import erased, erasures, other_item
+from heedful.experiments import ForwardBatch, erased, erasures, other_item
 from heedful.interventions import erase
 from heedful.models import probabilities
 from heedful.randomness import example_keys
@@ -79,7 +79,7 @@ def test_the_heaviest_word_is_the_one_the_measure_erases() -> None:
     """The audit's measure looks at words, which here are tokens."""
     model, split = tiny_model(double=True), tiny_split(LENGTHS)
     found = table(find("erasure", model, split), split)
-    words = erasures(model, split.batch(range(len(split))))[0]
+    words = erasures(ForwardBatch.of(model, split.batch(range(len(split)))))[0]
     several = found["js_top"].notna().to_numpy().copy()
     np.testing.assert_allclose(found["js_top"][several], words.top[several], atol=1e-12)
     np.testing.assert_allclose(found["js_best"][several], words.best[several], atol=1e-12)

@@ -12,6 +12,7 @@ from heedful.experiments import (
     PROBES,
     Evidence,
     Findings,
+    ForwardBatch,
     Intervention,
     base_trace,
     cumulative,
@@ -75,8 +76,10 @@ def test_effects_are_what_the_edited_model_gives(edit: str, mode: str) -> None:
     model, batch = Layered(layers=3), layered_batch((4, 1, 6))
     trace = base_trace(model, batch)
     before = probabilities(trace.logits)
-    for stack, found in cumulative(model, batch, edit, mode, seed=7).items():
-        edits = edits_of(model, trace, Intervention(edit, stack.sites, mode, seed=7))
+    for stack, found in cumulative(ForwardBatch.of(model, batch), edit, mode, seed=7).items():
+        edits = edits_of(
+            ForwardBatch(model, batch, trace), Intervention(edit, stack.sites, mode, seed=7)
+        )
         with torch.no_grad():
             after = probabilities(model(batch, edits).logits)
         torch.testing.assert_close(found.tvd, tvd(after, before), atol=1e-12, rtol=0)
@@ -97,7 +100,7 @@ def test_the_probe_scores_every_stack() -> None:
     wide = rows[rows["head"] == 0].pivot(index="example", columns="measure", values="value")
     batch = split.batch(range(len(split)))
     lines = _all(results[0])
-    for stack, effect in cumulative(model, batch, "permute", seed=5).items():
+    for stack, effect in cumulative(ForwardBatch.of(model, batch), "permute", seed=5).items():
         order = list(split.ids)
         assert wide.loc[order, f"tvd:{stack.name}"].tolist() == pytest.approx(effect.tvd.tolist())
         right = (effect.predicted == split.labels).double()
@@ -125,7 +128,8 @@ def test_a_writing_model_is_scored_by_what_it_writes() -> None:
     assert kinds == {"encoder", "decoder.self", "decoder.cross"}
     stack = next(s for s in stacks(model.sites) if s.name == "decoder.cross:first=2")
     edits = edits_of(
-        model, base_trace(model, seen.data.batch([0])), Intervention("uniform", stack.sites)
+        ForwardBatch.of(model, seen.data.batch([0])),
+        Intervention("uniform", stack.sites),
     )
     texts = written_texts(seen, model, edits)
     references = [split.text(i, "b") for i in range(len(split))]
@@ -137,7 +141,7 @@ def test_a_writing_model_is_scored_by_what_it_writes() -> None:
 
 def test_hugging_face_models_are_taken_apart_the_same_way() -> None:
     with attached_bert() as (model, batch):
-        found = cumulative(model, batch)
+        found = cumulative(ForwardBatch.of(model, batch))
     assert len({stack.group for stack in found}) == 1
     assert [len(stack.sites) for stack in found] == [1, 2, 1]
     assert all(float(effect.tvd.max()) > 0 for effect in found.values())

@@ -17,7 +17,7 @@ from heedful.models import class_logits, logit, probability
 from heedful.perturbations import (
     REMOVALS,
     Memory,
-    answers,
+    WordRemoval,
     chunked,
     distinct,
     removed,
@@ -152,7 +152,7 @@ def test_answers_are_read_from_the_logits(target: Target, classes: int) -> None:
     model, batch = tiny_model(double=True, classes=classes), grouped((9, 2, 5, 7))
     label = torch.tensor([1, 0, classes - 1, 1])
     gone = random_sets(batch, 6, word_mask(batch.texts["a"]).shape[1])
-    found = answers(model, batch, (target, label), gone, "delete")
+    found = WordRemoval(model, batch, label, "delete", target).answers(gone)
     logits = removed_many(model, batch, gone, "delete")
     assert torch.equal(found.decision, class_logits(logits).argmax(-1))
     for m in range(6):
@@ -167,7 +167,7 @@ def test_a_memory_does_not_grow_with_the_classes() -> None:
     held = []
     for classes in (2, 3, 500):
         model, memory = tiny_model(classes=classes), Memory()
-        answers(model, batch, (probability, label), gone, "mask", memory)
+        WordRemoval(model, batch, label, "mask", memory=memory).answers(gone)
         assert len(memory) == len(distinct(gone & there(batch)).example)
         held.append(memory.numbers / len(memory))
     assert held == [2, 2, 2]  # the quantity and the decision

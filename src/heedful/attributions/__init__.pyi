@@ -39,4 +39,3 @@ from heedful.attributions.registry import check_uses as check_uses
 from heedful.attributions.rollout import self_sites as self_sites
 from heedful.attributions.smoothgrad import smoothgrad as smoothgrad
 from heedful.attributions.value_norm import value_norm as value_norm
-from heedful.attributions.word_subsets import subset_values as subset_values

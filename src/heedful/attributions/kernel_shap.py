@@ -22,10 +22,10 @@ from heedful.attributions.word_subsets import (
     MOST_SAMPLES,
     checked_samples,
     keyed_subsets,
-    subset_values,
 )
 from heedful.entries import ANY, Attribution
 from heedful.models import probability
+from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
@@ -47,7 +47,8 @@ def kernel_shap(
         for name, words in zip(batch.ids, there.cpu(), strict=True)
     ]
     gone = _with_ends(parts, there.cpu()).to(there.device)
-    values = subset_values(model, batch, (target, label), gone, operator).cpu()
+    removal = WordRemoval(model, batch, label, operator, target)
+    values = removal.answers(gone).value.cpu()
     scores = torch.zeros(there.shape, dtype=torch.float64)
     for example, (part, words) in enumerate(zip(parts, there.cpu(), strict=True)):
         if words.any():

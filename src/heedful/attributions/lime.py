@@ -19,11 +19,11 @@ from heedful.attributions.word_subsets import (
     MOST_SAMPLES,
     checked_samples,
     keyed_subsets,
-    subset_values,
 )
 from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
+from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
@@ -45,7 +45,8 @@ def lime(
     base = _lime_base()
     there = word_mask(batch.texts["a"])
     gone = neighbourhood(batch.ids, there.cpu(), checked_samples(samples), seed)
-    values = subset_values(model, batch, (target, label), gone.to(there.device), operator).cpu()
+    removal = WordRemoval(model, batch, label, operator, target)
+    values = removal.answers(gone.to(there.device)).value.cpu()
     scores = torch.zeros(there.shape, dtype=torch.float64)
     for example, words in enumerate(there.cpu()):
         if words.any():

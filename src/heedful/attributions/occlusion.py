@@ -8,7 +8,7 @@ from torch import Tensor
 
 from heedful.entries import SIGNED, Attribution
 from heedful.models import probability
-from heedful.perturbations import Operator, answers, as_operator
+from heedful.perturbations import Operator, WordRemoval, as_operator
 from heedful.types import Batch, Model, Target, Text
 from heedful.words import to_words, word_mask, words_are_tokens
 
@@ -41,7 +41,7 @@ def _word_by_word(
     width = there.shape[1]
     each = torch.eye(width + 1, width, dtype=torch.bool, device=there.device)
     gone = each.expand(len(there), -1, -1) & there[:, None]
-    values = answers(model, batch, (target, label), gone, operator).value
+    values = WordRemoval(model, batch, label, operator, target).answers(gone).value
     return values[:, -1:] - values[:, :-1]
 
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.perturbations import answers
 from heedful.randomness import keyed_uniform
-from heedful.types import Batch, Model, Target
 
 MOST_SAMPLES = 100_000
 """Of a text: its subsets are held at once."""
-
-
-def subset_values(
-    model: Model,
-    batch: Batch,
-    explained: tuple[Target, Int[Tensor, " b"]],
-    gone: Bool[Tensor, "b m w"],
-    operator: str,
-) -> Float[Tensor, "b m"]:
-    """The explained quantity, target and class, after each removal; float64."""
-    return answers(model, batch, explained, gone, operator).value
 
 
 def keyed_subsets(

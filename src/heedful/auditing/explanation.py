@@ -25,7 +25,7 @@ from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions, torch_module
 from heedful.models import TARGETS, probabilities
 from heedful.parameters import check_parameters, parameters_of, value_of
-from heedful.perturbations import REMOVALS
+from heedful.perturbations import REMOVALS, WordRemoval
 from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch, Model
 from heedful.verdict import Settings
@@ -369,7 +369,8 @@ def _together(
     """The strongest first."""
     if not top or scores is None:
         return ()
-    found = interactions(subject.model, batch, label, scores.abs(), TARGETS[target], top)
+    removal = WordRemoval(subject.model, batch, label, "mask", TARGETS[target])
+    found = interactions(removal, scores.abs(), top)
     words, surface = found.words[0].tolist(), subject.documents[0].surface
     pairs = [
         (surface[words[i]], surface[words[j]], float(found.values[0, i, j]))

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from heedful.attributions import Prior, mass_outside, text_site
-from heedful.auditing import experiments as extra
-from heedful.auditing.experiments import (
-    Erasing,
-    agreements,
-    exclusive,
-    interventions,
-    plausible,
-    plausible_by_eraser,
-    site_maps,
-)
+from heedful.auditing.experiments import EXPERIMENTS, AuditBatch, Values, removals
 from heedful.auditing.explanation import (
     Decisions,
     Named,
@@ -33,15 +24,18 @@ from heedful.auditing.gathered import Part
 from heedful.auditing.shown import Shown, last
 from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
 from heedful.auditing.table import Facts, Table
-from heedful.experiments import base_trace, randomised
-from heedful.models import probabilities
+from heedful.experiments import ForwardBatch, head_maps, randomised
 from heedful.randomness import stable_hash
-from heedful.types import Batch, Model, Trace
+from heedful.types import Batch, Model
 from heedful.words import word_mask
 
 HEALTH_SHARE = 4  # one text in so many is measured on the randomised model too
 ERASED, EXCLUSIVE = "erasure of an item of attention", "exclusivity"
 NULL_SPACE = "null_space"
+MOST_SITES = 512
+"""Layers and heads of attention whose maps are scored too."""
+GROUPS_OF = {"removals": ERASING | {"eraser", "candidates"}}
+"""The groups that ask for an experiment, where it is not one of the same name."""
 GATED = "it needs weights that sum to 1, and this model has a gate."
 
 
@@ -72,68 +66,50 @@ class Measurer:
     def __call__(
         self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
     ) -> Part:
-        trace = base_trace(self.model, batch)
-        p = probabilities(trace.logits)
+        forward = ForwardBatch.of(self.model, batch)
+        p = forward.probabilities
         check_finite(p, batch.ids)
-        made = Decisions(self.model, batch, p.argmax(-1))
+        made = Decisions(self.model, batch, forward.predicted)
         mask = word_mask(batch.texts["a"])
         table = Table(_facts(batch, clusters, p, mask))
         shown = Shown(batch, self.kept)
-        shown.linear(self.model, trace)
-        only = self.spec.only
-        if "interventions" in only:
-            interventions(table, self.model, batch, trace, p, self.spec)
+        shown.linear(self.model, forward.trace)
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
         found = explained(made, self.wanted, self.spec.target, self.skipped, self.must)
         self.skipped = found.skipped
         maps = {**found.maps, **floors(made, self.prior, self.random)}
-        if "agreement" in only:
-            agreements(table, maps, batch, self.spec)
-        if (ERASING | {"eraser", "candidates"}) & set(only):
-            Erasing(table, self.spec, shown=shown, sites=self._sites(batch, trace, maps))(
-                made, maps
-            )
-        if "plausibility" in only and rationale is not None:
-            plausible(table, maps, rationale, batch, self.spec.seed)
-        if "eraser" in only and rationale is not None:
-            marked = (rationale, self.marked_share)
-            plausible_by_eraser(table, maps, marked, batch, self.spec.seed)
-        if "exclusivity" in only and self.normalised:
-            shown.furthest(exclusive(table, self.model, batch, trace, self.spec))
-        if "health" in only:
+        audit = AuditBatch(
+            forward,
+            self.spec,
+            maps,
+            [named for named in self.wanted if named.name not in self.skipped],
+            self._sites(forward, maps),
+            rationale,
+            self.marked_share,
+            shown,
+        )
+        for name, experiment in EXPERIMENTS.items():
+            if GROUPS_OF.get(name, {name}) & set(self.spec.only):
+                _write(table, experiment(audit))
+        if "health" in self.spec.only:
             self._health(table, batch)
-        self._beside(table, made, trace, maps)
         kept = _maps(batch, maps, mask)
         return Part(table.rows(), kept, found.costs, dict(self.skipped), shown.table())
 
-    def _beside(
-        self, table: Table, made: Decisions, trace: Trace, maps: Mapping[str, Tensor]
-    ) -> None:
-        """What is shown and decides nothing."""
-        only, model, batch = self.spec.only, made.model, made.batch
-        given = [each for each in self.wanted if each.name not in self.skipped]
-        if "layers" in only:
-            extra.layers(table, model, batch, trace, self.spec.seed)
-        if "heads" in only:
-            extra.heads(table, model, batch)
-        if NULL_SPACE in only and self.normalised:
-            extra.freedom(table, model, batch)
-        if "sanity" in only:
-            extra.sanity(table, made, given, self.spec.target)
-        if "infidelity" in only:
-            extra.infidelities(table, made, maps, self.spec)
-            extra.unsteady(table, made, given, self.spec)
-
-    def _sites(self, batch: Batch, trace: Trace, maps: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _sites(self, forward: ForwardBatch, maps: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Maps of other layers and of heads, but for those that were asked for by name."""
         if not {"heads", "importance"} <= set(self.spec.only):
             return {}
-        found, there_are = site_maps(self.model, batch, trace)
+        found, there_are = head_maps(forward, MOST_SITES)
         if there_are > len(found):
             self.skipped["other layers and heads"] = (
                 f"there are {there_are}, and only the first {len(found)} were scored."
             )
-        return {name: scores for name, scores in found.items() if name not in maps}
+        named = {
+            f"{ATTENTION}:layer={layer}" + ("" if head is None else f",head={head}"): scores
+            for (layer, head), scores in found.items()
+        }
+        return {name: scores for name, scores in named.items() if name not in maps}
 
     def _health(self, table: Table, batch: Batch) -> None:
         """Do the measures fall where there is nothing to explain: weights in random order?
@@ -142,16 +118,25 @@ class Measurer:
         chosen = [row for row, name in enumerate(batch.ids) if name in self.checked]
         if not chosen:
             return
-        rows = torch.tensor(chosen, device=batch.labels.device)
-        some = batch.take(rows)
+        some = batch.take(torch.tensor(chosen, device=batch.labels.device))
         part = Table(table.facts.take(chosen))
         with randomised(self.model, self.spec.seed) as model:
             with torch.no_grad():
-                made = Decisions(model, some, probabilities(model(some).logits).argmax(-1))
+                forward = ForwardBatch(model, some, model(some))
+            made = Decisions(model, some, forward.predicted)
             found = explained(made, self.wanted, self.spec.target, self.skipped)
             maps = {**found.maps, **floors(made, self.prior, self.random)}
-            Erasing(part, self.spec, "randomised")(made, maps)
+            audit = AuditBatch(forward, self.spec, maps, role="randomised")
+            _write(part, removals(audit), audit.role)
         table.extend(part)
+
+
+def _write(table: Table, found: Iterable[Values], role: str = "base") -> None:
+    for values in found:
+        part = table if values.rows is None else Table(table.facts.take(values.rows))
+        part.add(values.measures, values.explanation, values.operator, role)
+        if part is not table:
+            table.extend(part)
 
 
 def _not_of_gates(spec: AuditSpec) -> dict[str, str]:

@@ -11,6 +11,7 @@ from heedful.experiments.ceiling import Hunt as Hunt
 from heedful.experiments.ceiling import Search as Search
 from heedful.experiments.ceiling import beam_search as beam_search
 from heedful.experiments.ceiling import ceilings as ceilings
+from heedful.experiments.ceiling import gaps_to_exact as gaps_to_exact
 from heedful.experiments.ceiling import search_gaps as search_gaps
 from heedful.experiments.correlation import agreement as agreement
 from heedful.experiments.correlation import correlation as correlation
@@ -26,7 +27,7 @@ from heedful.experiments.evidence import Collector as Collector
 from heedful.experiments.evidence import Columns as Columns
 from heedful.experiments.evidence import Evidence as Evidence
 from heedful.experiments.evidence import Findings as Findings
-from heedful.experiments.evidence import Pass as Pass
+from heedful.experiments.evidence import ForwardBatch as ForwardBatch
 from heedful.experiments.evidence import base_trace as base_trace
 from heedful.experiments.evidence import gather as gather
 from heedful.experiments.evidence import joined as joined
@@ -53,6 +54,7 @@ from heedful.experiments.furthest import furthest as furthest
 from heedful.experiments.guides import MLP as MLP
 from heedful.experiments.heads import STATISTICS as STATISTICS
 from heedful.experiments.heads import NullSpaceParams as NullSpaceParams
+from heedful.experiments.heads import head_maps as head_maps
 from heedful.experiments.heads import head_statistics as head_statistics
 from heedful.experiments.heads import null_space as null_space
 from heedful.experiments.importance import CANDIDATE_MEASURES as CANDIDATE_MEASURES
@@ -79,15 +81,15 @@ from heedful.experiments.infidelity import interactions as interactions
 from heedful.experiments.infidelity import max_sensitivity as max_sensitivity
 from heedful.experiments.infidelity import random_sets as random_sets
 from heedful.experiments.infidelity import top_words as top_words
-from heedful.experiments.layers import MODES as MODES
-from heedful.experiments.layers import Intervention as Intervention
 from heedful.experiments.layers import cumulative as cumulative
-from heedful.experiments.layers import edits_at as edits_at
-from heedful.experiments.layers import edits_of as edits_of
-from heedful.experiments.layers import effect as effect
 from heedful.experiments.layers import group_of as group_of
 from heedful.experiments.layers import groups as groups
 from heedful.experiments.layers import stacks as stacks
+from heedful.experiments.outputs import MODES as MODES
+from heedful.experiments.outputs import Intervention as Intervention
+from heedful.experiments.outputs import edits_at as edits_at
+from heedful.experiments.outputs import edits_of as edits_of
+from heedful.experiments.outputs import effect as effect
 from heedful.experiments.outputs import less as less
 from heedful.experiments.outputs import others as others
 from heedful.experiments.outputs import outputs as outputs
@@ -107,7 +109,6 @@ from heedful.experiments.rationale import PLAUSIBILITY_MEASURES as PLAUSIBILITY_
 from heedful.experiments.rationale import eraser_erasure as eraser_erasure
 from heedful.experiments.rationale import eraser_plausibility as eraser_plausibility
 from heedful.experiments.rationale import plausibility as plausibility
-from heedful.experiments.rationale import plausibility_of as plausibility_of
 from heedful.experiments.reachability import MOST_LOGITS as MOST_LOGITS
 from heedful.experiments.reachability import reachable as reachable
 from heedful.experiments.registry import PROBES as PROBES

@@ -18,12 +18,11 @@ from torch import Tensor
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.furthest import diverse, furthest_same_output, share_of
 from heedful.experiments.outputs import (
     one_logit,
     outputs,
-    passed,
     read_map,
     read_mask,
     reading,
@@ -37,7 +36,7 @@ from heedful.experiments.search import SearchParams, search, worth
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
-from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.types import AttentionRows, SiteSpec, Trace
 
 _PERMUTATIONS = 64  # tried as starting points of the entropy-matched search
 
@@ -65,10 +64,10 @@ def adversarial(
     paper = SearchParams(epsilon, search_candidates or 5, search_steps)
     matched = SearchParams(epsilon, entropy_candidates, search_steps, entropy_within=entropy_within)
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("adversarial"):
+    for forward in evidence.passes("adversarial"):
         for site in evidence.sites:
-            view = each.rows(site)
-            seen = evidence.doubled(each) if site.linear else each
+            view = forward.rows(site)
+            seen = evidence.doubled(forward) if site.linear else forward
             trial = _Trial(seen, site, seen.rows(site), evidence.seed, epsilon)
             if trial.binary:
                 trial.exact(k)
@@ -76,8 +75,8 @@ def adversarial(
                 trial.search("search", paper)
             if entropy_candidates:
                 trial.search("entropy_matched", matched)
-            collector.add(each, site, view, trial.measures)
-            collector.add_maps(each, site, view, trial.maps)
+            collector.add(forward, site, view, trial.measures)
+            collector.add_maps(forward, site, view, trial.maps)
     return Findings(collector.rows(), collector.maps())
 
 
@@ -85,22 +84,27 @@ class _Trial:
     """All adversaries of one batch at one site."""
 
     def __init__(
-        self, each: Pass, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
+        self, forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
     ) -> None:
-        self.each, self.site, self.view, self.epsilon = each.with_states(), site, view, epsilon
+        self.forward, self.site, self.view, self.epsilon = (
+            forward.with_states(),
+            site,
+            view,
+            epsilon,
+        )
         weights = view.weights.double()
         self.attention = weights / weights.sum(-1, keepdim=True)
-        self.keys = row_keys(each, site, view, seed, "adversarial")
+        self.keys = row_keys(forward, site, view, seed, "adversarial")
         self.original = self._rerun(self.attention)
         self.measures: dict[str, Tensor] = {}
         self.maps: dict[str, Tensor] = {"attention": self.attention}
 
     @property
     def binary(self) -> bool:
-        return self.site.linear and self.each.trace.logits.shape[-1] <= 2
+        return self.site.linear and self.forward.trace.logits.shape[-1] <= 2
 
     def exact(self, k: int) -> None:
-        values, bias = one_logit(self.each, self.site)
+        values, bias = one_logit(self.forward, self.site)
         z, mask = values[self.view.example], self.view.mask
         best, most, (low, high) = furthest_same_output(z, bias, self.attention, mask, self.epsilon)
         self.measures["jsd_exact"] = best.value
@@ -113,14 +117,14 @@ class _Trial:
 
     def search(self, name: str, params: SearchParams) -> None:
         start = self._start(params)
-        outputs_of = repeatedly(self.each, self.site, self.view)
+        outputs_of = repeatedly(self.forward, self.site, self.view)
         found = search(outputs_of, self.attention, self.view.mask, start, params)
         self._report(name, found.weights)
         if not self.binary and name == "search":
             self._report("adversary", found.weights)
 
     def _outputs(self, weights: Tensor) -> Tensor:
-        return outputs(self.each, self.site, self.view, weights)
+        return outputs(self.forward, self.site, self.view, weights)
 
     def _start(self, params: SearchParams) -> Tensor:
         """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: the likeliest permutations of α̂,
@@ -134,7 +138,7 @@ class _Trial:
         with torch.no_grad():
             original = self._outputs(self.attention[:, None])
             distance = partial(tvd, q=original)
-            moved = reduced(self.each, self.site, self.view, draws, distance)
+            moved = reduced(self.forward, self.site, self.view, draws, distance)
         apart = jsd(draws, self.attention[:, None])
         best = worth(apart, moved, self.epsilon).topk(params.candidates, -1).indices
         chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
@@ -165,7 +169,7 @@ class _Trial:
 
     def _rerun(self, weights: Tensor) -> Tensor:
         with torch.no_grad():
-            return rerun(self.each, self.site, self.view, weights)
+            return rerun(self.forward, self.site, self.view, weights)
 
 
 def _check(epsilon: float, k: int, steps: int) -> None:
@@ -221,16 +225,13 @@ class Exclusivity:
 
 
 def exclusivity(
-    model: Model,
-    batch: Batch,
-    params: ExclusivityParams = ExclusivityParams(),
-    trace: Trace | None = None,
+    forward: ForwardBatch, params: ExclusivityParams = ExclusivityParams()
 ) -> Exclusivity:
     """The best feasible weights of all steps, put back into the model once more; where they
     are outside ε then, they are pulled towards the original."""
     if params.steps < 1 or params.epsilon < 0:
         raise HeedfulError("a search needs at least 1 step and an epsilon of 0 or more.")
-    trial = _Searched(passed(model, batch, trace), text_site(model), params)
+    trial = _Searched(forward, text_site(forward.model), params)
     with torch.no_grad():
         final = _confirmed(trial, _search(trial))
         seen, moved = trial.tried(final)
@@ -251,17 +252,15 @@ class Apart:
     exact: bool
 
 
-def furthest_attention(
-    model: Model, batch: Batch, params: ExclusivityParams, trace: Trace | None = None
-) -> Apart:
+def furthest_attention(forward: ForwardBatch, params: ExclusivityParams) -> Apart:
     """Exact for one logit after a linear site, or the difference of two; else searched."""
-    each, site = passed(model, batch, trace), text_site(model)
-    if not site.linear or each.trace.logits.shape[-1] > 2:
-        found = exclusivity(model, batch, params, each.trace)
+    site, trace = text_site(forward.model), forward.trace
+    if not site.linear or trace.logits.shape[-1] > 2:
+        found = exclusivity(forward, params)
         return Apart(found.jsd, found.ratio, found.map, found.tvd <= params.epsilon, exact=False)
-    attention = each.trace.weights[site.name][:, 0, 0].double()
-    mask = each.trace.masks[site.name][:, 0, 0]
-    logit = one_logit(each, site)
+    attention = trace.weights[site.name][:, 0, 0].double()
+    mask = trace.masks[site.name][:, 0, 0]
+    logit = one_logit(forward, site)
     best, most, _ = furthest_same_output(*logit, attention, mask, params.epsilon)
     within = best.value.isfinite()
     return Apart(best.value, share_of(best.value, most), best.weights, within, exact=True)
@@ -278,13 +277,13 @@ def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Flo
 class _Searched:
     """A model and its base trace, on which other weights are tried."""
 
-    each: Pass
+    forward: ForwardBatch
     site: SiteSpec
     params: ExclusivityParams
 
     @property
     def trace(self) -> Trace:
-        return self.each.trace
+        return self.forward.trace
 
     @cached_property
     def weights(self) -> Float[Tensor, "b h q k"]:
@@ -316,8 +315,8 @@ class _Searched:
     def tried(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """The map that a reader sees with these weights in place, and how far the output moved."""
         put = weights.to(self.trace.weights[self.site.name].dtype)
-        after = resumed(self.each, self.site, put)
-        output = tvd(probabilities(after.logits), self.each.probabilities)
+        after = resumed(self.forward, self.site, put)
+        output = tvd(probabilities(after.logits), self.forward.probabilities)
         return one_map(readout_rows(put, readout_weights(after, self.site))), output
 
 
@@ -346,7 +345,7 @@ def _search(trial: _Searched) -> Tensor:
 def _start(trial: _Searched) -> Tensor:
     """Not at the attention itself: there the divergence has no slope. A search that must keep
     the entropy begins at an order of the weights that keeps the output, or moves it least."""
-    keys = example_keys(trial.params.seed, trial.each.batch.ids, "exclusivity", trial.site.name)
+    keys = example_keys(trial.params.seed, trial.forward.batch.ids, "exclusivity", trial.site.name)
     keys = keys.to(trial.weights.device)
     _, heads, _, width = trial.weights.shape
     shape = (1 if trial.params.same_in_all_heads else heads, width)

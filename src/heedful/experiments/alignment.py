@@ -20,7 +20,7 @@ from torch import Tensor
 from heedful.data import Split
 from heedful.entries import RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.score import summary_line
 from heedful.metrics import COLUMNS, SCORES, bootstrap_statistic, link_counts
 from heedful.types import AttentionRows, Batch, Model, SiteSpec
@@ -36,17 +36,17 @@ def alignment(evidence: Evidence, query: str = "writing", resamples: int = 1000)
         raise unknown_name("query", query, list(QUERIES))
     split = _aligned(evidence)
     collector, counts = Collector(split.ids), Counts()
-    for each, gold in _passes(evidence, split):
-        for site in cross_sites(each.model):
-            shown = each.trace.weights[site.name].double()
+    for forward, gold in _passes(evidence, split):
+        for site in cross_sites(forward.model):
+            shown = forward.trace.weights[site.name].double()
             heads = {"": shown.mean(1, keepdim=True), "_head": shown}
             for name, weights in heads.items():
                 if name and shown.shape[1] == 1:
                     continue
-                view, found = _measured(each, weights, gold, QUERIES[query])
+                view, found = _measured(forward, weights, gold, QUERIES[query])
                 measures = {f"{key}{name}": score(found) for key, score in SCORES.items()}
-                collector.add(each, site, view, measures)
-                counts.add(site, name, view, each.batch.ids, found)
+                collector.add(forward, site, view, measures)
+                counts.add(site, name, view, forward.batch.ids, found)
     return Findings(collector.rows(), summary=counts.summary(evidence.seed, resamples))
 
 
@@ -71,11 +71,11 @@ def _aligned(evidence: Evidence) -> Split:
     return whole.subset(kept)
 
 
-def _passes(evidence: Evidence, split: Split) -> Iterator[tuple[Pass, Tensor]]:
+def _passes(evidence: Evidence, split: Split) -> Iterator[tuple[ForwardBatch, Tensor]]:
     model, done = evidence.models["base"], 0
     for places, batch in evidence.batches(split):
         with torch.no_grad():
-            yield Pass(model, batch, model(batch)), _gold(split, places, batch)
+            yield ForwardBatch(model, batch, model(batch)), _gold(split, places, batch)
         done += len(places)
         evidence.progress("alignment", done, len(split))
 
@@ -94,11 +94,11 @@ def _gold(split: Split, places: NDArray[np.int64], batch: Batch) -> Bool[Tensor,
 
 
 def _measured(
-    each: Pass, weights: Float[Tensor, "b h q k"], gold: Tensor, late: int
+    forward: ForwardBatch, weights: Float[Tensor, "b h q k"], gold: Tensor, late: int
 ) -> tuple[AttentionRows, Tensor]:
     """A row per example and head, and its counts."""
     b, h, q, k = weights.shape
-    real, there = each.batch.texts["a"].mask, each.batch.texts["b"].mask
+    real, there = forward.batch.texts["a"].mask, forward.batch.texts["b"].mask
     # the token at place t is written from query t − 1 and read at query t
     shown = weights if late else torch.nn.functional.pad(weights, (0, 0, 1, 0))[:, :, :q]
     rows = shown.reshape(b * h, q, k)

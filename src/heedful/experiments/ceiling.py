@@ -9,7 +9,7 @@ the true ceiling, more so for long texts, where only a pool of words is tried.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
@@ -27,11 +27,8 @@ from heedful.experiments.faithfulness import (
     faithfulness,
     ranking,
 )
-from heedful.models import probability
-from heedful.perturbations import Memory, Operator, answers
+from heedful.perturbations import Memory, WordRemoval
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform
-from heedful.types import Batch, Model, Target
-from heedful.words import word_mask
 
 Scores = Float[Tensor, "b w"]
 
@@ -69,39 +66,32 @@ class Ceilings:
 
 
 def ceilings(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
+    removal: WordRemoval,
     starts: Mapping[str, Scores],
-    operator: str | Operator,
-    target: Target = probability,
     grid: Grid = Grid(),
     search: Search = Search(),
     known: Mapping[str, Curves] | None = None,
-    memory: Memory | None = None,
 ) -> Ceilings:
     """The ceiling of every erasure measure. `known` are the starts' own curves, made with the
-    same operator, target and grid; they save making them again, and so does the `memory` they
-    were made with."""
-    memory = Memory() if memory is None else memory
-    mask = word_mask(batch.texts["a"])
+    same removal and grid; they save making them again."""
+    mask = removal.mask
     starts = {name: scores.to(mask.device) for name, scores in starts.items()}
     if starts and known is None:
-        known = curves_of(model, batch, label, starts, operator, target, grid, memory)
+        known = curves_of(removal, starts, grid)
     rivals = {name: faithfulness((known or {})[name]) for name in starts}
     words = mask.sum(-1)
-    subsets = all_subsets(model, batch, (target, label), operator, search.exact, memory)
+    subsets = all_subsets(removal, search.exact)
     exact = subsets.short & (words <= search.exact)
     sizes = torch.where(exact, 0, _pool_sizes(words, max(grid.shares), search))
     found: dict[str, Scores] = {}
     for keep, aim in ((False, "comprehensiveness"), (True, "sufficiency")):
-        hunt = Hunt(model, batch, label, operator, keep, target, grid.seed, memory)
+        hunt = Hunt(removal, keep, grid.seed)
         found |= _hunted(hunt, aim, starts, rivals, sizes, grid, search)
     if exact.any():
         after = next(iter(found.values()))  # costs longer texts nothing
         for measure, scores in exact_orders(subsets, grid).items():
             found[f"exact {measure}"] = torch.where(exact[:, None], scores, after)
-    hunted = curves_of(model, batch, label, found, operator, target, grid, memory)
+    hunted = curves_of(removal, found, grid)
     rivals |= {name: faithfulness(each) for name, each in hunted.items()}
     limited = ~exact & (sizes < words)
     return _winners({**starts, **found}, rivals, limited, exact)
@@ -121,6 +111,25 @@ def search_gaps(exact: Ceilings, searched: Ceilings) -> dict[str, Float[Tensor, 
     return gaps
 
 
+def gaps_to_exact(
+    removal: WordRemoval,
+    starts: Mapping[str, Scores],
+    grid: Grid,
+    search: Search,
+    exact: Ceilings,
+) -> tuple[list[int], dict[str, Float[Tensor, " n"]]]:
+    """How near a search comes to the optimum: the texts for which that is known, and the gaps.
+    It asks the model nothing, since all sets of their words are known."""
+    rows = exact.exact.nonzero()[:, 0]
+    some = removal.take(rows)
+    width = some.mask.shape[1]
+    assert removal.memory.subsets is not None
+    some = replace(some, memory=Memory(removal.memory.subsets.take(rows, width)))
+    given = {name: scores[rows, :width] for name, scores in starts.items()}
+    found = ceilings(some, given, grid, replace(search, exact=0))
+    return rows.tolist(), search_gaps(exact.take(rows), found)
+
+
 def _hunted(
     hunt: Hunt,
     aim: str,
@@ -131,8 +140,7 @@ def _hunted(
     search: Search,
 ) -> dict[str, Scores]:
     """The explanations one search ends with: one for each beam."""
-    mask = word_mask(hunt.batch.texts["a"])
-    ids, seed = hunt.batch.ids, grid.seed
+    mask, ids, seed = hunt.removal.mask, hunt.removal.batch.ids, grid.seed
     leading = {search.guide: starts[search.guide]} if search.guide else starts
     places = [ranking(scores, mask, ids, seed) for scores in leading.values()]
     named = 1.0 if search.guide else 0.75
@@ -232,22 +240,15 @@ class Hunt:
     """What is asked of the model. `keep`: the chosen words stay and the others go; the fall of
     the explained quantity is then to be small, else large."""
 
-    model: Model
-    batch: Batch
-    label: Int[Tensor, " b"]
-    operator: str | Operator
+    removal: WordRemoval
     keep: bool
-    target: Target = probability
     seed: int = 0
-    memory: Memory = field(default_factory=Memory)
 
     def gains(self, chosen: Bool[Tensor, "b m w"]) -> Float[Tensor, "b m"]:
         """The quantity of the changed texts, turned so that more is better."""
-        mask = word_mask(self.batch.texts["a"])[:, None]
-        gone = mask & ~chosen if self.keep else mask & chosen
-        explained = (self.target, self.label)
-        found = answers(self.model, self.batch, explained, gone, self.operator, self.memory)
-        return found.value if self.keep else -found.value
+        mask = self.removal.mask[:, None]
+        value = self.removal.answers(mask & ~chosen if self.keep else mask & chosen).value
+        return value if self.keep else -value
 
 
 @dataclass(frozen=True)
@@ -317,7 +318,7 @@ def _grow(beams: Beams, words: Tensor, there: Tensor, step: int) -> tuple[Tensor
 def _best_beams(hunt: Hunt, chosen: Tensor, value: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """The best rows with different sets, and which of them are real. Differences that rounding
     could have made are ties, and ties fall by chance, not by position."""
-    keys = example_keys(hunt.seed, hunt.batch.ids, "beam").to(value.device)
+    keys = example_keys(hunt.seed, hunt.removal.batch.ids, "beam").to(value.device)
     sets = (chosen * keyed_bits(keys, (chosen.shape[2],))[:, None]).sum(-1)
     chance = ((keyed_bits(sets.flatten(), (1,)) >> 10).double() / (1 << 53)).reshape(sets.shape)
     order = ((value * _RESOLUTION).round() + chance).argsort(dim=-1, descending=True)

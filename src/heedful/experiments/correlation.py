@@ -12,7 +12,7 @@ from torch import Tensor
 from heedful.attributions import differentiable, gradient_input, integrated, leave_one_out
 from heedful.entries import NOT_NEGATIVE, SHARE, SIGNED, Experiment, Measure
 from heedful.errors import unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.metrics import (
     TOLERANCE,
     KendallResult,
@@ -36,17 +36,17 @@ def correlation(evidence: Evidence, k: int = 5, also: str | Sequence[str] = ()) 
     `also` with the magnitude of integrated gradients (attention not detached)."""
     more = _more(also)
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("correlation"):
-        importance, gap = _importance(each), {}
+    for forward in evidence.passes("correlation"):
+        importance, gap = _importance(forward), {}
         if more:
-            importance["integrated_gradients"], gap["gap_integrated"] = _integrated(each)
+            importance["integrated_gradients"], gap["gap_integrated"] = _integrated(forward)
         for site in evidence.sites:
-            view = each.rows(site)
+            view = forward.rows(site)
             seen = {name: scores[view.example] for name, scores in importance.items()}
             gaps = {name: values[view.example] for name, values in gap.items()}
-            collector.add(each, site, view, _measures(view, seen, k) | gaps)
+            collector.add(forward, site, view, _measures(view, seen, k) | gaps)
             maps = {"attention": view.weights, **seen}
-            collector.add_maps(each, site, view, maps)
+            collector.add_maps(forward, site, view, maps)
     return Findings(collector.rows(), collector.maps())
 
 
@@ -58,20 +58,20 @@ def _more(also: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _importance(each: Pass) -> dict[str, Tensor]:
+def _importance(forward: ForwardBatch) -> dict[str, Tensor]:
     """Both from one encoding of the texts."""
-    trace = differentiable(each.model, each.batch, through_attention=False)
+    trace = differentiable(forward.model, forward.batch, through_attention=False)
     return {
         "gradient": gradient_input(
-            each.model, each.batch, each.predicted, magnitude=True, trace=trace
+            forward.model, forward.batch, forward.predicted, magnitude=True, trace=trace
         ),
-        "leave_one_out": leave_one_out(each.model, each.batch, trace),
+        "leave_one_out": leave_one_out(forward.model, forward.batch, trace),
     }
 
 
-def _integrated(each: Pass) -> tuple[Tensor, Tensor]:
+def _integrated(forward: ForwardBatch) -> tuple[Tensor, Tensor]:
     """Magnitudes, as of the other two, and what their sum lacks to completeness."""
-    found = integrated(each.model, each.batch, each.predicted)
+    found = integrated(forward.model, forward.batch, forward.predicted)
     return found.scores.abs(), found.gap
 
 
@@ -140,9 +140,10 @@ def agreement(
     signed: Collection[str] = (),
     weights: Collection[str] = ("attention",),
     precision: torch.dtype = torch.float32,
+    others: Collection[str] | None = None,
 ) -> dict[tuple[str, str], KendallResult]:
     """τ-b over words of every pair, in the order given; `ties_x` and `ties_y` are the share of
-    pairs of words that tie.
+    pairs of words that tie. With `others` only the pairs with one of these.
 
     `signed` names the explanations whose sign means something, `weights` those that come from
     a softmax (their rounding error is a share of each weight; otherwise of the text's largest
@@ -156,6 +157,7 @@ def agreement(
             mask,
         )
         for a, b in combinations(explanations, 2)
+        if others is None or {a, b} & set(others)
     }
 
 

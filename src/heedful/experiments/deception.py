@@ -14,7 +14,7 @@ from torch import Tensor
 
 from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
 from heedful.entries import SHARE, SIGNED, Experiment, Measure, Role
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import outputs, renormalised
 from heedful.metrics import mass_inside
 from heedful.types import AttentionRows, SiteSpec
@@ -31,24 +31,24 @@ def deception(evidence: Evidence, control: bool = True) -> Findings:
     context, since nothing permitted was looked at."""
     collector, marks = Collector(evidence.data.ids), marks_of(evidence)
     right = _control(evidence) if control and "control" in evidence.models else {}
-    for each in evidence.resumable("deception"):
+    for forward in evidence.resumable("deception"):
         for site in evidence.sites:
-            view = each.rows(site)
-            found = _measures(each, site, view, inside(marks, each, view))
+            view = forward.rows(site)
+            found = _measures(forward, site, view, inside(marks, forward, view))
             if right:
-                found |= _beside(each, view, found["accuracy"], right)
-            collector.add(each, site, view, found)
+                found |= _beside(forward, view, found["accuracy"], right)
+            collector.add(forward, site, view, found)
     return Findings(collector.rows())
 
 
 def _measures(
-    each: Pass, site: SiteSpec, view: AttentionRows, forbidden: Tensor
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, forbidden: Tensor
 ) -> dict[str, Tensor]:
     weights = view.weights.double()
     kept = renormalised(weights.masked_fill(forbidden, 0.0))
-    zeroed = outputs(each, site, view, kept[:, None])[:, 0].argmax(-1)
-    label = each.batch.labels[view.example]
-    accuracy = (each.predicted[view.example] == label).double()
+    zeroed = outputs(forward, site, view, kept[:, None])[:, 0].argmax(-1)
+    label = forward.batch.labels[view.example]
+    accuracy = (forward.predicted[view.example] == label).double()
     without = (zeroed == label).double()
     return {
         "mass": mass_inside(weights, forbidden, view.mask),
@@ -65,16 +65,16 @@ def _control(evidence: Evidence) -> Mapping[str, float]:
     right: dict[str, float] = {}
     with torch.no_grad():
         for _, batch in evidence.batches(blinded(evidence.data)):
-            each = Pass(model, batch, model(batch))
+            each = ForwardBatch(model, batch, model(batch))
             correct = (each.predicted == batch.labels).double().tolist()
             right |= dict(zip(batch.ids, correct, strict=True))
     return right
 
 
 def _beside(
-    each: Pass, view: AttentionRows, accuracy: Tensor, right: Mapping[str, float]
+    forward: ForwardBatch, view: AttentionRows, accuracy: Tensor, right: Mapping[str, float]
 ) -> dict[str, Tensor]:
-    ids = [each.batch.ids[row] for row in view.example.tolist()]
+    ids = [forward.batch.ids[row] for row in view.example.tolist()]
     control = accuracy.new_tensor([right[example] for example in ids])
     return {"accuracy:control": control, "delta:control": control - accuracy}
 
@@ -93,9 +93,9 @@ def marks_of(evidence: Evidence) -> Forbidden:
     return forbidden(evidence.data)
 
 
-def inside(marks: Forbidden, each: Pass, view: AttentionRows) -> Bool[Tensor, "n k"]:
+def inside(marks: Forbidden, forward: ForwardBatch, view: AttentionRows) -> Bool[Tensor, "n k"]:
     """Which of the attended tokens are impermissible, row by row."""
-    return laid_out(marks, each.batch, 1)[:, 0][view.example] & view.mask
+    return laid_out(marks, forward.batch, 1)[:, 0][view.example] & view.mask
 
 
 ENTRY = Experiment(

@@ -18,13 +18,13 @@ from heedful.attributions import gradient_input, integrated_gradients, leave_one
 from heedful.entries import SHARE, SIGNED, Experiment, Measure
 from heedful.experiments.correlation import agreement
 from heedful.experiments.deception import inside, marks_of
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import outputs
 from heedful.experiments.score import score_table
 from heedful.metrics import mass_inside, summarise
 from heedful.types import AttentionRows, SiteSpec
 
-Method = Callable[[Pass], Tensor]
+Method = Callable[[ForwardBatch], Tensor]
 
 METHODS: dict[str, Method] = {
     "loo": lambda each: leave_one_out(each.model, each.batch),
@@ -41,14 +41,14 @@ def detector(evidence: Evidence, threshold: float = 0.1) -> Findings:
     attention there. The model is `flagged` where attention gives them less than even weights
     would, and the lower bound of `hidden` is above the `threshold` for at least two methods."""
     collector, marks = Collector(evidence.data.ids), marks_of(evidence)
-    for each in evidence.resumable("detector"):
-        importance = {name: method(each) for name, method in METHODS.items()}
+    for forward in evidence.resumable("detector"):
+        importance = {name: method(forward) for name, method in METHODS.items()}
         for site in evidence.sites:
-            view = each.rows(site)
+            view = forward.rows(site)
             seen = {name: scores[view.example] for name, scores in importance.items()}
-            found = _known(view, seen, inside(marks, each, view))
-            found |= _unknown(each, site, view, seen["loo"])
-            collector.add(each, site, view, found)
+            found = _known(view, seen, inside(marks, forward, view))
+            found |= _unknown(forward, site, view, seen["loo"])
+            collector.add(forward, site, view, found)
     rows = collector.rows()
     summary = summarise(rows, evidence.seed)
     flagged, reason = decide(summary, list(METHODS), threshold)
@@ -71,15 +71,17 @@ def _known(
     }
 
 
-def _unknown(each: Pass, site: SiteSpec, view: AttentionRows, loo: Tensor) -> dict[str, Tensor]:
+def _unknown(
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, loo: Tensor
+) -> dict[str, Tensor]:
     """What can be seen without knowing which tokens are impermissible."""
     mask = view.mask
     both = {"attention": view.weights, "loo": loo}
     agreed = agreement(both, mask, precision=view.weights.dtype)["attention", "loo"]
     even = mask.double() / mask.sum(-1, keepdim=True)
-    uniform = outputs(each, site, view, even[:, None])[:, 0].argmax(-1)
-    label = each.batch.labels[view.example]
-    right = (each.predicted[view.example] == label).double()
+    uniform = outputs(forward, site, view, even[:, None])[:, 0].argmax(-1)
+    label = forward.batch.labels[view.example]
+    right = (forward.predicted[view.example] == label).double()
     return {
         "tau_loo": agreed.tau,
         "overlooked": overlooked(view.weights, loo, mask),

@@ -16,14 +16,13 @@ from torch import Tensor
 
 from heedful.attributions import text_site
 from heedful.entries import LN2, SHARE, Experiment, Measure
-from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import (
     less,
     original,
     others,
     outputs,
     outputs_by_example,
-    passed,
     read_map,
     words_of,
 )
@@ -31,7 +30,7 @@ from heedful.experiments.permutation import row_keys
 from heedful.metrics import TOLERANCE, jsd, tied_ranks, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.types import AttentionRows, Batch, SiteSpec, Trace
 from heedful.words import to_words
 
 _NUMBERS_AT_ONCE = 1 << 22  # bounds the memory
@@ -43,11 +42,11 @@ def erasure(evidence: Evidence) -> Findings:
     difference. Undefined for rows of one item, and where all weight is on one: without it there
     is no context left to decide by."""
 
-    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = erased(each, site, view, evidence.seed)
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        found = erased(forward, site, view, evidence.seed)
         measures = _measures(view, found)
         if site.linear:
-            best = _best(each, site, view)
+            best = _best(forward, site, view)
             measures["js_best"] = torch.where(found.known, best, torch.nan)
         return measures
 
@@ -67,17 +66,17 @@ class Erased:
     known: Bool[Tensor, " n"]
 
 
-def erased(each: Pass, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
+def erased(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
     """Of the tokens of each row."""
     top = heaviest(view.weights, view.mask, view.weights.dtype)
-    other = other_item(view.mask, top, row_keys(each, site, view, seed, "erasure"))
+    other = other_item(view.mask, top, row_keys(forward, site, view, seed, "erasure"))
     weights = view.weights.double()
     place = torch.arange(weights.shape[1], device=weights.device)
     chosen = (item.clamp_min(0)[:, None] for item in (top, other))
     tries = [weights, *(less(weights, place == item) for item in chosen)]
     known = (other >= 0) & (tries[1].sum(-1) > 0)
     with torch.no_grad():
-        whole, less_top, less_other = outputs(each, site, view, torch.stack(tries, 1)).unbind(1)
+        whole, less_top, less_other = outputs(forward, site, view, torch.stack(tries, 1)).unbind(1)
     return Erased(top, other, whole, less_top, less_other, known)
 
 
@@ -95,18 +94,16 @@ class Erasure:
     each: Float[Tensor, "b w"]
 
 
-def erasures(
-    model: Model, batch: Batch, seed: int = 0, trace: Trace | None = None
-) -> tuple[Erasure, Erasure]:
+def erasures(forward: ForwardBatch, seed: int = 0) -> tuple[Erasure, Erasure]:
     """Of the words of each text, with all their tokens, by JSD and by TVD. Each word in turn: a
     product for linear sites, else one resumed pass per word."""
-    each, site = passed(model, batch, trace), text_site(model)
-    view, (there, tokens) = each.rows(site), words_of(batch)
+    batch, site = forward.batch, text_site(forward.model)
+    view, (there, tokens) = forward.rows(site), words_of(batch)
     weights = view.weights.double()
     tries = (less(weights, gone[view.example]) for gone in tokens.unbind(1))
-    after = outputs_by_example(each, site, view, tries)
-    before = original(each, site, view)[:, None]
-    top = top_word(each.trace, site, batch)
+    after = outputs_by_example(forward, site, view, tries)
+    before = original(forward, site, view)[:, None]
+    top = top_word(forward.trace, site, batch)
     other = other_item(there, top, example_keys(seed, batch.ids, "erasure").to(top.device))
 
     def by(distance: Callable[[Tensor, Tensor], Tensor]) -> Erasure:
@@ -161,16 +158,16 @@ def _weight(view: AttentionRows, item: Tensor) -> Tensor:
     return view.weights.double().gather(1, item.clamp_min(0)[:, None]).squeeze(1)
 
 
-def _best(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _best(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     """The largest divergence that erasing one item makes, over all items."""
-    size = view.weights.shape[1] * each.probabilities.shape[1]
+    size = view.weights.shape[1] * forward.probabilities.shape[1]
     every = torch.arange(len(view.example), device=view.example.device)
     parts = torch.split(every, max(1, _NUMBERS_AT_ONCE // size))
-    return torch.cat([_each_erased(each, site, view.take(rows)).amax(-1) for rows in parts])
+    return torch.cat([_each_erased(forward, site, view.take(rows)).amax(-1) for rows in parts])
 
 
-def _each_erased(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
-    known = each.trace.token_logits[site.name]
+def _each_erased(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
+    known = forward.trace.token_logits[site.name]
     weights, values = view.weights.double(), known.values.double()[view.example]
     mixed = weights[..., None] * values
     left = others(weights)[..., None]
@@ -224,8 +221,8 @@ def flips(evidence: Evidence) -> Findings:
     item is the one of the probe `erasure`, and undefined are the same rows: of one item, or
     with all weight on one."""
 
-    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        return _cells(erased(each, site, view, evidence.seed))
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        return _cells(erased(forward, site, view, evidence.seed))
 
     return by_rows(evidence, evidence.resumable("flips"), measured)
 

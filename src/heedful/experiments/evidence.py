@@ -30,12 +30,17 @@ _STATES_KEPT = 1 << 24  # numbers; a split whose states fit is never encoded twi
 
 
 @dataclass(frozen=True)
-class Pass:
+class ForwardBatch:
     """One batch, what the model left of it, and its predictions."""
 
     model: Model
     batch: Batch
     trace: Trace
+
+    @classmethod
+    def of(cls, model: Model, batch: Batch) -> ForwardBatch:
+        """Run the model, keeping all that is needed to continue under other attention."""
+        return cls(model, batch, base_trace(model, batch))
 
     @property
     def probabilities(self) -> Float[Tensor, "b c"]:
@@ -50,7 +55,7 @@ class Pass:
         view = rows(self.trace, site.name)
         return view.take(self.trace.readout_weights[site.name][view.example, view.query] > 0)
 
-    def with_states(self) -> Pass:
+    def with_states(self) -> ForwardBatch:
         """The same with the states kept, so that the model can be resumed many times."""
         if self.trace.states:
             return self
@@ -85,14 +90,14 @@ class Evidence:
     whole: Split | None = None
     words: Sequence[str] = ()
     training: Split | None = None
-    _passes: list[Pass] = field(default_factory=list)
+    _passes: list[ForwardBatch] = field(default_factory=list)
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
         """The main ones."""
         return tuple(site for site in self.models["base"].sites if site.main)
 
-    def passes(self, label: str) -> Iterator[Pass]:
+    def passes(self, label: str) -> Iterator[ForwardBatch]:
         """Every batch of the data through the base model, computed once."""
         if not self._passes:
             self._passes.extend(self._forward())
@@ -102,24 +107,24 @@ class Evidence:
             done += len(each.batch)
             self.progress(label, done, len(self.data))
 
-    def doubled(self, each: Pass) -> Pass:
+    def doubled(self, forward: ForwardBatch) -> ForwardBatch:
         """The same batch through the base model in double precision. What chooses one of many
         candidates, or begins a long search, asks for it: in single precision the last bit depends
         on what else is in the batch, and would decide between two that are nearly as good."""
-        trace = base_trace(self._double, each.batch)
-        return Pass(self._double, each.batch, replace(trace, step_logits=None))
+        trace = base_trace(self._double, forward.batch)
+        return ForwardBatch(self._double, forward.batch, replace(trace, step_logits=None))
 
     @cached_property
     def _double(self) -> Model:
         model = self.models["base"]
         return cast(Model, deepcopy(model).double()) if isinstance(model, nn.Module) else model
 
-    def resumable(self, label: str) -> Iterator[Pass]:
+    def resumable(self, label: str) -> Iterator[ForwardBatch]:
         """The same for probes that try other weights: where a site is not linear the model is
         resumed, and texts whose states were too many to keep are encoded again."""
         linear = all(site.linear for site in self.sites)
-        for each in self.passes(label):
-            yield each if linear else each.with_states()
+        for forward in self.passes(label):
+            yield forward if linear else forward.with_states()
 
     def batches(self, split: Split) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Of any split, with the places of their examples in it."""
@@ -127,7 +132,7 @@ class Evidence:
         for places, batch in split.batches(self.batch_size, most):
             yield places, batch.to(self.device)
 
-    def _forward(self) -> Iterator[Pass]:
+    def _forward(self) -> Iterator[ForwardBatch]:
         model = self.models["base"]
         kept = 0
         with torch.no_grad():
@@ -136,7 +141,7 @@ class Evidence:
                 trace = model(batch, keep=keep)
                 kept += sum(states.numel() for states in trace.states.values())
                 # the steps of whole targets are as wide as the vocabulary, and nobody reads them
-                yield Pass(model, batch, replace(trace, step_logits=None))
+                yield ForwardBatch(model, batch, replace(trace, step_logits=None))
 
 
 @dataclass(frozen=True)
@@ -188,14 +193,18 @@ class Collector:
     _maps: list[Columns] = field(default_factory=list)
 
     def add(
-        self, each: Pass, site: SiteSpec, view: AttentionRows, measures: Mapping[str, Tensor]
+        self,
+        forward: ForwardBatch,
+        site: SiteSpec,
+        view: AttentionRows,
+        measures: Mapping[str, Tensor],
     ) -> None:
         """One number per attention row for each measure."""
-        gather(self._rows, _facts(each, site, view), measures)
+        gather(self._rows, _facts(forward, site, view), measures)
 
     def add_maps(
         self,
-        each: Pass,
+        forward: ForwardBatch,
         site: SiteSpec,
         view: AttentionRows,
         maps: Mapping[str, Tensor],
@@ -203,7 +212,9 @@ class Collector:
     ) -> None:
         """One score per attended token for each map, `[n, k]`. Maps to be looked at are kept in
         single precision, `exact` ones, to be reckoned with, in double."""
-        facts = {name: column for name, column in _facts(each, site, view).items() if name in PLACE}
+        facts = {
+            name: column for name, column in _facts(forward, site, view).items() if name in PLACE
+        }
         mask = view.mask.cpu().numpy()
         for name, values in maps.items():
             kept = values.detach().double() if exact else values.detach().float()
@@ -232,17 +243,17 @@ class Collector:
         return pd.DataFrame({key: column[order] for key, column in whole.items()})
 
 
-def _facts(each: Pass, site: SiteSpec, view: AttentionRows) -> Columns:
+def _facts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Columns:
     example = view.example.cpu().numpy()
     facts = {
-        "example": np.array(each.batch.ids, dtype=object)[example],
+        "example": np.array(forward.batch.ids, dtype=object)[example],
         "head": view.head.cpu().numpy(),
         "query": view.query.cpu().numpy(),
-        "label": each.batch.labels.cpu().numpy()[example],
-        "predicted": each.predicted.cpu().numpy()[example],
+        "label": forward.batch.labels.cpu().numpy()[example],
+        "predicted": forward.predicted.cpu().numpy()[example],
         "length": view.mask.sum(-1).cpu().numpy(),
         "max_weight": view.weights.amax(-1).double().cpu().numpy(),
-        "confidence": each.probabilities.amax(-1).cpu().numpy()[example],
+        "confidence": forward.probabilities.amax(-1).cpu().numpy()[example],
     }
     return {
         "example": facts.pop("example"),
@@ -259,8 +270,8 @@ def _codes(names: np.ndarray) -> np.ndarray:
 
 def by_rows(
     evidence: Evidence,
-    passes: Iterable[Pass],
-    measured: Callable[[Pass, SiteSpec, AttentionRows], Mapping[str, Tensor]],
+    passes: Iterable[ForwardBatch],
+    measured: Callable[[ForwardBatch, SiteSpec, AttentionRows], Mapping[str, Tensor]],
 ) -> Findings:
     """An experiment that measures numbers of each row of attention and nothing else."""
     collector = Collector(evidence.data.ids)

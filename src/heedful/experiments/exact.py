@@ -15,9 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.experiments.faithfulness import Counts, Grid, counts_at
-from heedful.perturbations import Memory, Operator, Subsets, answers, bits
-from heedful.types import Batch, Model, Target
-from heedful.words import word_mask
+from heedful.perturbations import Subsets, WordRemoval, bits
 
 AT_ONCE = 1 << 16
 """Sets that are asked for at a time: memory does not grow with the texts of a batch."""
@@ -25,19 +23,12 @@ MOST_WORDS = 16
 Scores = Float[Tensor, "b w"]
 
 
-def all_subsets(
-    model: Model,
-    batch: Batch,
-    explained: tuple[Target, Int[Tensor, " b"]],
-    operator: str | Operator,
-    words: int,
-    memory: Memory,
-) -> Subsets:
-    """All sets of the texts of at most so many words, from the `memory` where it has them, and
-    into it where not: nobody who has this memory asks the model for one of them again."""
+def all_subsets(removal: WordRemoval, words: int) -> Subsets:
+    """All sets of the texts of at most so many words, from the removal's memory where it has them,
+    and into it where not: nobody who has this memory asks the model for one of them again."""
+    memory, mask = removal.memory, removal.mask
     if memory.subsets is not None and memory.subsets.words >= words:
         return memory.subsets
-    mask, (target, label) = word_mask(batch.texts["a"]), explained
     count = mask.sum(-1)
     short = (count >= 1) & (count <= words)
     size = 1 << max(count[short].tolist(), default=0)
@@ -47,9 +38,8 @@ def all_subsets(
         most = max(1, AT_ONCE >> n)
         for start in range(0, len(alike), most):
             rows = alike[start : start + most]
-            some = batch.take(rows)
-            gone = _every_set(word_mask(some.texts["a"]), 1 << n)
-            said = answers(model, some, (target, label[rows]), gone, operator)
+            some = removal.take(rows)
+            said = some.answers(_every_set(some.mask, 1 << n))
             found.value[rows, : 1 << n] = said.value
             found.decision[rows, : 1 << n] = said.decision
     memory.subsets = found

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from heedful.data import Split
 from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.metrics import mass_inside
 from heedful.models import loss, probabilities
 from heedful.perturbations import removed_many
@@ -45,13 +45,13 @@ def extracted(
     assert evidence.training is not None  # the piece needs it
     extractor = learned(evidence.models["base"], evidence.training, learning, evidence.device)
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("extracted"):
-        chosen, facts = _selected(extractor, each, learning)
+    for forward in evidence.passes("extracted"):
+        chosen, facts = _selected(extractor, forward, learning)
         for site in evidence.sites:
-            view = each.rows(site)
+            view = forward.rows(site)
             some = {name: values[view.example] for name, values in facts.items()}
-            collector.add(each, site, view, some | _attended(view, chosen[view.example]))
-            collector.add_maps(each, site, view, {"extracted": chosen[view.example]})
+            collector.add(forward, site, view, some | _attended(view, chosen[view.example]))
+            collector.add_maps(forward, site, view, {"extracted": chosen[view.example]})
     return Findings(collector.rows(), collector.maps())
 
 
@@ -64,25 +64,27 @@ def _check(learning: Learning) -> None:
 
 
 def _selected(
-    extractor: Extractor, each: Pass, learning: Learning
+    extractor: Extractor, forward: ForwardBatch, learning: Learning
 ) -> tuple[Bool[Tensor, "b t"], dict[str, Tensor]]:
     """The likelier selection, and whether the decision stays without the rest."""
-    mask = each.batch.texts["a"].mask
+    mask = forward.batch.texts["a"].mask
     with torch.no_grad():
-        logits = extractor(each.batch, each.model.embed(each.batch))
+        logits = extractor(forward.batch, forward.model.embed(forward.batch))
     chosen = (logits > 0) & mask
     count = chosen.sum(-1)
-    both = torch.stack([chosen, _random(each, count, learning.seed)], 1)
-    decisions = probabilities(alone(each.model, each.batch, both, learning.operator)).argmax(-1)
-    kept = (decisions == each.predicted[:, None]).double()
+    both = torch.stack([chosen, _random(forward, count, learning.seed)], 1)
+    decisions = probabilities(alone(forward.model, forward.batch, both, learning.operator)).argmax(
+        -1
+    )
+    kept = (decisions == forward.predicted[:, None]).double()
     length = count.double() / mask.sum(-1)
     return chosen, {"length": length, "kept": kept[:, 0], "kept_random": kept[:, 1]}
 
 
-def _random(each: Pass, count: Int[Tensor, " b"], seed: int) -> Bool[Tensor, "b t"]:
+def _random(forward: ForwardBatch, count: Int[Tensor, " b"], seed: int) -> Bool[Tensor, "b t"]:
     """As many tokens of each text."""
-    mask = each.batch.texts["a"].mask
-    keys = example_keys(seed, each.batch.ids, "extracted", "random").to(mask.device)
+    mask = forward.batch.texts["a"].mask
+    keys = example_keys(seed, forward.batch.ids, "extracted", "random").to(mask.device)
     bits = keyed_bits(keys, (mask.shape[1],)).masked_fill(~mask, (1 << 63) - 1)
     return bits.argsort(-1).argsort(-1) < count[:, None]
 

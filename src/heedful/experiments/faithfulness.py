@@ -16,11 +16,8 @@ from torch import Tensor
 
 from heedful.entries import SHARE, SIGNED, Measure
 from heedful.metrics import TOLERANCE, tied_ranks
-from heedful.models import probability
-from heedful.perturbations import Memory, Operator, answers
+from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.types import Batch, Model, Target
-from heedful.words import word_mask
 
 
 @dataclass(frozen=True)
@@ -66,25 +63,18 @@ class Curves:
 
 
 def curves_of(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    explanations: Mapping[str, Float[Tensor, "b w"]],
-    operator: str | Operator,
-    target: Target = probability,
-    grid: Grid = Grid(),
-    memory: Memory | None = None,
+    removal: WordRemoval, explanations: Mapping[str, Float[Tensor, "b w"]], grid: Grid = Grid()
 ) -> dict[str, Curves]:
     """The curves of several explanations: one pass for each set of words that any of them
-    names, and none for those in the `memory`."""
-    mask = word_mask(batch.texts["a"])
+    names, and none for those in the removal's memory."""
     if not explanations:
         return {}
+    mask, ids = removal.mask, removal.batch.ids
     counts = counts_at(mask.sum(-1), grid)
-    places = [ranking(each, mask, batch.ids, grid.seed) for each in explanations.values()]
+    places = [ranking(scores, mask, ids, grid.seed) for scores in explanations.values()]
     sets = [_sets(place, mask, counts) for place in places]
     gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
-    found = answers(model, batch, (target, label), gone, operator, memory)
+    found = removal.answers(gone)
     values, decided = (_by_map(each, len(sets)) for each in (found.value, found.decision))
     whole, flipped = found.value[:, 0], decided != found.decision[:, :1, None]
     return {

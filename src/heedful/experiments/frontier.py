@@ -17,7 +17,7 @@ from torch import Tensor
 
 from heedful.entries import LN2, SHARE, Experiment, Measure, Role
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.rationale import marked
 from heedful.experiments.seeds import Beside, beside
 from heedful.metrics import mass_inside
@@ -81,10 +81,10 @@ def frontier(
     if not names:
         raise HeedfulError("the probe 'frontier' needs adversaries: run it by a study.")
 
-    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        marks, found = _marks(evidence, each, site, view), dict[str, Tensor]()
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        marks, found = _marks(evidence, forward, site, view), dict[str, Tensor]()
         for name in names:
-            other = beside(evidence.models[name], each, site, view)
+            other = beside(evidence.models[name], forward, site, view)
             measures = _measures(other, view, marks)
             found |= {f"{measure}:{name}": values for measure, values in measures.items()}
         return found
@@ -112,12 +112,12 @@ def _name(weight: float, goal: str = "") -> str:
 
 
 def _marks(
-    evidence: Evidence, each: Pass, site: SiteSpec, view: AttentionRows
+    evidence: Evidence, forward: ForwardBatch, site: SiteSpec, view: AttentionRows
 ) -> Bool[Tensor, "n k"] | None:
     """The rationale of each row's text; none where sentences are attended, or nobody marked."""
     if site.level != "tokens" or all(one is None for one in evidence.data.sides["a"].rationales):
         return None
-    return marked(evidence, each)[view.example]
+    return marked(evidence, forward)[view.example]
 
 
 def _measures(other: Beside, view: AttentionRows, marks: Tensor | None) -> dict[str, Tensor]:

@@ -5,25 +5,32 @@ Statistics are from weights alone: cheap enough to look at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from torch import Tensor
 
-from heedful.attributions import readout_rows, readout_weights, self_sites, text_site, text_sites
-from heedful.experiments.evidence import base_trace
-from heedful.experiments.outputs import passed, resumed
+from heedful.attributions import (
+    on_text,
+    one_map,
+    readout_rows,
+    readout_weights,
+    self_sites,
+    text_site,
+    text_sites,
+)
+from heedful.experiments.evidence import ForwardBatch, base_trace
+from heedful.experiments.outputs import resumed
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_normal
-from heedful.types import Batch, Keep, Model, SiteSpec, Text, Trace
-from heedful.words import word_numbers
+from heedful.types import Batch, Model, SiteSpec, Text, Trace
+from heedful.words import to_words, word_numbers
 
 STATISTICS = {
     "entropy": "entropy of a query's weights (nats), mean over queries",
@@ -36,18 +43,20 @@ STATISTICS = {
 }
 
 
-def head_statistics(model: Model, batches: Iterable[Batch]) -> pd.DataFrame:
-    """One row per example, layer, head and statistic. `layer` counts the sites that attend to
-    the text, as the explanation `attention` does. NaN where a statistic has no meaning."""
-    parts = []
-    for batch in batches:
-        with torch.no_grad():
-            trace = model(batch, keep=Keep(readout_weights=True))
-        within = self_sites(model, trace)
-        for layer, site in enumerate(text_sites(model)):
-            found = _statistics(trace, site, batch.texts["a"], site in within)
-            parts.append(_statistics_frame(batch, layer, site, found))
-    return pd.concat(parts, ignore_index=True)
+Head = tuple[int, int]
+"""A layer, counted as the explanation `attention` does, and a head of it."""
+
+
+def head_statistics(forward: ForwardBatch) -> dict[Head, dict[str, Float[Tensor, " b"]]]:
+    """Every statistic of every head; NaN where one has no meaning."""
+    trace, text = forward.trace, forward.batch.texts["a"]
+    within = self_sites(forward.model, trace)
+    found: dict[Head, dict[str, Tensor]] = {}
+    for layer, site in enumerate(text_sites(forward.model)):
+        values = _statistics(trace, site, text, site in within)
+        for head in range(trace.weights[site.name].shape[1]):
+            found[layer, head] = {name: each[:, head] for name, each in values.items()}
+    return found
 
 
 def _statistics(
@@ -103,16 +112,28 @@ def _mean(shares: Float[Tensor, "b h q"], queries: Bool[Tensor, "b q"]) -> Float
     return chosen.sum(-1) / queries.sum(-1).double()[:, None]
 
 
-def _statistics_frame(
-    batch: Batch, layer: int, site: SiteSpec, found: dict[str, Tensor]
-) -> pd.DataFrame:
-    parts = []
-    for statistic, values in found.items():
-        index = pd.MultiIndex.from_product([batch.ids, range(values.shape[1])])
-        frame = pd.DataFrame(index.to_list(), columns=["example", "head"])
-        parts.append(frame.assign(statistic=statistic, value=values.flatten().cpu().numpy()))
-    columns = ["example", "layer", "head", "site", "statistic", "value"]
-    return pd.concat(parts, ignore_index=True).assign(layer=layer, site=site.name)[columns]
+def head_maps(
+    forward: ForwardBatch, most: int
+) -> tuple[dict[tuple[int, int | None], Float[Tensor, "b w"]], int]:
+    """The attention of every other layer (mean over heads, the head being None) and of every head,
+    by word: what the explanation `attention` would give, all from one pass. Only the first `most`
+    of them; and how many there are."""
+    trace, batch = forward.trace, forward.batch
+    rows = {
+        layer: readout_rows(trace.weights[site.name], readout_weights(trace, site))
+        for layer, site in enumerate(text_sites(forward.model))
+        if site.name in trace.readout_weights
+    }
+    last = len(text_sites(forward.model)) - 1
+    places: list[tuple[int, int | None]] = [(layer, None) for layer in rows if layer != last]
+    for layer, weights in rows.items():
+        heads = weights.shape[1]
+        places += [(layer, head) for head in range(heads) if heads > 1]
+    maps = {
+        (layer, head): to_words(on_text(one_map(rows[layer], head), batch), batch.texts["a"])
+        for layer, head in places[:most]
+    }
+    return maps, len(places)
 
 
 # How far a head's weights can move without changing what the head puts out.
@@ -138,28 +159,44 @@ class NullSpaceParams:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class NullSpace:
+    """By example and head: how many `keys` can be attended, the `rank` of [V, 1], and the `jsd`
+    reached at the reading rows; by example the `tvd`, how far the model's output moved with all
+    heads at their new weights. Where several rows of a head are read, keys and rank are those of
+    the freest one."""
+
+    keys: Int[Tensor, "b h"]
+    rank: Int[Tensor, "b h"]
+    jsd: Float[Tensor, "b h"]
+    tvd: Float[Tensor, " b"]
+
+    @property
+    def freedom(self) -> Int[Tensor, "b h"]:
+        """0 means that weights cannot move, and `jsd` is 0."""
+        return (self.keys - self.rank).clamp(min=0)
+
+
 def null_space(
     model: Model, batch: Batch, params: NullSpaceParams = NullSpaceParams()
-) -> pd.DataFrame:
-    """One row per example and head: `keys`, `rank` of [V, 1], `freedom` (their difference; 0
-    means that weights cannot move, and `jsd` is 0), `jsd` reached at the reading rows, and
-    `tvd`: how far the model's output moved with all heads at their new weights."""
-    site = text_site(model, params.layer)
-    each = passed(model, batch, base_trace(model, batch, values=True))
-    trace = each.trace
+) -> NullSpace:
+    """How far the weights of every head of a layer can move while what it puts out stays."""
+    forward = ForwardBatch(model, batch, base_trace(model, batch, values=True))
+    site, trace = text_site(model, params.layer), forward.trace
     readout = readout_weights(trace, site)
     weights = trace.weights[site.name].double().clone()
-    facts = []
+    keys, rank = torch.zeros(2, *weights.shape[:2], dtype=torch.int64, device=weights.device)
     for row in _rows(trace, site, readout):
         new = row.furthest(_directions(batch, row, params))
         weights[row.example, row.head, row.query, row.seen] = torch.from_numpy(new).to(weights)
-        facts.append((row.example, row.head, len(row.alpha), row.rank))
+        place = row.example, row.head
+        if keys[place] == 0 or len(row.alpha) - row.rank > keys[place] - rank[place]:
+            keys[place], rank[place] = len(row.alpha), row.rank
     with torch.no_grad():
-        after = probabilities(resumed(each, site, weights).logits)
-    moved = tvd(after, each.probabilities)
+        after = probabilities(resumed(forward, site, weights).logits)
     apart = jsd(weights, trace.weights[site.name].double())
     apart = torch.einsum("bq,bhq->bh", readout, apart)
-    return _frame(batch, site, facts, apart, moved)
+    return NullSpace(keys, rank, apart, tvd(after, forward.probabilities))
 
 
 @dataclass(frozen=True)
@@ -224,21 +261,3 @@ def _directions(batch: Batch, row: _Row, params: NullSpaceParams) -> Array:
 
 def _jsd(p: Array, q: Array) -> float:
     return float(jsd(torch.from_numpy(p), torch.from_numpy(q)))
-
-
-def _frame(
-    batch: Batch, site: SiteSpec, facts: Sequence[tuple[int, ...]], apart: Tensor, moved: Tensor
-) -> pd.DataFrame:
-    """Where several rows of a head are read, the freest one's numbers are shown."""
-    frame = pd.DataFrame(facts, columns=["row", "head", "keys", "rank"])
-    frame["freedom"] = (frame["keys"] - frame["rank"]).clip(lower=0)
-    frame = frame.sort_values(["row", "head", "freedom"]).groupby(["row", "head"]).last()
-    frame = frame.reset_index()
-    rows, heads = frame["row"].to_numpy(), frame["head"].to_numpy()
-    frame["jsd"] = apart.cpu().numpy()[rows, heads]
-    frame["tvd"] = moved.cpu().numpy()[rows]
-    names = [batch.ids[row] for row in rows]
-    return frame.assign(example=names, site=site.name)[list(COLUMNS)]
-
-
-COLUMNS = ("example", "site", "head", "keys", "rank", "freedom", "jsd", "tvd")

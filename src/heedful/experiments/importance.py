@@ -30,11 +30,8 @@ from heedful.experiments.exact import MOST_WORDS, all_subsets
 from heedful.experiments.faithfulness import Grid, counts_of, ranking
 from heedful.experiments.infidelity import random_sets
 from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
-from heedful.models import probability
-from heedful.perturbations import Memory, Operator, Subsets, answers
+from heedful.perturbations import Subsets, WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.types import Batch, Model, Target
-from heedful.words import word_mask
 
 IMPORTANCE_MEASURES = {
     "importance_captured": Measure(
@@ -86,22 +83,13 @@ class Importance:
     drawn: Scores
 
 
-def importance(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    operator: str | Operator,
-    target: Target = probability,
-    draws: Draws = Draws(),
-    memory: Memory | None = None,
-) -> Importance:
+def importance(removal: WordRemoval, draws: Draws = Draws()) -> Importance:
     """How much every word of every text matters to the explained quantity."""
-    mask = word_mask(batch.texts["a"])
-    memory, explained = Memory() if memory is None else memory, (target, label)
-    known = all_subsets(model, batch, explained, operator, draws.exact, memory)
-    place = _places(mask, batch.ids, draws)
+    mask = removal.mask
+    known = all_subsets(removal, draws.exact)
+    place = _places(mask, removal.batch.ids, draws)
     sets = _prefixes(place, mask[:, None]).flatten(1, 2)
-    values = answers(model, batch, explained, sets, operator, memory).value
+    values = removal.answers(sets).value
     change = _changes(values.reshape(*place.shape[:2], -1), place, mask)
     size, fall = change.abs().reshape(len(mask), -1, 2, mask.shape[1]).mean(2), change.mean(1)
     exact = _exact(known)
@@ -334,32 +322,26 @@ Values = Float[Tensor, " b"]
 
 
 def unsigned_measures(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
+    removal: WordRemoval,
     explanations: Mapping[str, Scores],
-    operator: str | Operator,
-    target: Target = probability,
     draws: Draws = Draws(),
-    memory: Memory | None = None,
     least: float = 0.0,
 ) -> dict[str, dict[str, Values]]:
     """Every candidate of every explanation. NaN where all words together matter less than `least`,
-    as for importance. Takes a pass for each word of each explanation that the `memory` lacks."""
-    memory = Memory() if memory is None else memory
-    mask, asked = word_mask(batch.texts["a"]), (target, label)
-    found = importance(model, batch, label, operator, target, draws, memory)
-    sets = random_sets(mask, batch.ids, SETS, draws.seed)
+    as for importance. Takes a pass for each word of each explanation that the memory lacks."""
+    mask, ids = removal.mask, removal.batch.ids
+    found = importance(removal, draws)
+    sets = random_sets(mask, ids, SETS, draws.seed)
     whole = torch.zeros_like(sets[:, :1])
-    said = answers(model, batch, asked, torch.cat([whole, sets], 1), operator, memory).value
+    said = removal.answers(torch.cat([whole, sets], 1)).value
     moved = (said[:, :1] - said[:, 1:]).abs()
     shapley = found.shapley.abs().round(decimals=7)  # what cancels is 0, whatever rounding says
     enough = found.words.sum(-1) >= least
     measures: dict[str, dict[str, Values]] = {}
     for name, scores in explanations.items():
         sizes = scores.abs().to(found.words)
-        place = ranking(sizes, mask, batch.ids, draws.seed)
-        path = answers(model, batch, asked, _prefixes(place, mask), operator, memory).value
+        place = ranking(sizes, mask, ids, draws.seed)
+        path = removal.answers(_prefixes(place, mask)).value
         values = _along(path, mask.sum(-1))
         values["subset_correlation"] = _correlation((sets * sizes[:, None]).sum(-1), moved)
         values["importance_evenly"] = captured(sizes, found.words, mask, EVENLY)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
 from heedful.experiments.permutation import row_keys
 from heedful.experiments.reachability import fixed
@@ -42,14 +42,14 @@ RANKINGS = {
 
 
 def rankings(
-    each: Pass, site: SiteSpec, view: AttentionRows, seed: int
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int
 ) -> dict[str, Int[Tensor, "n k"]]:
     """Positions in the order of their removal, masked ones last. Where scores tie but for
     rounding, the earlier position goes first."""
     weights = view.weights.double()
-    slope = slopes(each, site, view)
+    slope = slopes(forward, site, view)
     mean = (weights * slope).sum(-1, keepdim=True)
-    keys = row_keys(each, site, view, seed, "importance_sets")
+    keys = row_keys(forward, site, view, seed, "importance_sets")
     tolerance = TOLERANCE[view.weights.dtype]
     attention = tied_ranks(weights, view.mask, tolerance, own_scale=True)
     top = int(attention.max()) + 1
@@ -66,25 +66,25 @@ def rankings(
     }
 
 
-def slopes(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "n k"]:
+def slopes(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "n k"]:
     """∂p/∂α of the predicted class: in closed form, or through the model. Where an example
     has several rows, its output depends on all of them, and each gets its own part."""
-    return _closed(each, site, view) if site.linear else _derived(each, site, view)
+    return _closed(forward, site, view) if site.linear else _derived(forward, site, view)
 
 
-def _closed(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _closed(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     """p_c (z_{i,c} − Σ_k p_k z_{i,k})."""
-    z = class_logits(each.trace.token_logits[site.name].values)[view.example]
-    p = probabilities(linear_logits(each, site, view, view.weights[:, None].double())[:, 0])
+    z = class_logits(forward.trace.token_logits[site.name].values)[view.example]
+    p = probabilities(linear_logits(forward, site, view, view.weights[:, None].double())[:, 0])
     top, predicted = p.max(-1, keepdim=True)
     own = z.gather(2, predicted[:, None].expand(-1, z.shape[1], 1)).squeeze(2)
     return top * (own - torch.einsum("nkc,nc->nk", z, p))
 
 
-def _derived(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _derived(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     with torch.enable_grad():
         weights = view.weights.detach().double().requires_grad_()
-        p = rerun(each, site, view, weights).amax(-1)
+        p = rerun(forward, site, view, weights).amax(-1)
         rows = torch.bincount(view.example)[view.example]  # the same p, once for each of them
         (slope,) = torch.autograd.grad((p / rows).sum(), weights)
     return slope
@@ -94,18 +94,22 @@ def _derived(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
 
 
 def first_flip(
-    each: Pass, site: SiteSpec, view: AttentionRows, order: Int[Tensor, "n k"], most_steps: int
+    forward: ForwardBatch,
+    site: SiteSpec,
+    view: AttentionRows,
+    order: Int[Tensor, "n k"],
+    most_steps: int,
 ) -> Int[Tensor, " n"]:
     """How many items are gone then; 0 where no tried proper subset flips the decision."""
     if site.linear:
-        return _at_once(each, site, view, order)
+        return _at_once(forward, site, view, order)
     with torch.no_grad():
-        return _step_by_step(each, site, view, order, most_steps)
+        return _step_by_step(forward, site, view, order, most_steps)
 
 
-def _at_once(each: Pass, site: SiteSpec, view: AttentionRows, order: Tensor) -> Tensor:
+def _at_once(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: Tensor) -> Tensor:
     """Column s is what is left after s steps; past the last item no weight is left."""
-    known = each.trace.token_logits[site.name]
+    known = forward.trace.token_logits[site.name]
     values, bias = known.values.double()[view.example], known.bias.double()
     weights = view.weights.double().gather(1, order)
     values = values.gather(1, order[..., None].expand_as(values))
@@ -117,16 +121,16 @@ def _at_once(each: Pass, site: SiteSpec, view: AttentionRows, order: Tensor) -> 
 
 
 def _step_by_step(
-    each: Pass, site: SiteSpec, view: AttentionRows, order: Tensor, most_steps: int
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: Tensor, most_steps: int
 ) -> Tensor:
     """All rows of an example lose their own first items together."""
     weights, items = view.weights.double(), view.mask.sum(-1)
     place = order.argsort(-1)
-    before = rerun(each, site, view, weights).argmax(-1)
+    before = rerun(forward, site, view, weights).argmax(-1)
     count = torch.zeros_like(items)
     for step in range(1, min(most_steps, int(items.max()) - 1) + 1):
         kept = weights.masked_fill(place < step, 0.0)
-        after = rerun(each, site, view, renormalised(kept)).argmax(-1)
+        after = rerun(forward, site, view, renormalised(kept)).argmax(-1)
         new = (after != before) & (count == 0) & (kept.sum(-1) > 0)
         count = torch.where(new, step, count)
         if bool(((count > 0) | (items <= step + 1)).all()):
@@ -201,34 +205,34 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
     if most_steps < 1:
         raise HeedfulError("the probe 'importance_sets' needs most_steps of at least 1.")
     collector = Collector(evidence.data.ids)
-    for each in evidence.resumable("importance_sets"):
+    for forward in evidence.resumable("importance_sets"):
         for site in evidence.sites:
-            for view in _parts(each, site, each.rows(site)):
-                found = _measures(each, site, view, evidence.seed, most_steps)
-                collector.add(each, site, view, found)
+            for view in _parts(forward, site, forward.rows(site)):
+                found = _measures(forward, site, view, evidence.seed, most_steps)
+                collector.add(forward, site, view, found)
     rows = _told(collector.rows())
     return Findings(rows, summary=summary(rows, evidence.seed))
 
 
-def _parts(each: Pass, site: SiteSpec, view: AttentionRows) -> Iterator[AttentionRows]:
+def _parts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Iterator[AttentionRows]:
     """A model is resumed for a whole batch, so its rows stay together."""
     if not site.linear:
         yield view
         return
-    size = view.weights.shape[1] * each.probabilities.shape[1]
+    size = view.weights.shape[1] * forward.probabilities.shape[1]
     every = torch.arange(len(view.example), device=view.example.device)
     for rows in torch.split(every, max(1, _NUMBERS_AT_ONCE // size)):
         yield view.take(rows)
 
 
 def _measures(
-    each: Pass, site: SiteSpec, view: AttentionRows, seed: int, most_steps: int
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, most_steps: int
 ) -> dict[str, Tensor]:
     items = view.mask.sum(-1).double()
     every = (items - 1 <= most_steps) | site.linear
     measures = {"tried": torch.where(every, 1.0, most_steps / items)}
-    for name, order in rankings(each, site, view, seed).items():
-        count = first_flip(each, site, view, order, most_steps)
+    for name, order in rankings(forward, site, view, seed).items():
+        count = first_flip(forward, site, view, order, most_steps)
         never, steps = count == 0, torch.where(count == 0, torch.nan, count.double())
         measures[f"count_{name}"] = steps
         measures[f"fraction_{name}"] = steps / items
@@ -236,7 +240,7 @@ def _measures(
         measures[f"never_{name}"] = never.double()
         measures[f"{SOONER}{name}"] = _sooner(view, order, measures["tried"])
     if site.linear:
-        measures["reachable"] = 1 - fixed(each, site, view)
+        measures["reachable"] = 1 - fixed(forward, site, view)
     return measures
 
 

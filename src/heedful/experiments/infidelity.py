@@ -13,11 +13,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions import subset_values
 from heedful.errors import HeedfulError
 from heedful.experiments.sanity import Reembedded
-from heedful.models import logit, probability
-from heedful.perturbations import Operator, answers
+from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import (
     Batch,
@@ -26,20 +24,14 @@ from heedful.types import (
     Embeddings,
     Keep,
     Model,
-    Target,
     Text,
     Trace,
 )
-from heedful.words import word_mask
 
 
 def infidelity(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
+    removal: WordRemoval,
     explanations: Mapping[str, Float[Tensor, "b w"]],
-    operator: str | Operator,
-    target: Target = probability,
     draws: int = 32,
     seed: int = 0,
     normalise: bool = True,
@@ -50,10 +42,10 @@ def infidelity(
     Captum's): attention weights and differences of p have no common unit otherwise. A map that
     predicts nothing then gets the mean square of the falls themselves.
     """
-    mask = word_mask(batch.texts["a"])
-    sets = random_sets(mask, batch.ids, draws, seed)
+    mask = removal.mask
+    sets = random_sets(mask, removal.batch.ids, draws, seed)
     gone = torch.cat([torch.zeros_like(sets[:, :1]), sets], 1)
-    values = answers(model, batch, (target, label), gone, operator).value
+    values = removal.answers(gone).value
     falls = values[:, :1] - values[:, 1:]
     return {
         name: _gap(scores.to(mask.device), sets, falls, normalise).masked_fill(
@@ -192,21 +184,13 @@ class Interactions:
     values: Float[Tensor, "b k k"]
 
 
-def interactions(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    scores: Float[Tensor, "b w"],
-    target: Target = logit,
-    top: int = 5,
-    operator: str = "mask",
-) -> Interactions:
+def interactions(removal: WordRemoval, scores: Float[Tensor, "b w"], top: int = 5) -> Interactions:
     """f(x) − f(x∖i) − f(x∖j) + f(x∖{i, j}): positive where i and j help each other."""
-    words = top_words(scores, word_mask(batch.texts["a"]), top)
+    words = top_words(scores, removal.mask, top)
     alone, k = _members(words, scores.shape[1]), words.shape[1]
     first, second = torch.triu_indices(k, k, 1, device=words.device)
     gone = torch.cat([torch.zeros_like(alone[:, :1]), alone, alone[:, first] | alone[:, second]], 1)
-    values = subset_values(model, batch, (target, label), gone, operator)
+    values = removal.answers(gone).value
     whole, less, pairs = values[:, :1], values[:, 1 : k + 1], values[:, k + 1 :]
     together = whole - less[:, first] - less[:, second] + pairs
     missing = (words[:, first] < 0) | (words[:, second] < 0)

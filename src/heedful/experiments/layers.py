@@ -12,20 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pandas as pd
-import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.attributions import text_site
 from heedful.entries import PERCENT, RESAMPLES, SHARE, Experiment, Measure
-from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, base_trace
+from heedful.errors import HeedfulError
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.outputs import Effect, Intervention, edits_at, effect
 from heedful.experiments.score import outcomes, score_table
-from heedful.interventions import SEEDED, build_edit, held
-from heedful.metrics import summarise, tvd
-from heedful.models import Search, probabilities
-from heedful.randomness import stable_hash
-from heedful.types import Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
+from heedful.metrics import summarise
+from heedful.models import Search
+from heedful.types import SiteSpec
 
 
 def layers(
@@ -39,11 +35,11 @@ def layers(
     if evidence.task == "generation" and mode != "recomputed":
         raise HeedfulError("what a model writes has no original weights: use mode=recomputed.")
     collector, site = Collector(evidence.data.ids), evidence.sites[0]
-    for each in evidence.passes("layers"):
-        view = each.rows(site).first()
-        found = _effects(each, edit, mode, evidence.seed)
+    for forward in evidence.passes("layers"):
+        view = forward.rows(site).first()
+        found = _effects(forward, edit, mode, evidence.seed)
         chosen = {name: values[view.example] for name, values in found.items()}
-        collector.add(each, site, view, chosen)
+        collector.add(forward, site, view, chosen)
     rows = collector.rows()
     summary = summarise(rows, evidence.seed)
     writes = evidence.task == "generation"
@@ -51,13 +47,12 @@ def layers(
     return Findings(rows, summary=pd.concat([summary, scores], ignore_index=True))
 
 
-def _effects(each: Pass, edit: str, mode: str, seed: int) -> dict[str, Tensor]:
-    kept = each.with_states()
-    found = cumulative(each.model, each.batch, edit, mode, seed, kept.trace)
-    measures = {"correct": (each.predicted == each.batch.labels).double()}
-    for stack, effect in found.items():
-        measures[f"tvd:{stack.name}"] = effect.tvd
-        measures[f"correct:{stack.name}"] = (effect.predicted == each.batch.labels).double()
+def _effects(forward: ForwardBatch, edit: str, mode: str, seed: int) -> dict[str, Tensor]:
+    found = cumulative(forward.with_states(), edit, mode, seed)
+    measures = {"correct": (forward.predicted == forward.batch.labels).double()}
+    for stack, after in found.items():
+        measures[f"tvd:{stack.name}"] = after.tvd
+        measures[f"correct:{stack.name}"] = (after.predicted == forward.batch.labels).double()
     return measures
 
 
@@ -125,100 +120,13 @@ def stacks(sites: Iterable[SiteSpec]) -> Iterator[Stack]:
 
 
 def cumulative(
-    model: Model,
-    batch: Batch,
-    edit: str = "permute",
-    mode: str = "recomputed",
-    seed: int = 0,
-    trace: Trace | None = None,
+    forward: ForwardBatch, edit: str = "permute", mode: str = "recomputed", seed: int = 0
 ) -> dict[Stack, Effect]:
-    """What editing each stack does. A base trace of the batch saves making it again."""
-    trace = trace or base_trace(model, batch)
+    """What editing each stack does."""
     return {
-        stack: effect(model, batch, Intervention(edit, stack.sites, mode, seed=seed), trace)
-        for stack in stacks(model.sites)
+        stack: effect(forward, Intervention(edit, stack.sites, mode, seed=seed))
+        for stack in stacks(forward.model.sites)
     }
-
-
-# What changing attention does to the output.
-#
-# Changing one layer's weights changes the input of every later one. So there are two modes:
-# later sites are `recomputed`, or `held` at their original weights. Neither is surgical
-# (Grimsley et al. 2020): what later layers mix has changed in both.
-
-
-EDITS = ("uniform", "permute")
-
-MODES = ("recomputed", "held")
-
-
-@dataclass(frozen=True)
-class Intervention:
-    """An edit at a `place` (`main`, `all`, the name of a site, or those of several); `draw`
-    numbers the permutations."""
-
-    edit: str
-    place: str | tuple[str, ...] = "main"
-    mode: str = "recomputed"
-    draw: int = 0
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Effect:
-    """How far each output moved, and the class predicted then."""
-
-    tvd: Float[Tensor, " b"]
-    predicted: Int[Tensor, " b"]
-
-
-def effect(
-    model: Model, batch: Batch, intervention: Intervention, trace: Trace | None = None
-) -> Effect:
-    """A base trace of the batch saves making it again."""
-    trace = trace or base_trace(model, batch)
-    with torch.no_grad():
-        changed = model.resume(batch, trace, edits_of(model, trace, intervention)).logits
-    after = probabilities(changed)
-    return Effect(tvd(after, probabilities(trace.logits)), after.argmax(-1))
-
-
-def edits_of(model: Model, trace: Trace, intervention: Intervention) -> Edits:
-    """The edits that make an intervention."""
-    if intervention.mode not in MODES:
-        raise unknown_name("mode", intervention.mode, list(MODES))
-    edits = edits_at(model, intervention)
-    return edits if intervention.mode == "recomputed" else held(model, trace, edits)
-
-
-def edits_at(model: Model, intervention: Intervention) -> Edits:
-    """Those at the place itself, whatever becomes of later sites."""
-    names = [site.name for site in model.sites]
-    return dict.fromkeys(_chosen(model, names, intervention.place), _edit(intervention))
-
-
-def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> list[str]:
-    if isinstance(place, tuple):
-        return [name for each in place for name in _chosen(model, names, each)]
-    if place == "main":
-        return [text_site(model).name]
-    if place == "all":
-        return names
-    if place not in names:
-        raise unknown_name("place", place, ["main", "all", *names])
-    return [place]
-
-
-def _edit(intervention: Intervention) -> Edit:
-    if intervention.edit not in EDITS:
-        raise unknown_name("edit", intervention.edit, list(EDITS))
-    draw = stable_hash(intervention.seed, "intervention", intervention.draw)
-    return edit_named(intervention.edit, draw)
-
-
-def edit_named(name: str, seed: int) -> Edit:
-    """The edit, by the seed if it draws anything."""
-    return build_edit(EditSpec(name, (("seed", seed),) if name in SEEDED else ()))
 
 
 ENTRY = Experiment(

@@ -9,28 +9,26 @@ come back by row or, where several rows make one output, by example.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions import one_map, readout_rows, readout_weights
-from heedful.experiments.evidence import Pass, base_trace
-from heedful.interventions import custom
+from heedful.attributions import one_map, readout_rows, readout_weights, text_site
+from heedful.errors import unknown_name
+from heedful.experiments.evidence import ForwardBatch
+from heedful.interventions import SEEDED, build_edit, custom, held
+from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.randomness import stable_hash
+from heedful.types import AttentionRows, Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 
 
-def passed(model: Model, batch: Batch, trace: Trace | None = None) -> Pass:
-    """The batch through the model, unless its trace is known."""
-    return Pass(model, batch, trace or base_trace(model, batch))
-
-
 def outputs(
-    each: Pass,
+    forward: ForwardBatch,
     site: SiteSpec,
     view: AttentionRows,
     weights: Float[Tensor, "n m k"] | Iterable[Float[Tensor, "n k"]],
@@ -39,43 +37,46 @@ def outputs(
     draws = weights.unbind(1) if isinstance(weights, Tensor) else weights
     if site.linear:
         whole = weights if isinstance(weights, Tensor) else torch.stack(list(draws), 1)
-        return probabilities(linear_logits(each, site, view, whole))
-    return torch.stack([rerun(each, site, view, draw) for draw in draws], 1)
+        return probabilities(linear_logits(forward, site, view, whole))
+    return torch.stack([rerun(forward, site, view, draw) for draw in draws], 1)
 
 
 def outputs_by_example(
-    each: Pass, site: SiteSpec, view: AttentionRows, draws: Iterable[Float[Tensor, "n k"]]
+    forward: ForwardBatch,
+    site: SiteSpec,
+    view: AttentionRows,
+    draws: Iterable[Float[Tensor, "n k"]],
 ) -> Float[Tensor, "b m c"]:
     """The same by example. A text with nothing to attend keeps its output."""
     with torch.no_grad():
         if not site.linear:
-            tries = (resumed(each, site, placed(each, site, view, draw)) for draw in draws)
+            tries = (resumed(forward, site, placed(forward, site, view, draw)) for draw in draws)
             return torch.stack([probabilities(after.logits) for after in tries], 1)
-        found = outputs(each, site, view, draws)
-        whole = each.probabilities[:, None].repeat(1, found.shape[1], 1)
+        found = outputs(forward, site, view, draws)
+        whole = forward.probabilities[:, None].repeat(1, found.shape[1], 1)
         return whole.index_copy(0, view.example, found)
 
 
-def original(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "b c"]:
+def original(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "b c"]:
     """The output untouched, by the same arithmetic as the others: what is not moved must be
     at distance 0."""
     if site.linear:
-        return outputs_by_example(each, site, view, [view.weights.double()])[:, 0]
-    return each.probabilities
+        return outputs_by_example(forward, site, view, [view.weights.double()])[:, 0]
+    return forward.probabilities
 
 
 def repeatedly(
-    each: Pass, site: SiteSpec, view: AttentionRows
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows
 ) -> Callable[[Float[Tensor, "n m k"]], Float[Tensor, "n m c"]]:
     """`outputs`, to be asked hundreds of times: token logits are looked up once."""
     if not site.linear:
-        return partial(outputs, each, site, view)
-    values, bias = _linear(each, site, view, torch.float64)
+        return partial(outputs, forward, site, view)
+    values, bias = _linear(forward, site, view, torch.float64)
     return lambda weights: probabilities(weights @ values + bias)
 
 
 def reduced(
-    each: Pass,
+    forward: ForwardBatch,
     site: SiteSpec,
     view: AttentionRows,
     weights: Float[Tensor, "n m k"],
@@ -84,8 +85,8 @@ def reduced(
     """What `reduce` makes of the outputs. Where the model is resumed, it is called draw by
     draw: with a vocabulary for classes, the outputs of all draws would fill the memory."""
     if site.linear:
-        return reduce(outputs(each, site, view, weights))
-    draws = (rerun(each, site, view, draw)[:, None] for draw in weights.unbind(1))
+        return reduce(outputs(forward, site, view, weights))
+    draws = (rerun(forward, site, view, draw)[:, None] for draw in weights.unbind(1))
     return torch.cat([reduce(p) for p in draws], 1)
 
 
@@ -101,50 +102,54 @@ def renormalised(weights: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
 
 
 def linear_logits(
-    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
 ) -> Float[Tensor, "n m c"]:
-    values, bias = _linear(each, site, view, weights.dtype)
+    values, bias = _linear(forward, site, view, weights.dtype)
     return weights @ values + bias
 
 
 def rerun(
-    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
 ) -> Float[Tensor, "n c"]:
     """Class probabilities from the model itself, resumed with these weights in place. All
     rows of an example (its heads) change together; what is not in the view stays."""
-    logits = resumed(each, site, placed(each, site, view, weights)).logits
+    logits = resumed(forward, site, placed(forward, site, view, weights)).logits
     return probabilities(logits)[view.example]
 
 
 def placed(
-    each: Pass, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
 ) -> Float[Tensor, "b h q k"]:
     """The site's weights with these rows in them."""
-    full = each.trace.weights[site.name]
+    full = forward.trace.weights[site.name]
     return full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
 
 
-def resumed(each: Pass, site: SiteSpec, weights: Float[Tensor, "b h q k"]) -> Trace:
+def resumed(forward: ForwardBatch, site: SiteSpec, weights: Float[Tensor, "b h q k"]) -> Trace:
     """What the model leaves with these weights at the site; gradients flow to the weights. Where
     a query counts for the prediction by attention further on, it counts as that attention is
     now."""
-    put = weights.to(each.trace.weights[site.name].dtype)
+    put = weights.to(forward.trace.weights[site.name].dtype)
     edits = {site.name: custom(lambda call: call.queries(put))}
-    after = each.model.resume(each.batch, each.trace, edits)
-    return replace(after, readout_weights={**each.trace.readout_weights, **after.readout_weights})
+    after = forward.model.resume(forward.batch, forward.trace, edits)
+    return replace(
+        after, readout_weights={**forward.trace.readout_weights, **after.readout_weights}
+    )
 
 
 def _linear(
-    each: Pass, site: SiteSpec, view: AttentionRows, dtype: torch.dtype
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, dtype: torch.dtype
 ) -> tuple[Float[Tensor, "n k c"], Float[Tensor, " c"]]:
     """The token logits of each row, and the bias."""
-    token_logits = each.trace.token_logits[site.name]
+    token_logits = forward.trace.token_logits[site.name]
     return token_logits.values[view.example].to(dtype), token_logits.bias.to(dtype)
 
 
-def one_logit(each: Pass, site: SiteSpec) -> tuple[Float[Tensor, "b k"], Float[Tensor, ""]]:
+def one_logit(
+    forward: ForwardBatch, site: SiteSpec
+) -> tuple[Float[Tensor, "b k"], Float[Tensor, ""]]:
     """Token logits of the one logit after a linear site, or of the difference of two."""
-    known = each.trace.token_logits[site.name]
+    known = forward.trace.token_logits[site.name]
     values, bias = known.values.double(), known.bias.double()
     if values.shape[-1] == 1:
         return values[..., 0], bias[0]
@@ -186,3 +191,86 @@ def others(x: Float[Tensor, "n k *c"]) -> Float[Tensor, "n k *c"]:
     before = torch.cat([nothing, x.cumsum(1)[:, :-1]], 1)
     after = torch.cat([remaining(x)[:, 1:], nothing], 1)
     return before + after
+
+
+# What changing attention does to the output.
+#
+# Changing one layer's weights changes the input of every later one. So there are two modes:
+# later sites are `recomputed`, or `held` at their original weights. Neither is surgical
+# (Grimsley et al. 2020): what later layers mix has changed in both.
+
+
+EDITS = ("uniform", "permute")
+
+MODES = ("recomputed", "held")
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """An edit at a `place` (`main`, `all`, the name of a site, or those of several); `draw`
+    numbers the permutations."""
+
+    edit: str
+    place: str | tuple[str, ...] = "main"
+    mode: str = "recomputed"
+    draw: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far each output moved, and the class predicted then."""
+
+    tvd: Float[Tensor, " b"]
+    predicted: Int[Tensor, " b"]
+
+
+def effect(forward: ForwardBatch, intervention: Intervention) -> Effect:
+    """What an intervention does to each output."""
+    return effect_of(forward, edits_of(forward, intervention))
+
+
+def effect_of(forward: ForwardBatch, edits: Edits) -> Effect:
+    """The same of edits by site."""
+    with torch.no_grad():
+        changed = forward.model.resume(forward.batch, forward.trace, edits).logits
+    after = probabilities(changed)
+    return Effect(tvd(after, forward.probabilities), after.argmax(-1))
+
+
+def edits_of(forward: ForwardBatch, intervention: Intervention) -> Edits:
+    """The edits that make an intervention."""
+    if intervention.mode not in MODES:
+        raise unknown_name("mode", intervention.mode, list(MODES))
+    edits = edits_at(forward.model, intervention)
+    return edits if intervention.mode == "recomputed" else held(forward.model, forward.trace, edits)
+
+
+def edits_at(model: Model, intervention: Intervention) -> Edits:
+    """Those at the place itself, whatever becomes of later sites."""
+    names = [site.name for site in model.sites]
+    return dict.fromkeys(_chosen(model, names, intervention.place), _edit(intervention))
+
+
+def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> list[str]:
+    if isinstance(place, tuple):
+        return [name for each in place for name in _chosen(model, names, each)]
+    if place == "main":
+        return [text_site(model).name]
+    if place == "all":
+        return names
+    if place not in names:
+        raise unknown_name("place", place, ["main", "all", *names])
+    return [place]
+
+
+def _edit(intervention: Intervention) -> Edit:
+    if intervention.edit not in EDITS:
+        raise unknown_name("edit", intervention.edit, list(EDITS))
+    draw = stable_hash(intervention.seed, "intervention", intervention.draw)
+    return edit_named(intervention.edit, draw)
+
+
+def edit_named(name: str, seed: int) -> Edit:
+    """The edit, by the seed if it draws anything."""
+    return build_edit(EditSpec(name, (("seed", seed),) if name in SEEDED else ()))

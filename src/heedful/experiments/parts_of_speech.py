@@ -13,7 +13,7 @@ from torch import Tensor
 from heedful.data import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
 from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.types import AttentionRows
 
 LEXICON = "lexicon"
@@ -34,12 +34,12 @@ def parts_of_speech(evidence: Evidence, tagger: str = LEXICON) -> Findings:
     tags = _tagger(tagger)
     collector = Collector(evidence.data.ids)
     place = {example: number for number, example in enumerate(evidence.data.ids)}
-    for each in evidence.passes("parts_of_speech"):
-        places = [place[example] for example in each.batch.ids]
-        codes = _codes(tags, [evidence.data.surface(number) for number in places], each)
+    for forward in evidence.passes("parts_of_speech"):
+        places = [place[example] for example in forward.batch.ids]
+        codes = _codes(tags, [evidence.data.surface(number) for number in places], forward)
         for site in evidence.sites:
-            view = each.rows(site)
-            collector.add(each, site, view, _measures(tags, view, codes[view.example]))
+            view = forward.rows(site)
+            collector.add(forward, site, view, _measures(tags, view, codes[view.example]))
     version = {"tagger_version": tags.version} if tags.version else {}
     return Findings(collector.rows(), notes={"tagger": tags.name, **version})
 
@@ -48,9 +48,9 @@ def _depends(tagger: str = LEXICON) -> Mapping[str, str]:
     return {"tagger": version_of(tagger)} if tagger != LEXICON else {}
 
 
-def _codes(tagger: Tagger, texts: list[list[str]], each: Pass) -> Int[Tensor, "b t"]:
+def _codes(tagger: Tagger, texts: list[list[str]], forward: ForwardBatch) -> Int[Tensor, "b t"]:
     """The number of each token's tag; a tag is there for each real token."""
-    real = each.batch.texts["a"].mask
+    real = forward.batch.texts["a"].mask
     codes = torch.full(real.shape, _NOBODY, device=real.device)
     names = tagger.tags or KINDS
     for row, tags in enumerate(tagger.tag(texts)):

@@ -11,13 +11,12 @@ from torch import Tensor
 from heedful.attributions import text_site
 from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
-from heedful.experiments.outputs import original, outputs, outputs_by_example, passed, reduced
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.outputs import effect_of, outputs, reduced
 from heedful.interventions import permute
 from heedful.metrics import tvd
-from heedful.models import probabilities
 from heedful.randomness import example_keys, keyed_bits, stable_hash
-from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.types import AttentionRows, SiteSpec
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory
 
@@ -27,9 +26,9 @@ def permutation(evidence: Evidence, permutations: int = 100) -> Findings:
     if permutations < 1:
         raise HeedfulError("the probe 'permutation' needs at least 1 permutation.")
 
-    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = _sampled(each, site, view, evidence.seed, permutations)
-        return found | _moments(each, site, view) if site.linear else found
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        found = _sampled(forward, site, view, evidence.seed, permutations)
+        return found | _moments(forward, site, view) if site.linear else found
 
     return by_rows(evidence, evidence.resumable("permutation"), measured)
 
@@ -56,12 +55,12 @@ _LAST = (1 << 63) - 1
 
 
 def _sampled(
-    each: Pass, site: SiteSpec, view: AttentionRows, seed: int, permutations: int
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, permutations: int
 ) -> dict[str, Tensor]:
-    keys = row_keys(each, site, view, seed, "permutation")
+    keys = row_keys(forward, site, view, seed, "permutation")
     # through the same arithmetic, so that what is not moved is at distance 0
     with torch.no_grad():
-        original = outputs(each, site, view, view.weights[:, None].double())[:, 0]
+        original = outputs(forward, site, view, view.weights[:, None].double())[:, 0]
     width = max(view.weights.shape[1], original.shape[1])
     step = max(1, _DRAWS_AT_ONCE // (permutations * width))
     parts = []
@@ -71,7 +70,7 @@ def _sampled(
             part = view.take(rows)
             weights = permuted_weights(part, keys[rows], permutations).double()
             compare = partial(_changes, original=original[rows, None])
-            changed, flips = reduced(each, site, part, weights, compare).unbind(-1)
+            changed, flips = reduced(forward, site, part, weights, compare).unbind(-1)
             # the midpoint median: torch's own takes the lower of the two middle values
             median = changed.quantile(0.5, dim=-1)
             parts.append(torch.stack([median, changed.mean(-1), flips.mean(-1)]))
@@ -80,30 +79,22 @@ def _sampled(
 
 
 def tvd_permuted(
-    model: Model,
-    batch: Batch,
-    permutations: int | None = None,
-    seed: int = 0,
-    trace: Trace | None = None,
+    forward: ForwardBatch, permutations: int | None = None, seed: int = 0
 ) -> Float[Tensor, " b"]:
     """By example, the median TVD over random permutations of the main site's weights: by default
-    100 for a linear site, where they cost one product and are the probe's own, and 20 elsewhere,
-    where all queries are permuted, not only those the prediction is read from."""
-    each, site = passed(model, batch, trace), text_site(model)
+    100 for a linear site, where they cost one product, and 20 elsewhere, where all queries are
+    permuted, not only those the prediction is read from."""
+    site = text_site(forward.model)
     draws = permutations if permutations is not None else (100 if site.linear else 20)
     if draws < 1:
         raise HeedfulError("the measure 'tvd_permuted' needs at least 1 permutation.")
-    view = each.rows(site)
     if site.linear:
-        keys = row_keys(each, site, view, seed, "permutation")
-        weights = permuted_weights(view, keys, draws).double()
-        after = outputs_by_example(each, site, view, weights.unbind(1))
-    else:
-        edits = (permute(stable_hash(seed, "tvd_permuted", draw)) for draw in range(draws))
-        with torch.no_grad():
-            tries = (model.resume(batch, each.trace, {site.name: edit}) for edit in edits)
-            after = torch.stack([probabilities(one.logits) for one in tries], 1)
-    return tvd(after, original(each, site, view)[:, None]).quantile(0.5, dim=-1)
+        view = forward.rows(site)
+        median = _sampled(forward, site, view, seed, draws)["tvd_median"]
+        return median.new_zeros(len(forward.batch)).index_copy(0, view.example, median)
+    edits = (permute(stable_hash(seed, "tvd_permuted", draw)) for draw in range(draws))
+    moved = [effect_of(forward, {site.name: edit}).tvd for edit in edits]
+    return torch.stack(moved, 1).quantile(0.5, dim=-1)
 
 
 def _changes(p: Tensor, original: Tensor) -> Tensor:
@@ -112,10 +103,10 @@ def _changes(p: Tensor, original: Tensor) -> Tensor:
     return torch.stack([tvd(p, original), flips], -1)
 
 
-def _moments(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+def _moments(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
     """Mean and standard deviation of the predicted class's logit over *all* permutations."""
-    token_logits = each.trace.token_logits[site.name]
-    top = each.trace.logits.argmax(-1)
+    token_logits = forward.trace.token_logits[site.name]
+    top = forward.trace.logits.argmax(-1)
     z = token_logits.values.double().gather(
         2, top[:, None, None].expand(-1, token_logits.values.shape[1], 1)
     )
@@ -131,10 +122,12 @@ def _moments(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tenso
     return {"logit_mean_exact": mean, "logit_sd_exact": variance.sqrt()}
 
 
-def row_keys(each: Pass, site: SiteSpec, view: AttentionRows, seed: int, purpose: str) -> Tensor:
+def row_keys(
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, purpose: str
+) -> Tensor:
     """One key per row, from its example, head and query."""
-    h, q = each.trace.weights[site.name].shape[1:3]
-    keys = example_keys(seed, each.batch.ids, purpose, site.name)
+    h, q = forward.trace.weights[site.name].shape[1:3]
+    keys = example_keys(seed, forward.batch.ids, purpose, site.name)
     keys = keyed_bits(keys.to(view.weights.device), (h, q))
     return keys[view.example, view.head, view.query]
 

@@ -5,15 +5,13 @@ By tokens of attention, by words of any explanation, and by ERASER's own definit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.entries import SHARE, SIGNED, Experiment, Measure
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.faithfulness import (
     Curves,
     Grid,
@@ -39,20 +37,20 @@ def rationale(evidence: Evidence) -> Findings:
     """Undefined where an example has no rationale. Even attention has `share_inside` of its
     mass there."""
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("rationale"):
-        inside = marked(evidence, each)
+    for forward in evidence.passes("rationale"):
+        inside = marked(evidence, forward)
         for site in evidence.sites:
-            view = each.rows(site)
-            collector.add(each, site, view, _measures(view, inside[view.example]))
+            view = forward.rows(site)
+            collector.add(forward, site, view, _measures(view, inside[view.example]))
     return Findings(collector.rows())
 
 
-def marked(evidence: Evidence, each: Pass) -> Bool[Tensor, "b t"]:
+def marked(evidence: Evidence, forward: ForwardBatch) -> Bool[Tensor, "b t"]:
     """The tokens in a rationale; a mark is there for each real token."""
     place = {example: number for number, example in enumerate(evidence.data.ids)}
-    real = each.batch.texts["a"].mask
+    real = forward.batch.texts["a"].mask
     inside = torch.zeros_like(real)
-    for row, example in enumerate(each.batch.ids):
+    for row, example in enumerate(forward.batch.ids):
         marks = evidence.data.rationale(place[example])
         if marks is not None:
             inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
@@ -107,20 +105,6 @@ def plausibility(
     }
     numbers = (scores.isfinite() | ~mask).all(-1)
     return _only(values, numbers & _informative(rationale, mask))
-
-
-def plausibility_of(
-    explanations: Mapping[str, Float[Tensor, "b w"]],
-    rationale: Bool[Tensor, "b w"],
-    mask: Bool[Tensor, "b w"],
-    ids: tuple[str, ...],
-    seed: int = 0,
-) -> dict[str, Values]:
-    """Every measure of several explanations."""
-    return {
-        name: plausibility(scores, rationale, mask, ids, seed)
-        for name, scores in explanations.items()
-    }
 
 
 def _informative(rationale: Tensor, mask: Tensor) -> Tensor:

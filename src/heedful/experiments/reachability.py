@@ -12,19 +12,19 @@ from torch import Tensor
 
 from heedful.attributions import text_site
 from heedful.entries import SHARE, Experiment, Measure
-from heedful.experiments.evidence import Collector, Evidence, Findings, Pass, by_rows
-from heedful.experiments.outputs import less, outputs_by_example, passed, words_of
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.outputs import less, outputs_by_example, words_of
 from heedful.models import class_logits, probabilities
-from heedful.types import AttentionRows, Batch, Model, SiteSpec, Trace
+from heedful.types import AttentionRows, SiteSpec
 
 
 def reachability(evidence: Evidence) -> Findings:
     return by_rows(evidence, evidence.passes("reachability"), _reached)
 
 
-def _reached(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-    logits = alone(each, site, view)
-    measures = {"fixed": fixed(each, site, view)}
+def _reached(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+    logits = alone(forward, site, view)
+    measures = {"fixed": fixed(forward, site, view)}
     if logits.shape[-1] == 1:
         p = probabilities(logits)[..., 1]
         measures["lowest"] = torch.where(view.mask, p, 2.0).amin(-1)
@@ -32,32 +32,32 @@ def _reached(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tenso
     return measures
 
 
-def fixed(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
+def fixed(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
     """1 where every item alone makes the decision that is made, else 0."""
-    decision = class_logits(alone(each, site, view)).argmax(-1)
-    same = decision == each.predicted[view.example][:, None]
+    decision = class_logits(alone(forward, site, view)).argmax(-1)
+    same = decision == forward.predicted[view.example][:, None]
     return (same | ~view.mask).all(-1).double()
 
 
-def reachable(model: Model, batch: Batch, trace: Trace | None = None) -> Float[Tensor, " b"]:
+def reachable(forward: ForwardBatch) -> Float[Tensor, " b"]:
     """By example, 1 where some attention of the main site changes the decision, else 0. Exact for
     linear sites. For other sites all the attention is put on one word after another, which may
     miss a way: a lower bound."""
-    each, site = passed(model, batch, trace), text_site(model)
-    view = each.rows(site)
+    site = text_site(forward.model)
+    view = forward.rows(site)
     if site.linear:
-        nothing = torch.zeros(len(batch), dtype=torch.float64, device=view.weights.device)
-        return nothing.index_put((view.example,), 1 - fixed(each, site, view))
-    there, tokens = words_of(batch)
+        free = 1 - fixed(forward, site, view)
+        return free.new_zeros(len(forward.batch)).index_put((view.example,), free)
+    there, tokens = words_of(forward.batch)
     weights = view.weights.double()
     tries = (less(weights, ~kept[view.example]) for kept in tokens.unbind(1))
-    decision = outputs_by_example(each, site, view, tries).argmax(-1)
-    return ((decision != each.predicted[:, None]) & there).any(-1).double()
+    decision = outputs_by_example(forward, site, view, tries).argmax(-1)
+    return ((decision != forward.predicted[:, None]) & there).any(-1).double()
 
 
-def alone(each: Pass, site: SiteSpec, view: AttentionRows) -> Tensor:
+def alone(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     """The logits of each item, had it all the attention."""
-    token_logits = each.trace.token_logits[site.name]
+    token_logits = forward.trace.token_logits[site.name]
     return (token_logits.values.double() + token_logits.bias.double())[view.example]
 
 
@@ -105,25 +105,25 @@ def token_logits(evidence: Evidence) -> Findings:
     """Maps `attention` and, per logit, `logit:0`, `logit:1`, …, all in double precision: in
     single precision large logits that cancel would move a probability by more than 1e-6."""
     collector, notes = Collector(evidence.data.ids), dict[str, str]()
-    for each in evidence.passes("token_logits"):
+    for forward in evidence.passes("token_logits"):
         for site in evidence.sites:
-            view = each.rows(site)
-            logits = alone(each, site, view)
-            collector.add(each, site, view, _agreement(each, view, logits))
+            view = forward.rows(site)
+            logits = alone(forward, site, view)
+            collector.add(forward, site, view, _agreement(forward, view, logits))
             maps = {"attention": view.weights}
             if logits.shape[-1] <= MOST_LOGITS:
                 maps |= {f"logit:{c}": by_token for c, by_token in enumerate(logits.unbind(-1))}
             else:
                 notes["token_logits"] = _too_many(logits.shape[-1])
-            collector.add_maps(each, site, view, maps, exact=True)
+            collector.add_maps(forward, site, view, maps, exact=True)
     return Findings(collector.rows(), collector.maps(), notes=notes)
 
 
 def _agreement(
-    each: Pass, view: AttentionRows, logits: Float[Tensor, "n k c"]
+    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
 ) -> dict[str, Float[Tensor, " n"]]:
     weights = view.weights.double()
-    agreeing = _agreeing(each, view, logits).double()
+    agreeing = _agreeing(forward, view, logits).double()
     return {
         "mass_agreeing": (weights * agreeing).sum(-1) / weights.sum(-1),
         "tokens_agreeing": agreeing.sum(-1) / view.mask.sum(-1),
@@ -131,10 +131,10 @@ def _agreement(
 
 
 def _agreeing(
-    each: Pass, view: AttentionRows, logits: Float[Tensor, "n k c"]
+    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
 ) -> Bool[Tensor, "n k"]:
     decision = class_logits(logits).argmax(-1)
-    return (decision == each.predicted[view.example][:, None]) & view.mask
+    return (decision == forward.predicted[view.example][:, None]) & view.mask
 
 
 def _too_many(logits: int) -> str:
@@ -183,31 +183,35 @@ def token_probability(evidence: Evidence) -> Findings:
     """The mean over a text's tokens, undefined where the prediction is wrong, as the paper has
     it. It does not say whether texts or tokens count alike in the average: texts do here."""
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("token_probability"):
+    for forward in evidence.passes("token_probability"):
         for site in evidence.sites:
-            view = each.rows(site)
-            by_token = predicted_by_token(each, site, view)
-            found = _by_token(each, view, by_token)
-            collector.add(each, site, view, found)
+            view = forward.rows(site)
+            by_token = predicted_by_token(forward, site, view)
+            found = _by_token(forward, view, by_token)
+            collector.add(forward, site, view, found)
             maps = {"token_probability": by_token, "attention": view.weights}
-            collector.add_maps(each, site, view, maps)
+            collector.add_maps(forward, site, view, maps)
     return Findings(collector.rows(), collector.maps())
 
 
-def predicted_by_token(each: Pass, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "n k"]:
+def predicted_by_token(
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows
+) -> Float[Tensor, "n k"]:
     """The probability of the predicted class with all attention on one token."""
-    linear = each.trace.token_logits[site.name]
+    linear = forward.trace.token_logits[site.name]
     p = probabilities(linear.values + linear.bias)[view.example]
-    label = each.predicted[view.example][:, None, None].expand(-1, p.shape[1], 1)
+    label = forward.predicted[view.example][:, None, None].expand(-1, p.shape[1], 1)
     return p.gather(2, label).squeeze(2)
 
 
-def _by_token(each: Pass, view: AttentionRows, by_token: Float[Tensor, "n k"]) -> dict[str, Tensor]:
+def _by_token(
+    forward: ForwardBatch, view: AttentionRows, by_token: Float[Tensor, "n k"]
+) -> dict[str, Tensor]:
     length = view.mask.sum(-1)
     mean = (by_token * view.mask).sum(-1) / length
     least = by_token.masked_fill(~view.mask, torch.inf).amin(-1)
     most = by_token.masked_fill(~view.mask, -torch.inf).amax(-1)
-    right = (each.predicted == each.batch.labels)[view.example]
+    right = (forward.predicted == forward.batch.labels)[view.example]
     return {
         "token_probability": torch.where(right, mean, torch.nan),
         "token_range": most - least,

@@ -27,12 +27,12 @@ def score(evidence: Evidence, resamples: int = 500) -> Findings:
     collector = Collector(evidence.data.ids)
     site = evidence.sites[0]
     columns = []
-    for each in evidence.passes("score"):
-        view = each.rows(site).first()
-        p, label = each.probabilities[view.example], each.batch.labels[view.example]
+    for forward in evidence.passes("score"):
+        view = forward.rows(site).first()
+        p, label = forward.probabilities[view.example], forward.batch.labels[view.example]
         shown = p[:, 1] if p.shape[1] == 2 else p.amax(-1)
-        correct = each.predicted[view.example] == label
-        collector.add(each, site, view, {"correct": correct, "probability": shown})
+        correct = forward.predicted[view.example] == label
+        collector.add(forward, site, view, {"correct": correct, "probability": shown})
         columns.append(torch.cat([label[:, None].double(), p], 1).cpu().numpy())
     table = np.concatenate(columns)
     summary = score_summary(table[:, 0].astype(int), table[:, 1:], evidence.seed, resamples)
@@ -148,11 +148,11 @@ def example_rows(
     """Rows of numbers per attended example, in the data's order."""
     collector, site = Collector(evidence.data.ids), evidence.sites[0]
     place = {evidence.data.ids[index]: row for row, index in enumerate(attended(evidence))}
-    for each in evidence.passes(label):
-        view = each.rows(site).first()
-        chosen = [place[each.batch.ids[row]] for row in view.example.tolist()]
+    for forward in evidence.passes(label):
+        view = forward.rows(site).first()
+        chosen = [place[forward.batch.ids[row]] for row in view.example.tolist()]
         found = {name: torch.from_numpy(values[chosen]) for name, values in measures.items()}
-        collector.add(each, site, view, found)
+        collector.add(forward, site, view, found)
     return collector.rows()
 
 
@@ -195,12 +195,12 @@ def _logits(
     """The base model goes on from what its passes left."""
     with torch.no_grad():
         if model is evidence.models["base"]:
-            for each in evidence.passes("outcomes"):
-                trace = each.trace
+            for forward in evidence.passes("outcomes"):
+                trace = forward.trace
                 if edits:
-                    kept = each.with_states()
+                    kept = forward.with_states()
                     trace = model.resume(kept.batch, kept.trace, edits)
-                yield each.batch.ids, each.batch.labels, trace.logits
+                yield forward.batch.ids, forward.batch.labels, trace.logits
             return
         for _, batch in evidence.batches(evidence.data):
             yield batch.ids, batch.labels, model(batch, edits).logits

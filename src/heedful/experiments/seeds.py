@@ -15,7 +15,7 @@ from torch import Tensor
 
 from heedful.entries import LN2, SHARE, Experiment, Measure, Role
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Evidence, Findings, Pass, by_rows
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.metrics import jsd, tvd
 from heedful.models import probabilities
 from heedful.types import AttentionRows, Model, SiteSpec
@@ -28,8 +28,8 @@ def seeds(evidence: Evidence, count: int = 7) -> Findings:
     others = [evidence.models[role] for role in roles(count) if role in evidence.models]
     _check(len(others))
 
-    def measured(each: Pass, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        return _measures([beside(other, each, site, view) for other in others])
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        return _measures([beside(other, forward, site, view) for other in others])
 
     return by_rows(evidence, evidence.passes("seeds"), measured)
 
@@ -70,19 +70,19 @@ class Beside:
     tvd: Float[Tensor, " n"]
 
 
-def beside(model: Model, each: Pass, site: SiteSpec, view: AttentionRows) -> Beside:
+def beside(model: Model, forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Beside:
     """What the other model attends to where the base does, and how far the two are apart in
     attention (JSD) and over all classes (TVD, which is |Δp| for two)."""
     with torch.no_grad():
-        trace = model(each.batch)
-    full, own = trace.weights.get(site.name), each.trace.weights[site.name]
+        trace = model(forward.batch)
+    full, own = trace.weights.get(site.name), forward.trace.weights[site.name]
     if full is None or full.shape != own.shape:
         raise HeedfulError(
             f"the other model has no attention {site.name!r} over the same positions: compare "
             f"models of one family and corpus."
         )
     weights = full[view.example, view.head, view.query].double()
-    moved = tvd(probabilities(trace.logits), each.probabilities)
+    moved = tvd(probabilities(trace.logits), forward.probabilities)
     return Beside(weights, jsd(weights, view.weights.double()), moved[view.example])
 
 

@@ -32,12 +32,12 @@ def conicity(evidence: Evidence) -> Findings:
     """The mean over a text's states of |cos| with their mean: 1 where they lie on a line, as
     the only state of a text of one token does."""
     collector = Collector(evidence.data.ids)
-    for each in evidence.passes("conicity"):
-        trace = each.with_states().trace
+    for forward in evidence.passes("conicity"):
+        trace = forward.with_states().trace
         for site in evidence.sites:
-            view = each.rows(site).first()
+            view = forward.rows(site).first()
             states = trace.states[site.name][view.example]
-            collector.add(each, site, view, {"conicity": conicity_of(states, view.mask)})
+            collector.add(forward, site, view, {"conicity": conicity_of(states, view.mask)})
     return Findings(collector.rows())
 
 
@@ -298,12 +298,12 @@ def embedded(evidence: Evidence, found: Tokens) -> Float[np.ndarray, "n d"]:
     words, back = np.unique(found.word, return_inverse=True)
     vectors: dict[int, NDArray[np.floating]] = {}
     site, wanted = evidence.sites[0], set(words.tolist())
-    for each in evidence.passes("embeddings"):
-        tokens = each.batch.texts[site.keys].tokens.cpu().numpy()
+    for forward in evidence.passes("embeddings"):
+        tokens = forward.batch.texts[site.keys].tokens.cpu().numpy()
         new, place = np.unique(tokens, return_index=True)
         missing = [n for n, word in enumerate(new) if word in wanted and word not in vectors]
         if missing:
-            found_here = each.model.embed(each.batch)[site.keys].flatten(0, 1).cpu().numpy()
+            found_here = forward.model.embed(forward.batch)[site.keys].flatten(0, 1).cpu().numpy()
             vectors |= {int(new[n]): found_here[place[n]] for n in missing}
     return np.stack([vectors[int(word)] for word in words])[back]
 
@@ -354,12 +354,12 @@ def _states(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]]:
     place = {example: number for number, example in enumerate(evidence.data.ids)}
     site = evidence.sites[0]
-    for each in evidence.passes("states"):
-        places = [place[name] for name in each.batch.ids]
+    for forward in evidence.passes("states"):
+        places = [place[name] for name in forward.batch.ids]
         counts = [len(positions[number]) for number in places]
         rows = np.repeat(np.arange(len(places)), counts)
         columns = np.concatenate([positions[number] for number in places])
-        found = evidence.doubled(each).trace.states[site.name]
-        states = found.to(each.trace.logits.dtype).cpu().numpy()
-        tokens = each.batch.texts[site.keys].tokens.cpu().numpy()
+        found = evidence.doubled(forward).trace.states[site.name]
+        states = found.to(forward.trace.logits.dtype).cpu().numpy()
+        tokens = forward.batch.texts[site.keys].tokens.cpu().numpy()
         yield np.array(places, np.int64)[rows], tokens[rows, columns], states[rows, columns]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heedful.entries import PERCENT, RESAMPLES, SHARE, SIGNED, Experiment, Measure, Role
 from heedful.experiments.evidence import Evidence, Findings
-from heedful.experiments.layers import edit_named
+from heedful.experiments.outputs import edit_named
 from heedful.experiments.score import Outcomes, example_rows, outcomes, score_table
 from heedful.metrics import summarise
 from heedful.models import Search

@@ -8,7 +8,7 @@ from heedful.perturbations.operators import REMOVALS as REMOVALS
 from heedful.perturbations.operators import Operator as Operator
 from heedful.perturbations.operators import filler as filler
 from heedful.perturbations.operators import replaced as replaced
-from heedful.perturbations.without_words import answers as answers
+from heedful.perturbations.without_words import WordRemoval as WordRemoval
 from heedful.perturbations.without_words import as_operator as as_operator
 from heedful.perturbations.without_words import removed as removed
 from heedful.perturbations.without_words import removed_many as removed_many

@@ -7,14 +7,15 @@ every word is still a text; where attention has nothing left to see, the context
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.errors import HeedfulError
-from heedful.models import class_logits
+from heedful.models import class_logits, probability
 from heedful.perturbations.batching import Distinct, Memory, chunked, distinct
 from heedful.perturbations.operators import REMOVALS, Operator
 from heedful.types import Batch, Keep, Model, Target
@@ -121,42 +122,49 @@ class Answers:
     decision: Int[Tensor, "b m"]
 
 
-def answers(
-    model: Model,
-    batch: Batch,
-    explained: tuple[Target, Int[Tensor, " b"]],
-    gone: Bool[Tensor, "b m w"],
-    operator: str | Operator,
-    memory: Memory | None = None,
-) -> Answers:
-    """What the model says without these words; `explained` are target and class. A `memory`
-    must be of the same model, batch, explained quantity and operator. Whole outputs are not kept:
-    a language model's, of thousands of sets, would fill the memory."""
-    known = None if memory is None else memory.subsets
-    if known is None:
-        return _asked(model, batch, explained, gone, operator, memory)
-    number, short = known.numbers(gone), known.short[:, None]
-    value, decision = known.value.gather(1, number), known.decision.gather(1, number)
-    if bool(short.all()):
-        return Answers(value, decision)
-    gone = gone & ~short[..., None]
-    found = _asked(model, batch, explained, gone, operator, memory)
-    return Answers(
-        torch.where(short, value, found.value), torch.where(short, decision, found.decision)
-    )
+@dataclass(frozen=True)
+class WordRemoval:
+    """A model that is asked what it says of some texts without some of their words: of one class
+    each, by a `target` function of the logits. What it said is kept in the `memory`, which
+    another removal of the same model, texts, class, target and operator may share."""
 
+    model: Model
+    batch: Batch
+    label: Int[Tensor, " b"]
+    operator: str | Operator = "delete"
+    target: Target = probability
+    memory: Memory = field(default_factory=Memory)
 
-def _asked(
-    model: Model,
-    batch: Batch,
-    explained: tuple[Target, Tensor],
-    gone: Tensor,
-    operator: str | Operator,
-    memory: Memory | None,
-) -> Answers:
-    read = _reader(*explained)
-    found = removed_many(model, batch, gone, operator, memory=memory, read=read)
-    return Answers(found[..., 0], found[..., 1].long())
+    @cached_property
+    def mask(self) -> Bool[Tensor, "b w"]:
+        """Which words there are."""
+        return word_mask(self.batch.texts["a"])
+
+    def take(self, rows: Int[Tensor, " n"]) -> WordRemoval:
+        """Of some of the texts, with a memory of its own."""
+        return replace(self, batch=self.batch.take(rows), label=self.label[rows], memory=Memory())
+
+    def answers(self, gone: Bool[Tensor, "b m w"]) -> Answers:
+        """What the model says without each of these sets of words. Whole outputs are not kept: a
+        language model's, of thousands of sets, would fill the memory."""
+        known = self.memory.subsets
+        if known is None:
+            return self._asked(gone)
+        number, short = known.numbers(gone), known.short[:, None]
+        value, decision = known.value.gather(1, number), known.decision.gather(1, number)
+        if bool(short.all()):
+            return Answers(value, decision)
+        found = self._asked(gone & ~short[..., None])
+        return Answers(
+            torch.where(short, value, found.value), torch.where(short, decision, found.decision)
+        )
+
+    def _asked(self, gone: Tensor) -> Answers:
+        read = _reader(self.target, self.label)
+        found = removed_many(
+            self.model, self.batch, gone, self.operator, memory=self.memory, read=read
+        )
+        return Answers(found[..., 0], found[..., 1].long())
 
 
 def _reader(target: Target, label: Tensor) -> Read:
