@@ -219,7 +219,7 @@ def test_any_model_can_be_held() -> None:
 def test_deletions_equal_shorter_texts(
     name: str, task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heedful.models.leave_one_out._TOKENS_AT_ONCE", 25)
+    monkeypatch.setattr("heedful.models.family._TOKENS_AT_ONCE", 25)
     module, batch = tiny_hf(name, task, double=True), hf_batch()
     text = batch.texts["a"]
     with attach(module, FILLERS) as model:

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from heedful.models import run_packed, scan_layer
-from heedful.models.encoders import lstm_steps
+from heedful.models import lstm_steps, run_packed, scan_layer
 
 LENGTHS = torch.tensor([5, 1, 3, 5])
 

@@ -14,12 +14,11 @@ from torch import Tensor
 from heedful.data import Prepared, shown_to
 from heedful.errors import HeedfulError
 from heedful.interventions.weights import build_edit, frozen
-from heedful.models import Attention, Family, State, Writer, build, leave_one_out_logits, main_site
+from heedful.models import Attention, Family, State, Writer, build, main_site
 from heedful.specs import ModelSpec
 from heedful.store import Run, store_of
 from heedful.types import (
     Batch,
-    Deleted,
     Edit,
     Edits,
     EditSpec,
@@ -92,9 +91,6 @@ class Edited(Family):
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.model.resume(batch, trace, self._both(edits))
-
-    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return leave_one_out_logits(lambda some: self(some).logits, batch)
 
 
 def _after(own: Edit, given: Edit | None) -> Edit:

@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention.attention import TokenAttention
-from heedful.models.encoders.encoder import LEAST, MOST, Encoder, possible
+from heedful.models.attention import TokenAttention
+from heedful.models.encoders import LEAST, MOST, Encoder, possible
 from heedful.models.family import Family
 from heedful.models.registry import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
 from heedful.specs import ModelSpec

@@ -1,18 +1,20 @@
-"""What every family of our own is: a torch module that honours `heedful.types.Model`."""
+"""The base class of the models that Heedful builds: a torch module that honours
+`heedful.types.Model`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.models.attention.attention import Attention
-from heedful.models.leave_one_out import leave_one_out_logits
+from heedful.models.attention import Attention
 from heedful.specs import UNKNOWN
 from heedful.types import (
     Batch,
@@ -27,10 +29,16 @@ from heedful.types import (
     TokenLogits,
     Trace,
 )
+from heedful.words import without_tokens
+
+_TOKENS_AT_ONCE = 1 << 14
 
 
 class Family(nn.Module, ABC):
-    """`sites` are in the order in which they are computed."""
+    """A model built from a spec; `sites` are in the order in which they are computed.
+
+    A subclass defines `run`. One that wraps another model overrides `forward` instead.
+    """
 
     @property
     @abstractmethod
@@ -38,12 +46,12 @@ class Family(nn.Module, ABC):
 
     @property
     def tables(self) -> Mapping[str, nn.Module]:
-        """What embeds the tokens of each side; nothing for a model around another."""
+        """By side, the module that embeds its tokens; empty for a model around another."""
         return {}
 
     @property
     def attentions(self) -> Mapping[str, Attention]:
-        """By site, the attentions that are pieces of the catalogue and make weights of states."""
+        """By site, the attentions of the registry, which turn states into weights."""
         return {}
 
     @property
@@ -54,7 +62,6 @@ class Family(nn.Module, ABC):
         sides = [side for side in self.tables if side in batch.texts]
         return {side: self.tables[side](batch.texts[side].tokens).detach() for side in sides}
 
-    @abstractmethod
     def forward(
         self,
         batch: Batch,
@@ -62,25 +69,35 @@ class Family(nn.Module, ABC):
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        """A side that `embeddings` does not name keeps its own."""
+        """Run the batch.
+
+        `embeddings` replace the tokens' own on the sides they name. With `keep.embeddings`, and
+        gradients enabled, the trace holds leaves to differentiate by.
+        """
+        embedded = self.embedded(batch, keep, embeddings)
+        trace = self.run(batch, embedded, edits or {}, keep)
+        return replace(trace, embeddings=embedded) if keep.embeddings else trace
+
+    def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
+        """`forward` from the embeddings of all sides on."""
+        raise NotImplementedError
 
     @abstractmethod
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace: ...
 
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        """Deletes each token of side a in turn."""
+        """Deletes each token of side `a` in turn and runs the shorter texts."""
         return leave_one_out_logits(lambda some: self(some).logits, batch)
 
     def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
-        """By side, the embeddings given, or the tokens' own: leaves where they are to be
-        differentiated by."""
+        """By side, the given embeddings or the tokens' own."""
         leaf = keep.embeddings and torch.is_grad_enabled()
-        found = dict(given or {})
+        embedded = dict(given or {})
         for side, table in self.tables.items():
-            if side not in found:
+            if side not in embedded:
                 own: Tensor = table(batch.texts[side].tokens)
-                found[side] = own.detach().requires_grad_() if leaf else own
-        return {side: found[side] for side in self.tables}
+                embedded[side] = own.detach().requires_grad_() if leaf else own
+        return {side: embedded[side] for side in self.tables}
 
 
 def edited(
@@ -91,14 +108,28 @@ def edited(
     edits: Edits,
     step: int = 0,
 ) -> Float[Tensor, "b h q k"]:
-    """The weights that are used."""
+    """The weights that are used: those of the site's edit, or the model's own."""
     if site.name not in edits:
         return weights
     return edits[site.name](SiteCall(site, weights, mask, ids, step))
 
 
+def requested(keep: Keep, **parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Of these parts of a trace, those that `keep` asks for."""
+    return {name: part for name, part in parts.items() if getattr(keep, name)}
+
+
+def keep_again(trace: Trace) -> Keep:
+    """What a resumed pass keeps: states, and what else the trace it goes on from has."""
+    return Keep(
+        states=True,
+        token_logits=bool(trace.token_logits),
+        readout_weights=bool(trace.readout_weights),
+    )
+
+
 def linear_token_logits(decoder: nn.Linear, states: Float[Tensor, "b t d"]) -> TokenLogits:
-    """What each state brings to the logits of a linear decoder."""
+    """The contribution of each state to the logits of a linear decoder."""
     # a copy: the parameter itself would bring gradients into a trace made without them
     values = nn.functional.linear(states, decoder.weight)
     return TokenLogits(values, decoder.bias.clone())
@@ -110,8 +141,7 @@ def visible(text: Text) -> Bool[Tensor, "b t"]:
 
 
 def main_site(model: Family) -> SiteSpec:
-    """The one attention that is shown: neither a term of the loss nor a teacher can do with none,
-    or with several."""
+    """The one attention that is shown. Loss terms and teachers need exactly one."""
     sites = [site for site in model.sites if site.main]
     if len(sites) != 1:
         raise HeedfulError(
@@ -121,9 +151,32 @@ def main_site(model: Family) -> SiteSpec:
     return sites[0]
 
 
+@torch.no_grad()
+def leave_one_out_logits(logits_of: Callable[[Batch], Tensor], batch: Batch) -> Deleted:
+    """The logits of a batch, and of each text without each of its tokens, by running the shorter
+    texts through `logits_of`. NaN also where no token would be left."""
+    text = batch.texts["a"]
+    whole = logits_of(batch).double()
+    less = whole.new_full((*text.mask.shape, whole.shape[-1]), float("nan"))
+    examples, places = (text.mask & (text.lengths > 1)[:, None]).nonzero(as_tuple=True)
+    order = text.lengths[examples].argsort(stable=True)
+    size = max(1, _TOKENS_AT_ONCE // max(1, text.tokens.shape[1]))
+    for chunk in torch.split(order, size):
+        rows, gone = examples[chunk], places[chunk]
+        less[rows, gone] = logits_of(_without(batch, rows, gone)).double()
+    return Deleted(whole, less)
+
+
+def _without(batch: Batch, rows: Tensor, places: Tensor) -> Batch:
+    some = batch.take(rows)
+    text = some.texts["a"]
+    gone = torch.zeros_like(text.mask).scatter(1, places[:, None], True)
+    return replace(some, texts={**some.texts, "a": without_tokens(text, gone)})
+
+
 @contextmanager
 def restored(objects: Iterable[object], attribute: str) -> Iterator[None]:
-    """Afterwards the attribute of each is what it was."""
+    """Put the attribute of each object back when the block ends."""
     before = [(each, getattr(each, attribute)) for each in objects]
     try:
         yield
@@ -134,7 +187,7 @@ def restored(objects: Iterable[object], attribute: str) -> Iterator[None]:
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """A module is asked as it would be used: without dropout. Afterwards its modes are back."""
+    """Evaluation mode (no dropout) inside the block; every submodule's mode comes back."""
     with restored(module.modules(), "training"):
         module.eval()
         yield

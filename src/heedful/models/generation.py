@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.build import make_embedding
-from heedful.models.family import Family, evaluating
+from heedful.models.family import Family, evaluating, requested
 from heedful.specs import END, PAD, START
-from heedful.types import Batch, Edits, Model, Text
+from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Text, Trace
 
 State = Any
 """A family's own: what it remembers of sources and of the targets written so far."""
@@ -67,10 +67,21 @@ def present(text: Text) -> Bool[Tensor, "b t"]:
     return place < text.lengths[:, None]
 
 
-def last_given(text: Text, dtype: torch.dtype) -> Float[Tensor, "b t"]:
-    """1 at the last token of each target: the query its next word is read from."""
+def target_trace(
+    batch: Batch, step_logits: Float[Tensor, "b s c"], site: SiteSpec, keep: Keep, **parts: Any
+) -> Trace:
+    """The trace of given targets: `logits` follow the last token of each, which is the query that
+    `site` is read from. `parts` are the other fields, `weights` and `masks` among them."""
+    text = batch.texts["b"]
     place = torch.arange(text.tokens.shape[1], device=text.tokens.device)
-    return (place == text.lengths[:, None] - 1).to(dtype)
+    last = (place == text.lengths[:, None] - 1).to(step_logits.dtype)
+    rows = torch.arange(len(batch), device=step_logits.device)
+    return Trace(
+        logits=step_logits[rows, text.lengths - 1],
+        step_logits=step_logits,
+        **requested(keep, readout_weights={site.name: last}),
+        **parts,
+    )
 
 
 @dataclass(frozen=True)

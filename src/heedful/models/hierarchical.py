@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
-from heedful.models.attention.attention import Attention, TokenAttention
+from heedful.models.attention import Attention, TokenAttention
 from heedful.models.build import (
     check_parts,
     make_attention,
@@ -24,13 +24,19 @@ from heedful.models.build import (
     make_encoder,
     outputs,
 )
-from heedful.models.encoders.encoder import Encoder, Encoding
-from heedful.models.family import Family, edited, linear_token_logits, visible
+from heedful.models.encoders import Encoder, Encoding
+from heedful.models.family import (
+    Family,
+    edited,
+    keep_again,
+    linear_token_logits,
+    requested,
+    visible,
+)
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
     Edits,
-    Embeddings,
     Keep,
     Mask,
     SiteSpec,
@@ -93,25 +99,15 @@ class Hierarchical(Family):
     def tables(self) -> Mapping[str, nn.Module]:
         return {"a": self.embedding}
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        text = batch.texts["a"]
-        x = self.embedded(batch, keep, embeddings)
-        rows = sentence_rows(text)
-        states = rows.join(self.words.encode(rows.split(self.dropout(x["a"])), rows.lengths))
-        trace = self._from_words(batch, states, edits or {}, keep)
-        return replace(trace, embeddings=x if keep.embeddings else {})
+    def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
+        rows = sentence_rows(batch.texts["a"])
+        x = rows.split(self.dropout(embedded["a"]))
+        states = rows.join(self.words.encode(x, rows.lengths))
+        return self._from_words(batch, states, edits, keep)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states of the first level that is edited; no earlier encoder runs again."""
-        keep = Keep(
-            True, token_logits=bool(trace.token_logits), readout_weights=bool(trace.readout_weights)
-        )
+        keep = keep_again(trace)
         if WORDS.name in edits:
             return self._from_words(batch, trace.states[WORDS.name], edits, keep)
         return self._from_sentences(batch, trace.states[SENTENCES.name], edits, keep, trace)
@@ -127,8 +123,7 @@ class Hierarchical(Family):
             logits=states.new_empty(len(batch), 0),
             weights={WORDS.name: weights},
             masks={WORDS.name: mask},
-            states={WORDS.name: states} if keep.states else {},
-            values={WORDS.name: states[:, None]} if keep.values else {},
+            **requested(keep, states={WORDS.name: states}, values={WORDS.name: states[:, None]}),
         )
         above = self.sentences.encode(vectors, rows.counts)
         return self._from_sentences(batch, above, edits, keep, before)
@@ -142,17 +137,21 @@ class Hierarchical(Family):
         weights = edited(self.sites[1], own, mask, batch.ids, edits)
         context = torch.einsum("bs,bsd->bd", weights[:, 0, 0].to(states.dtype), states)
         name, row = SENTENCES.name, weights[:, 0, 0]
-        readout = {WORDS.name: self._shares(row), name: row.new_ones(len(batch), 1)}
+        token_logits = linear_token_logits(self.decoder, states) if keep.token_logits else None
         return Trace(
             logits=self.decoder(self.dropout(context)),
             weights={WORDS.name: before.weights[WORDS.name], name: weights},
             masks={WORDS.name: before.masks[WORDS.name], name: mask},
-            states={**before.states, name: states} if keep.states else {},
-            token_logits={name: linear_token_logits(self.decoder, states)}
-            if keep.token_logits
-            else {},
-            values={**before.values, name: states[:, None]} if keep.values else {},
-            readout_weights=readout if keep.readout_weights else {},
+            **requested(
+                keep,
+                states={**before.states, name: states},
+                values={**before.values, name: states[:, None]},
+                token_logits={name: token_logits},
+                readout_weights={
+                    WORDS.name: self._shares(row),
+                    name: row.new_ones(len(batch), 1),
+                },
+            ),
         )
 
     def _shares(self, row: Float[Tensor, "b s"]) -> Float[Tensor, "b s"]:
@@ -233,8 +232,7 @@ def hierarchical(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -
     )
 
 
-def check(spec: ModelSpec) -> None:
-    check_parts(spec)
+check = check_parts
 
 
 ENTRY = ModelFamily(

@@ -1,16 +1,24 @@
-"""One text, one attention, a linear decoder: the family jain2019 began with."""
+"""One text, one attention, a linear decoder (jain2019's first family).
+
+Leave-one-out goes on from the encoded text. A softmax mixture is a ratio of two sums over tokens, a
+gated one is the first of them: tokens outside the window that a deletion changes enter through
+prefix and suffix sums, so a deletion costs the width of its window, not the length of the text. The
+sums are float64, and never a difference of larger sums. Sparse weights are made of no such sums;
+those models run the shorter texts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
-from heedful.models.attention.attention import Attention, TokenAttention
+from heedful.models.attention import SOFTMAX, Attention, TokenAttention, Weighting
 from heedful.models.build import (
     check_parts,
     make_attention,
@@ -18,15 +26,20 @@ from heedful.models.build import (
     make_encoder,
     outputs,
 )
-from heedful.models.encoders.encoder import Encoder, Encoding, Readout
-from heedful.models.family import Family, edited, linear_token_logits, visible
-from heedful.models.leave_one_out import Base, logits_without
+from heedful.models.encoders import Encoder, Encoding, Readout, Window
+from heedful.models.family import (
+    Family,
+    edited,
+    keep_again,
+    linear_token_logits,
+    requested,
+    visible,
+)
 from heedful.specs import ModelSpec
 from heedful.types import (
     Batch,
     Deleted,
     Edits,
-    Embeddings,
     Keep,
     SiteSpec,
     Trace,
@@ -67,26 +80,15 @@ class OneSequence(Family):
     def tables(self) -> Mapping[str, nn.Module]:
         return {"a": self.embedding}
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        x = self.embedded(batch, keep, embeddings)
-        encoding: Encoding = self.encoder(self.dropout(x["a"]), batch.texts["a"].lengths)
-        trace = self._attend(batch, encoding.states, edits or {}, keep)
-        return replace(
-            trace,
-            embeddings=x if keep.embeddings else {},
-            encoding=encoding if keep.encoding else None,
-        )
+    def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
+        dropped: Tensor = self.dropout(embedded["a"])
+        encoding: Encoding = self.encoder(dropped, batch.texts["a"].lengths)
+        trace = self._attend(batch, encoding.states, edits, keep)
+        return replace(trace, encoding=encoding) if keep.encoding else trace
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states on; the encoder is not run again."""
-        keep = Keep(states=True, token_logits=bool(trace.token_logits))
-        return self._attend(batch, trace.states[SITE.name], edits, keep)
+        return self._attend(batch, trace.states[SITE.name], edits, keep_again(trace))
 
     @torch.no_grad()
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
@@ -135,19 +137,90 @@ class OneSequence(Family):
         own = self.attention.weights(scores[:, None, None], mask)
         weights = edited(site, own, mask, batch.ids, edits)
         context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
+        readout = weights.new_ones(len(batch), 1)
+        token_logits = linear_token_logits(self.decoder, states) if keep.token_logits else None
         return Trace(
             logits=self.decoder(self.dropout(context)),
             weights={SITE.name: weights},
             masks={SITE.name: mask},
-            states={SITE.name: states} if keep.states else {},
-            token_logits={SITE.name: linear_token_logits(self.decoder, states)}
-            if keep.token_logits
-            else {},
-            values={SITE.name: states[:, None]} if keep.values else {},
-            readout_weights={SITE.name: weights.new_ones(len(batch), 1)}
-            if keep.readout_weights
-            else {},
+            **requested(
+                keep,
+                states={SITE.name: states},
+                values={SITE.name: states[:, None]},
+                token_logits={SITE.name: token_logits},
+                readout_weights={SITE.name: readout},
+            ),
         )
+
+
+@dataclass(frozen=True)
+class Base:
+    """Scores and token logits of the whole texts, and how weights are made of the scores: a
+    softmax or gates."""
+
+    scores: Float[Tensor, "b t"]
+    values: Float[Tensor, "b t c"]
+    mask: Bool[Tensor, "b t"]
+    weighting: Weighting = SOFTMAX
+
+    @cached_property
+    def top(self) -> Float[Tensor, " b"]:
+        """What powers are taken against: the largest score; for gates 0, which changes nothing."""
+        largest = _unseen(self.scores, self.mask).amax(-1)
+        return largest if self.weighting.normalised else torch.zeros_like(largest)
+
+    @cached_property
+    def sums(self) -> tuple[Float[Tensor, "b s c1"], Float[Tensor, "b s c1"]]:
+        """Before and from each position on: Σ power · (value, 1)."""
+        powers = self.powers(_unseen(self.scores, self.mask), self.top)[..., None]
+        terms = torch.cat([powers * self.values, powers], -1)
+        zero = terms.new_zeros(terms.shape[0], 1, terms.shape[2])
+        before = torch.cat([zero, terms.cumsum(1)], 1)
+        after = torch.cat([terms.flip(1).cumsum(1).flip(1), zero], 1)
+        return before, after
+
+    @property
+    def logits(self) -> Float[Tensor, "b c"]:
+        """Logits of the whole texts, less the bias."""
+        return self.mixed(self.sums[0][:, -1])
+
+    def powers(
+        self, scores: Float[Tensor, "n w"], top: Float[Tensor, " n"]
+    ) -> Float[Tensor, "n w"]:
+        """A token's weight before anything is divided; 0 where a score is −∞."""
+        assert self.weighting.power is not None
+        return self.weighting.power(scores - top[:, None])
+
+    def mixed(self, sums: Float[Tensor, "n c1"]) -> Float[Tensor, "n c"]:
+        """Σ power · value, for a softmax over Σ power."""
+        if not self.weighting.normalised:
+            return sums[..., :-1]
+        return sums[..., :-1] / sums[..., -1:].clamp_min(torch.finfo(sums.dtype).tiny)
+
+
+def logits_without(
+    base: Base,
+    examples: Int[Tensor, " m"],
+    window: Window,
+    scores: Float[Tensor, "m w"],
+    values: Float[Tensor, "m w c"],
+) -> Float[Tensor, "m c"]:
+    """Logits less the bias; a text that loses its only token keeps a zero context."""
+    real = base.mask[examples[:, None], window.index.clamp_min(0)] & (window.index >= 0)
+    scores = _unseen(scores, real)
+    top = base.top[examples]
+    if base.weighting.normalised and scores.shape[1]:
+        top = torch.maximum(top, scores.amax(-1))
+    powers = base.powers(scores, top)[..., None]
+    inside = torch.cat([powers * values, powers], -1).sum(1)
+    before, after = base.sums
+    outside = before[examples, window.low] + after[examples, window.high]
+    total = inside + (base.top[examples] - top).exp()[:, None] * outside
+    return base.mixed(total)
+
+
+def _unseen(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.double().masked_fill(~mask, float("-inf"))
 
 
 def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> OneSequence:
@@ -161,8 +234,7 @@ def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -
     )
 
 
-def check(spec: ModelSpec) -> None:
-    check_parts(spec)
+check = check_parts
 
 
 ENTRY = ModelFamily(

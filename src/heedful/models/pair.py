@@ -18,20 +18,24 @@ from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention.additive import WEIGHTINGS, AdditiveQuery
-from heedful.models.attention.attention import (
+from heedful.models.attention import (
+    WEIGHTINGS,
+    AdditiveQuery,
     Attention,
+    DotQuery,
     QueryAttention,
 )
-from heedful.models.attention.dot import DotQuery
 from heedful.models.build import check_parts, make_embedding, make_encoder, outputs
-from heedful.models.encoders.encoder import Encoder
-from heedful.models.encoders.recurrent import (
-    LSTM_HIDDEN,
-    last_states,
-    run_packed_from,
+from heedful.models.encoders import Encoder
+from heedful.models.family import (
+    Family,
+    edited,
+    keep_again,
+    linear_token_logits,
+    requested,
+    visible,
 )
-from heedful.models.family import Family, edited, linear_token_logits, visible
+from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
 from heedful.models.registry import ENCODERS
 from heedful.specs import ModelSpec
 from heedful.types import (
@@ -226,25 +230,18 @@ class Pair(Family):
         _check_pairs(batch)
         return super().embed(batch)
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
+    def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
         _check_pairs(batch)
-        x = self.embedded(batch, keep, embeddings)
+        return super().embedded(batch, keep, given)
+
+    def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
         a, b = batch.texts["a"], batch.texts["b"]
-        encoded = self.encoder(self.dropout(x["a"]), a, self.dropout(x["b"]), b)
-        trace = self._attend(batch, encoded, edits or {}, keep)
-        return replace(trace, embeddings=x if keep.embeddings else {})
+        encoded = self.encoder(self.dropout(embedded["a"]), a, self.dropout(embedded["b"]), b)
+        return self._attend(batch, encoded, edits, keep)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From states and query on; no encoder runs again."""
-        keep = Keep(
-            True, token_logits=bool(trace.token_logits), readout_weights=bool(trace.readout_weights)
-        )
+        keep = keep_again(trace)
         encoded = Encoded(trace.states[NAME], trace.states[QUERY][:, 0])
         return self._attend(batch, encoded, edits, keep)
 
@@ -259,10 +256,13 @@ class Pair(Family):
             logits=among_candidates(logits, batch),
             weights={NAME: weights},
             masks={NAME: mask},
-            states={NAME: states, QUERY: query[:, None]} if keep.states else {},
-            token_logits=self._linear(states, batch) if keep.token_logits else {},
-            values={NAME: states[:, None]} if keep.values else {},
-            readout_weights={NAME: weights.new_ones(len(batch), 1)} if keep.readout_weights else {},
+            **requested(
+                keep,
+                states={NAME: states, QUERY: query[:, None]},
+                values={NAME: states[:, None]},
+                token_logits=self._linear(states, batch) if keep.token_logits else {},
+                readout_weights={NAME: weights.new_ones(len(batch), 1)},
+            ),
         )
 
     def _linear(self, states: Tensor, batch: Batch) -> dict[str, TokenLogits]:

@@ -1,13 +1,14 @@
-"""The names of all models, each with the module, and the value in it, that defines it."""
+"""The names of all models and of their parts, each with the module that defines it."""
 
 from heedful.entries import ModelFamily, ModelPart
 from heedful.registry import Registry
 
+_MODELS = "heedful.models"
 FAMILIES = Registry(
     "family",
     ModelFamily,
     {
-        name: f"heedful.models.{name}"
+        name: f"{_MODELS}.{name}"
         for name in ("one_sequence", "hierarchical", "pair", "seq2seq", "transformer")
     },
 )
@@ -16,36 +17,29 @@ ENCODERS = Registry(
     "encoder",
     ModelPart,
     {
-        "bilstm": "heedful.models.encoders.recurrent:BILSTM_ENTRY",
-        "lstm": "heedful.models.encoders.recurrent:LSTM_ENTRY",
-        "cnn": "heedful.models.encoders.convolution:CNN_ENTRY",
-        "average": "heedful.models.encoders.tokenwise:AVERAGE_ENTRY",
-        "bigru": "heedful.models.encoders.recurrent:BIGRU_ENTRY",
-        "conv": "heedful.models.encoders.convolution:CONV_ENTRY",
-        "none": "heedful.models.encoders.tokenwise:NONE_ENTRY",
-        "orthogonal": "heedful.models.encoders.recurrent:ORTHOGONAL_ENTRY",
+        "bilstm": f"{_MODELS}.recurrent:ENTRIES",
+        "lstm": f"{_MODELS}.recurrent:ENTRIES",
+        "cnn": f"{_MODELS}.convolution:ENTRIES",
+        "average": f"{_MODELS}.encoders:ENTRIES",
+        "bigru": f"{_MODELS}.recurrent:ENTRIES",
+        "conv": f"{_MODELS}.convolution:ENTRIES",
+        "none": f"{_MODELS}.encoders:ENTRIES",
+        "orthogonal": f"{_MODELS}.recurrent:ENTRIES",
     },
 )
 
 WRAPPERS = Registry(
-    "wrapper",
-    ModelPart,
-    {
-        "concat": "heedful.models.encoders.wrapped:CONCAT_ENTRY",
-        "residual": "heedful.models.encoders.wrapped:RESIDUAL_ENTRY",
-    },
+    "wrapper", ModelPart, dict.fromkeys(("concat", "residual"), f"{_MODELS}.encoders:ENTRIES")
 )
 
 ATTENTIONS = Registry(
     "attention",
     ModelPart,
     {
-        "additive": "heedful.models.attention.additive:ADDITIVE_ENTRY",
-        "dot": "heedful.models.attention.dot:DOT_ENTRY",
-        "plain_dot": "heedful.models.attention.dot:PLAIN_DOT_ENTRY",
-        "gate": "heedful.models.attention.additive:GATE_ENTRY",
-        "sparsemax": "heedful.models.attention.additive:SPARSEMAX_ENTRY",
-        "entmax": "heedful.models.attention.additive:ENTMAX_ENTRY",
-        "hard": "heedful.models.attention.hard:HARD_ENTRY",
+        **dict.fromkeys(
+            ("additive", "dot", "plain_dot", "gate", "sparsemax", "entmax"),
+            f"{_MODELS}.attention:ENTRIES",
+        ),
+        "hard": f"{_MODELS}.hard_attention:ENTRIES",
     },
 )

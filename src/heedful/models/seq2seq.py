@@ -21,15 +21,15 @@ from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention.attention import masked_softmax
+from heedful.models.attention import masked_softmax
 from heedful.models.build import make_embedding
-from heedful.models.encoders.encoder import Encoder, Encoding
-from heedful.models.encoders.lstm_steps import lstm_step
-from heedful.models.encoders.recurrent import Recurrent, last_states
-from heedful.models.family import edited, visible
-from heedful.models.generation import TargetWords, Writer, last_given
+from heedful.models.encoders import Encoder, Encoding
+from heedful.models.family import edited, requested, visible
+from heedful.models.generation import TargetWords, Writer, target_trace
+from heedful.models.lstm_steps import lstm_step
+from heedful.models.recurrent import Recurrent, last_states
 from heedful.specs import ModelSpec
-from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Trace
+from heedful.types import Batch, Edits, Keep, SiteSpec, Trace
 
 
 class DecoderAttention(nn.Module, ABC):
@@ -106,16 +106,16 @@ class Cells(nn.Module):
         self,
         read: Float[Tensor, "b g"],
         fed: Float[Tensor, "b d"],
-        memory: Float[Tensor, "b l 2 d"],
+        state: Float[Tensor, "b l 2 d"],
     ) -> Float[Tensor, "b l 2 d"]:
         """One step."""
         first, *others = self._stack
         gates = torch.addmm(read, fed, first.weight_ih[:, self.width :].t())
-        gates = torch.addmm(gates, memory[:, 0, 0], first.weight_hh.t())
-        out = [torch.stack(lstm_step(gates, memory[:, 0, 1]), 1)]
+        gates = torch.addmm(gates, state[:, 0, 0], first.weight_hh.t())
+        out = [torch.stack(lstm_step(gates, state[:, 0, 1]), 1)]
         for depth, cell in enumerate(others, 1):
             below = self.dropout(out[-1][:, 0])
-            out.append(torch.stack(cell(below, (memory[:, depth, 0], memory[:, depth, 1])), 1))
+            out.append(torch.stack(cell(below, (state[:, depth, 0], state[:, depth, 1])), 1))
         return torch.stack(out, 1)
 
 
@@ -135,7 +135,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Memory:
+class DecoderState:
     """What a step leaves to the next: the cells, and what is fed back."""
 
     cells: Float[Tensor, "b l 2 d"]
@@ -157,34 +157,34 @@ class Decoder(nn.Module):
     def source(self, states: Float[Tensor, "b k d"]) -> Source:
         return Source(states, self.asking.key(states))
 
-    def begin(self, summary: Float[Tensor, "b d"]) -> Memory:
-        """The first memory, from where the encoder's directions ended."""
+    def begin(self, summary: Float[Tensor, "b d"]) -> DecoderState:
+        """The first state, from where the encoder's directions ended."""
         first = torch.tanh(self.bridge(summary)).reshape(-1, self.depth, 2, self.size)
-        return Memory(first, summary.new_zeros(summary.shape))
+        return DecoderState(first, summary.new_zeros(summary.shape))
 
     def forward(
         self,
         source: Source,
-        memory: Memory,
+        state: DecoderState,
         embedded: Float[Tensor, "b e"],
         read: Float[Tensor, "b g"],
         attend: Attend,
-    ) -> tuple[Float[Tensor, "b d"], Memory]:
-        """What the output layer reads, and the new memory."""
+    ) -> tuple[Float[Tensor, "b d"], DecoderState]:
+        """The input of the output layer, and the new state."""
 
         def mix(query: Tensor) -> Tensor:
             return source.mix(attend(self.asking.scores(query, source.keys)))
 
         if self.early:  # Bahdanau et al.
-            context = mix(memory.cells[:, -1, 0])
-            cells = self.cells(read, context, memory.cells)
+            context = mix(state.cells[:, -1, 0])
+            cells = self.cells(read, context, state.cells)
             parts = [context, cells[:, -1, 0], embedded]
         else:  # Luong et al.
-            cells = self.cells(read, memory.fed, memory.cells)
+            cells = self.cells(read, state.fed, state.cells)
             context = mix(cells[:, -1, 0])
             parts = [context, cells[:, -1, 0]]
         out = torch.tanh(self.combine(torch.cat(parts, -1)))
-        return out, Memory(cells, memory.fed if self.early else out)
+        return out, DecoderState(cells, state.fed if self.early else out)
 
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False)
@@ -196,7 +196,7 @@ class Writing:
 
     source: Source
     mask: Bool[Tensor, "b k"]
-    memory: Memory
+    decoder: DecoderState
     ids: tuple[str, ...]
     edits: Edits
 
@@ -225,17 +225,9 @@ class Seq2Seq(Writer):
     def tables(self) -> Mapping[str, nn.Module]:
         return {"a": self.embedding, "b": self.target.embedding}
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        embedded = self.embedded(batch, keep, embeddings)
+    def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
         states = self._encode(embedded["a"], batch.texts["a"].lengths)
-        trace = self._write(batch, states, embedded["b"], edits or {}, keep)
-        return replace(trace, embeddings=embedded if keep.embeddings else {})
+        return self._write(batch, states, embedded["b"], edits, keep)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the encoder's states on: all steps are written again, since an edit may change
@@ -248,25 +240,24 @@ class Seq2Seq(Writer):
     def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
         text = batch.texts["a"]
         states = self._encode(self.embedding(text.tokens), text.lengths)
-        memory = self.decoder.begin(last_states(states, text.lengths, self.encoder.directions))
-        source = self.decoder.source(states)
-        return Writing(source, visible(text), memory, batch.ids, edits or {})
+        first = self.decoder.begin(last_states(states, text.lengths, self.encoder.directions))
+        return Writing(self.decoder.source(states), visible(text), first, batch.ids, edits or {})
 
     def step(
         self, state: Writing, tokens: Int[Tensor, " b"], t: int
     ) -> tuple[Float[Tensor, "b c"], Writing]:
         embedded = self.dropout(self.target.embedding(tokens))
         attend = _AttentionStep(state.mask, state.ids, state.edits, t)
-        out, memory = self.decoder(
-            state.source, state.memory, embedded, self.decoder.cells.read(embedded), attend
+        out, decoder = self.decoder(
+            state.source, state.decoder, embedded, self.decoder.cells.read(embedded), attend
         )
-        return self.target.logits(self.dropout(out)), replace(state, memory=memory)
+        return self.target.logits(self.dropout(out)), replace(state, decoder=decoder)
 
     def reorder(self, state: Writing, rows: Int[Tensor, " n"]) -> Writing:
         return Writing(
             Source(state.source.states[rows], state.source.keys[rows]),
             state.mask[rows],
-            Memory(state.memory.cells[rows], state.memory.fed[rows]),
+            DecoderState(state.decoder.cells[rows], state.decoder.fed[rows]),
             tuple(state.ids[row] for row in rows.tolist()),
             state.edits,
         )
@@ -282,35 +273,23 @@ class Seq2Seq(Writer):
         text, mask = batch.texts["b"], visible(batch.texts["a"])
         embedded = self.dropout(embedded)
         source, read = self.decoder.source(states), self.decoder.cells.read(embedded)
-        memory = self.decoder.begin(
-            last_states(states, batch.texts["a"].lengths, self.encoder.directions)
-        )
+        lengths = batch.texts["a"].lengths
+        state = self.decoder.begin(last_states(states, lengths, self.encoder.directions))
         outs: list[Tensor] = []
         steps: list[_AttentionStep] = []
         for t in range(text.tokens.shape[1]):
             attend = _AttentionStep(mask & (text.lengths > t)[:, None], batch.ids, edits, t)
-            out, memory = self.decoder(source, memory, embedded[:, t], read[:, t], attend)
+            out, state = self.decoder(source, state, embedded[:, t], read[:, t], attend)
             outs.append(out)
             steps.append(attend)
-        return self._trace(batch, states, torch.stack(outs, 1), steps, keep)
-
-    def _trace(
-        self, batch: Batch, states: Tensor, outs: Tensor, steps: list[_AttentionStep], keep: Keep
-    ) -> Trace:
-        text = batch.texts["b"]
-        logits = self.target.logits(self.dropout(outs))
-        rows = torch.arange(len(batch), device=logits.device)
-        masks = torch.stack([step.mask for step in steps], 1)[:, None]
-        return Trace(
-            logits=logits[rows, text.lengths - 1],
-            step_logits=logits,
+        return target_trace(
+            batch,
+            self.target.logits(self.dropout(torch.stack(outs, 1))),
+            SITE,
+            keep,
             weights={SITE.name: torch.cat([step.used for step in steps], 2)},
-            masks={SITE.name: masks},
-            states={SITE.name: states} if keep.states else {},
-            values={SITE.name: states[:, None]} if keep.values else {},
-            readout_weights={SITE.name: last_given(text, logits.dtype)}
-            if keep.readout_weights
-            else {},
+            masks={SITE.name: torch.stack([step.mask for step in steps], 1)[:, None]},
+            **requested(keep, states={SITE.name: states}, values={SITE.name: states[:, None]}),
         )
 
 

@@ -1,22 +1,27 @@
-"""The way in: a Hugging Face model, lent for the length of a `with` block."""
+"""The way in: a Hugging Face model, lent for the length of a `with` block.
+
+Its attention sites, and how it wants its inputs, are found by running it on two tiny texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.models.family import restored
-from heedful.models.hf.discover import can_repeat, find_positions, find_sites, form_of
-from heedful.models.hf.folder import transformers
-from heedful.models.hf.heads import Head, default_head
-from heedful.models.hf.inputs import Form
-from heedful.models.hf.interface import NAME, register
+from heedful.models.family import evaluating, restored
+from heedful.models.hf.folder import first_sentence, transformers
+from heedful.models.hf.inputs import Form, Head, default_head, inputs_of
+from heedful.models.hf.interface import NAME, Call, Output, Site, listening, register
 from heedful.models.hf.model import HuggingFace, Layers, layers_of
+from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
 
 
 @contextmanager
@@ -100,3 +105,190 @@ def _configs(module: nn.Module) -> list[Any]:
             found[id(config)] = config
             waiting.extend(getattr(config, name, None) for name in config.sub_configs)
     return list(found.values())
+
+
+_LENGTHS, _TARGET = (6, 4), 3
+_TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One call of attention: its module, how many keys, and does a query see only the past?"""
+
+    module: nn.Module
+    keys: int
+    causal: bool
+
+
+class Ear:
+    """A listener that only listens."""
+
+    def __init__(self) -> None:
+        self.heard: list[Heard] = []
+
+    def __call__(self, call: Call) -> Output:
+        mask = call.mask
+        causal = mask is not None and mask.shape[-1] > 1 and bool(mask[0, 0, 0, -1] < 0)
+        self.heard.append(Heard(call.module, call.value.shape[2], causal))
+        return call.run(lambda weights: weights, mask)
+
+
+def form_of(module: Any) -> Form:
+    """What can be read off the module without running it."""
+    config = module.config
+    takes = frozenset(signature(module.forward).parameters)
+    pad = getattr(config, "pad_token_id", None)
+    start = getattr(config, "decoder_start_token_id", None)
+    decodes = bool(getattr(config, "is_encoder_decoder", False))
+    return Form(
+        takes,
+        pad=0 if pad is None else pad,
+        decodes=decodes,
+        start=(start or 0) if decodes and module.can_generate() else None,
+        segments="token_type_ids" in takes and getattr(config, "type_vocab_size", 0) > 1,
+    )
+
+
+def tiny_batch(module: Any, form: Form) -> Batch:
+    """Two texts of unlike length that end as the module's texts end."""
+    config, many = module.config, token_embeddings(module).weight.shape[0]
+    end, begin = getattr(config, "eos_token_id", None), getattr(config, "bos_token_id", None)
+    special = {form.pad, form.start, end, begin}
+    plain = [token for token in range(many) if token not in special] or [0]
+    words = [plain[n % len(plain)] for n in range(_LENGTHS[0])]
+    last = [end] if isinstance(end, int) else words[-1:]
+    texts = {"a": _text([words[: n - 1] + last for n in _LENGTHS])}
+    if form.start is not None:
+        texts["target"] = _text([[form.start, *words[: _TARGET - 1]]] * len(_LENGTHS))
+    return Batch(("0", "1"), texts, torch.zeros(2, dtype=torch.long)).to(module.device)
+
+
+def find_sites(module: Any, form: Form) -> tuple[tuple[Site, ...], Any]:
+    """The sites in the order they are called, and the module's output."""
+    ear, arguments = Ear(), inputs_of(tiny_batch(module, form), form).arguments
+    with listening(ear):
+        output = _run(module, arguments)
+    if not ear.heard:  # DeBERTa, for one
+        raise HeedfulError(
+            f"{type(module).__name__} does its own attention, which cannot be reached: choose a "
+            "model that uses the attention interface of transformers."
+        )
+    return _named(module, ear.heard, form), output
+
+
+def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tensor]) -> Form:
+    """Passes positions on where the module takes them and they are the ones it would have made
+    itself (RoBERTa counts from elsewhere, and by its padding). With padding on the left, the
+    module must then say the same as with padding on the right."""
+    batch, right = tiny_batch(module, form), replace(form, left=False)
+    with still(module):
+        own = logits(right, batch)
+        if "position_ids" in form.takes:
+            passed = logits(replace(right, positions=True), batch)
+            form = replace(form, positions=torch.equal(passed, own))
+        if form.left and not _near(logits(form, batch), own, module.dtype):
+            raise HeedfulError(
+                f"{type(module).__name__} cannot be padded on the left: "
+                "attach it with padding='right'."
+            )
+    return form
+
+
+def can_repeat(module: Any, form: Form, model: Model) -> bool:
+    """Does the module say the same, bit for bit, where all layers but the last repeat what they
+    gave? Not if layers hand on something else than their outputs, or change those later."""
+    batch, edits = tiny_batch(module, form), {model.sites[-1].name: _same}
+    try:
+        with still(module):
+            trace = model(batch, keep=Keep(states=True))
+            again = [model.resume(batch, trace, edits).logits for _ in range(2)]
+    except (ValueError, RuntimeError, LookupError, TypeError, AttributeError, HeedfulError):
+        return False
+    return all(torch.equal(each, trace.logits) for each in again)
+
+
+def _same(call: SiteCall) -> Tensor:
+    return call.weights
+
+
+def _named(module: Any, heard: list[Heard], form: Form) -> tuple[Site, ...]:
+    names = _names(module)
+    often, seen, decoding = Counter(each.module for each in heard), Counter[nn.Module](), False
+    sites = []
+    for each in heard:
+        past = form.decodes and (each.causal or each.keys != _LENGTHS[0])
+        decoding = decoding or past
+        nth = seen[each.module]
+        name = names[each.module] + (f"#{nth}" if often[each.module] > 1 else "")
+        spec = SiteSpec(name, "target" if past else "a", "tokens", False)
+        sites.append(Site(spec, "target" if decoding else "a", each.module, nth))
+        seen[each.module] += 1
+    return tuple(sites)
+
+
+def _names(module: Any) -> dict[nn.Module, str]:
+    """Modules' names without the name of the base model, unless two would be the same."""
+    full = {each: name for name, each in module.named_modules()}
+    short = {each: name.removeprefix(f"{module.base_model_prefix}.") for each, name in full.items()}
+    return short if len(set(short.values())) == len(short) else full
+
+
+def _run(module: Any, arguments: Mapping[str, Any]) -> Any:
+    try:
+        with still(module):
+            return module(**arguments)
+    except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
+        raise HeedfulError(
+            f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
+            "fix its configuration (often pad_token_id) before attaching it."
+        ) from error
+
+
+def _near(one: Tensor, other: Tensor, dtype: torch.dtype) -> bool:
+    gap = float((one - other).abs().max())
+    return gap <= _TOLERANCE.get(dtype, 0.05) * float(other.abs().max())
+
+
+def _text(rows: list[list[int]]) -> Text:
+    width = max(map(len, rows))
+    tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    lengths = torch.tensor([len(row) for row in rows])
+    return Text(tokens, lengths, torch.arange(width) < lengths[:, None])
+
+
+_AFTER_PADDING = (
+    "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
+    "longformer", "data2vec-text", "xmod", "ibert", "esm",
+)  # fmt: skip
+
+
+def token_embeddings(module: Any) -> Any:
+    """The module by which tokens become vectors, a row of its weights each."""
+    try:
+        embedding = module.get_input_embeddings()
+    except NotImplementedError:  # CANINE hashes characters
+        embedding = None
+    if getattr(getattr(embedding, "weight", None), "ndim", 0) != 2:  # Perceiver has latents there
+        raise HeedfulError(
+            f"{type(module).__name__} has no table of token embeddings: choose a model that reads "
+            f"tokens, such as BERT."
+        )
+    return embedding
+
+
+def places(config: Any) -> int | None:
+    """The size of the table of positions, less those never used: some begin to count after the
+    padding token's id. None where there is no table."""
+    text = config.get_text_config()
+    size = getattr(text, "max_position_embeddings", None)
+    if not isinstance(size, int) or size < 1:
+        return None
+    used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
+    return size - used
+
+
+@contextmanager
+def still(module: nn.Module) -> Iterator[None]:
+    """No dropout and no gradients; the training mode comes back."""
+    with evaluating(module), torch.no_grad():
+        yield

@@ -18,11 +18,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.heads import Head
-from heedful.models.hf.inputs import Form, Inputs, Side, inputs_of
-from heedful.models.hf.interface import listening
-from heedful.models.hf.record import Recorder, Site
-from heedful.models.leave_one_out import leave_one_out_logits
+from heedful.models.family import leave_one_out_logits
+from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
+from heedful.models.hf.interface import Recorder, Site, listening
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 
 

@@ -17,8 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from heedful.entries import ModelPart
-from heedful.models.attention.attention import GIVEN, TokenAttention
+from heedful.entries import ModelPart, by_name
+from heedful.models.attention import GIVEN, TokenAttention
 
 LOW, HIGH = -0.1, 1.1
 _LEAST_DRAW = 1e-6  # a draw of 0 or 1 has no slope
@@ -93,10 +93,12 @@ def _gate(features: Float[Tensor, "*b t 2"]) -> HardKuma:
     return HardKuma(a, b)
 
 
-HARD_ENTRY = ModelPart(
-    name="hard",
-    description="HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
-    make=Hard,
-    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
-    "Variables, ACL",
+ENTRIES = by_name(
+    ModelPart(
+        name="hard",
+        description="HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
+        make=Hard,
+        citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
+        "Binary Variables, ACL",
+    ),
 )

@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, is_grad_enabled, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.entries import ModelPart
-from heedful.models.encoders.encoder import (
+from heedful.entries import ModelPart, by_name
+from heedful.models.encoders import (
     Deletions,
     Encoder,
     Encoding,
@@ -21,7 +21,7 @@ from heedful.models.encoders.encoder import (
     rerun,
     without_padding,
 )
-from heedful.models.encoders.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
+from heedful.models.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
 
 
 def run_packed(
@@ -207,31 +207,32 @@ def bilstm(embedding: int, layers: int, sizes: str, hidden: int | None) -> Recur
     return Recurrent(embedding, layers, hidden or LSTM_HIDDEN, bidirectional=True)
 
 
-LSTM_ENTRY = ModelPart(
-    name="lstm",
-    description="left-to-right LSTM, 128 wide, one to three layers",
-    make=lstm,
-    paper="jain2019",
-)
-
-BILSTM_ENTRY = ModelPart(
-    name="bilstm",
-    description="bidirectional LSTM, 128 per direction, one to three layers",
-    make=bilstm,
-    paper="jain2019",
-)
-
-BIGRU_ENTRY = ModelPart(
-    name="bigru",
-    description="bidirectional GRU, 50 per direction, one to three layers",
-    make=Gru,
-    paper="serrano2019",
-)
-
-ORTHOGONAL_ENTRY = ModelPart(
-    name="orthogonal",
-    description="left-to-right LSTM, each state orthogonal to the mean of the earlier ones",
-    make=Orthogonal,
-    paper="mohankumar2020",
-    citation="Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL",
+ENTRIES = by_name(
+    ModelPart(
+        name="lstm",
+        description="left-to-right LSTM, 128 wide, one to three layers",
+        make=lstm,
+        paper="jain2019",
+    ),
+    ModelPart(
+        name="bilstm",
+        description="bidirectional LSTM, 128 per direction, one to three layers",
+        make=bilstm,
+        paper="jain2019",
+    ),
+    ModelPart(
+        name="bigru",
+        description="bidirectional GRU, 50 per direction, one to three layers",
+        make=Gru,
+        paper="serrano2019",
+    ),
+    ModelPart(
+        name="orthogonal",
+        description="left-to-right LSTM, each state orthogonal to the mean of the earlier ones",
+        make=Orthogonal,
+        paper="mohankumar2020",
+        citation=(
+            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
+        ),
+    ),
 )

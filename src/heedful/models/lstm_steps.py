@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.models.encoders.encoder import Readout
+from heedful.models.encoders import Readout
 
 
 @dataclass(frozen=True)

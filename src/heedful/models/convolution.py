@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelPart
+from heedful.entries import ModelPart, by_name
 from heedful.errors import HeedfulError
-from heedful.models.encoders.encoder import (
+from heedful.models.encoders import (
     Deletions,
     Encoder,
     Encoding,
@@ -156,16 +156,17 @@ def conv(embedding: int, layers: int, sizes: str, hidden: int | None) -> Convolu
     return Convolutions(embedding, layers, hidden or 100, (3, 5))
 
 
-CNN_ENTRY = ModelPart(
-    name="cnn",
-    description="convolutions of width 1, 3, 5, 7 side by side, ReLU",
-    make=Cnn,
-    paper="jain2019",
-)
-
-CONV_ENTRY = ModelPart(
-    name="conv",
-    description="convolutions of width 3 and 5 side by side, 100 channels, ReLU",
-    make=conv,
-    paper="serrano2019",
+ENTRIES = by_name(
+    ModelPart(
+        name="cnn",
+        description="convolutions of width 1, 3, 5, 7 side by side, ReLU",
+        make=Cnn,
+        paper="jain2019",
+    ),
+    ModelPart(
+        name="conv",
+        description="convolutions of width 3 and 5 side by side, 100 channels, ReLU",
+        make=conv,
+        paper="serrano2019",
+    ),
 )

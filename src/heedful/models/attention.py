@@ -1,0 +1,279 @@
+"""Attention over the tokens of a text: scores, and how they become weights.
+
+A `TokenAttention` scores each state by itself, a `QueryAttention` scores it for a query from
+elsewhere; a `Weighting` turns the scores into weights. The package entmax is imported when it is
+first needed, so that other models work without it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from heedful.entries import ModelPart, by_name
+
+WIDER = 5.0
+"""Initial weights of additive attention with a query, in units of PyTorch's default. A decoder that
+sees the attended text alone learns about the other text through attention only; nearly uniform
+initial weights are a saddle there, and a model of SNLI stays at chance for epochs, or for ever."""
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Softmax over the positions in `mask`; all zeros in a row that has none."""
+    scores = scores.masked_fill(~mask, float("-inf"))
+    top = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+    powers = (scores - top.detach()).exp()
+    return powers / powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
+
+
+def masked_sigmoid(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Each weight depends on its own score alone: a row sums to anything from 0 to its length."""
+    # masked before the sigmoid: the scores of padding must not reach a gradient either
+    return torch.sigmoid(scores.masked_fill(~mask, 0.0)) * mask
+
+
+def masked_sparsemax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """The distribution nearest to the scores (Martins & Astudillo 2016): max(s − τ, 0)."""
+    from entmax import sparsemax
+
+    return _sparse(sparsemax, scores, mask)
+
+
+def masked_entmax(
+    scores: Float[Tensor, "*n k"], mask: Bool[Tensor, "*n k"]
+) -> Float[Tensor, "*n k"]:
+    """Between softmax and sparsemax (Peters et al. 2019, α = 1.5): max(s/2 − τ, 0)²."""
+    from entmax import entmax15
+
+    return _sparse(entmax15, scores, mask)
+
+
+def _sparse(function: Callable[[Tensor, int], Tensor], scores: Tensor, mask: Tensor) -> Tensor:
+    """Zeros in rows with nothing to attend to. `function` is given equal scores there, since a row
+    that is −∞ throughout would become NaN."""
+    filled = scores.masked_fill(~mask, float("-inf"))
+    filled = filled.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+    return function(filled, -1) * mask
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """How scores become weights.
+
+    `weights(scores, mask)` are exactly 0 where the mask is False. `normalised` ones sum to 1.
+    `power(score)` is a token's weight before normalisation (0 for −∞), so that texts that differ in
+    few tokens can share sums. Sparse weights have none: their threshold depends on the whole row.
+    """
+
+    weights: Callable[[Tensor, Tensor], Tensor]
+    power: Callable[[Tensor], Tensor] | None = None
+    normalised: bool = True
+
+
+SOFTMAX = Weighting(masked_softmax, torch.exp)
+SPARSEMAX = Weighting(masked_sparsemax)
+ENTMAX = Weighting(masked_entmax)
+SIGMOID = Weighting(masked_sigmoid, torch.sigmoid, normalised=False)
+GIVEN = Weighting(
+    lambda gates, mask: gates.masked_fill(~mask, 0.0),
+    lambda gates: gates.clamp_min(0.0),
+    normalised=False,
+)
+"""The scores are gates, that is, weights already."""
+WEIGHTINGS = {"additive": SOFTMAX, "gate": SIGMOID, "sparsemax": SPARSEMAX, "entmax": ENTMAX}
+"""By the names of the additive attentions."""
+
+
+class Attention(nn.Module, ABC):
+    """Turns scores into weights by a softmax, or by another `weighting`."""
+
+    def __init__(self, weighting: Weighting = SOFTMAX) -> None:
+        super().__init__()
+        self.weighting = weighting
+
+    @property
+    def normalised(self) -> bool:
+        return self.weighting.normalised
+
+    @final
+    def weights(
+        self, scores: Float[Tensor, "*b t"], mask: Bool[Tensor, "*b t"]
+    ) -> Float[Tensor, "*b t"]:
+        """Exactly 0 where the mask is False."""
+        return self.weighting.weights(scores, mask)
+
+
+class TokenAttention(Attention):
+    """A linear map of each state to features, then a score; no state sees another."""
+
+    @abstractmethod
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        """Weight and bias of the map from a state to features."""
+
+    @abstractmethod
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        """From features to one score per token."""
+
+    def forward(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
+        return self.scores(nn.functional.linear(states, *self.linear()))
+
+
+class QueryAttention(Attention):
+    """Scores of states for a query that comes from elsewhere, as wide as a state."""
+
+    @abstractmethod
+    def forward(
+        self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b t"]: ...
+
+
+class Additive(TokenAttention):
+    """v · tanh(W h + b), v without a bias (Bahdanau et al. 2015)."""
+
+    def __init__(self, size: int, weighting: Weighting = SOFTMAX) -> None:
+        super().__init__(weighting)
+        self.project = nn.Linear(size, size // 2)
+        self.score = nn.Linear(size // 2, 1, bias=False)
+
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        return 2 * self.project.weight, 2 * self.project.bias
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        """v · tanh(x) = 2v · σ(2x) − Σv for features 2x: on CPUs σ is far faster than tanh."""
+        v = self.score.weight[0]
+        return torch.sigmoid(features) @ (2 * v) - v.sum()
+
+
+class AdditiveQuery(QueryAttention):
+    """v · tanh(W h + W_q q + b): jain2019's with a question, and Rocktäschel et al. 2016."""
+
+    def __init__(self, size: int, weighting: Weighting = SOFTMAX) -> None:
+        super().__init__(weighting)
+        self.project = nn.Linear(size, size // 2)
+        self.project_query = nn.Linear(size, size // 2, bias=False)
+        self.score = nn.Linear(size // 2, 1, bias=False)
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.mul_(WIDER)
+
+    def forward(
+        self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b t"]:
+        features = self.project(states) + self.project_query(query)[:, None]
+        scores: Tensor = self.score(torch.tanh(features)).squeeze(-1)
+        return scores
+
+
+def gate(size: int) -> Additive:
+    """A sigmoid in place of the softmax: a gate on each state, without competition between tokens
+    (vashishth2019, Proposition 4.1).
+
+    The weights are no distribution. Edits that make rows that sum to 1 (`uniform`, `random`,
+    `erase`) replace the gates by a distribution, so the context also shrinks; `permute` and
+    `detach` keep the gates' own values. Measures that need a distribution (divergences, entropy, an
+    adversary's simplex) do not apply, which a site says by `normalised=False`.
+    """
+    return Additive(size, SIGMOID)
+
+
+def sparsemax(size: int) -> Additive:
+    """Most weights are exactly 0: the context is made of the other tokens alone."""
+    return Additive(size, SPARSEMAX)
+
+
+def entmax(size: int) -> Additive:
+    """Many weights are exactly 0, fewer than with `sparsemax`."""
+    return Additive(size, ENTMAX)
+
+
+class Dot(TokenAttention):
+    """q · h / √d, or over another scale, with a learned query.
+
+    The query starts from N(0, 1): PyTorch's default for a linear layer is so small that attention
+    stays uniform (tutek2020). Divided by √d, attention begins nearly uniform, and may stay so where
+    that is good enough: every state then learns to carry the class (tutek2020, appendix C). Hence
+    `plain_dot`, which is not scaled and sharp from the start.
+    """
+
+    def __init__(self, size: int, scale: float | None = None) -> None:
+        super().__init__()
+        self.scale = size**0.5 if scale is None else scale
+        self.query = nn.Parameter(torch.randn(size))
+
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        return self.query[None] / self.scale, self.query.new_zeros(1)
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        return features.squeeze(-1)
+
+
+def plain_dot(size: int) -> Dot:
+    return Dot(size, scale=1.0)
+
+
+class DotQuery(QueryAttention):
+    """h · q / √d, without parameters."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.scale: float = size**0.5
+
+    def forward(
+        self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
+    ) -> Float[Tensor, "b t"]:
+        return torch.einsum("btd,bd->bt", states, query) / self.scale
+
+
+ENTRIES = by_name(
+    ModelPart(
+        name="additive",
+        description="v · tanh(W h + b)",
+        make=Additive,
+        paper="jain2019",
+        citation="Bahdanau et al. 2015",
+    ),
+    ModelPart(
+        name="gate",
+        description="σ(v · tanh(W h + b)), each token for itself; weights do not sum to 1",
+        make=gate,
+        paper="vashishth2019",
+        citation="Dauphin et al. 2017",
+    ),
+    ModelPart(
+        name="sparsemax",
+        description="sparsemax of v · tanh(W h + b): most weights are exactly 0",
+        make=sparsemax,
+        citation="Martins & Astudillo 2016, From Softmax to Sparsemax, ICML",
+    ),
+    ModelPart(
+        name="entmax",
+        description="1.5-entmax of v · tanh(W h + b): many weights are exactly 0",
+        make=entmax,
+        citation="Peters et al. 2019, Sparse Sequence-to-Sequence Models, ACL",
+    ),
+    ModelPart(
+        name="dot",
+        description="learned query · h / √d, query drawn from N(0, 1)",
+        make=Dot,
+        paper="jain2019",
+        citation="Vaswani et al. 2017; initialisation tutek2020",
+    ),
+    ModelPart(
+        name="plain_dot",
+        description="learned query · h, not scaled, query drawn from N(0, 1)",
+        make=plain_dot,
+        citation="Luong et al. 2015; initialisation tutek2020",
+    ),
+)

@@ -1,1 +1,0 @@
-"""Attention: states to one score per token. Computing weights is apart from using them."""

@@ -1,1 +1,0 @@
-"""Encoders: embeddings to states, one per token."""
