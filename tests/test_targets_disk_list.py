@@ -131,7 +131,7 @@ def spool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("spool")
-def test_a_shelf_is_a_sequence() -> None:
+def test_a_disk_list_is_a_sequence() -> None:
     names = [f"n{i}" * (i % 7) for i in range(50)]
     kept = DiskList.of(iter(names), NAMES)
     assert len(kept) == 50 and list(kept) == names and kept[7] == names[7]
@@ -157,9 +157,9 @@ def test_threads_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.usefixtures("spool")
-def test_the_file_ends_with_the_last_shelf_that_reads_it() -> None:
+def test_the_file_ends_with_the_last_list_that_reads_it() -> None:
     whole = DiskList.of(["a", "b"], NAMES)
-    part, file = whole[1:], whole._pile._file
+    part, file = whole[1:], whole._file.file
     del whole
     gc.collect()
     assert list(part) == ["b"] and not file.closed
@@ -170,14 +170,14 @@ def test_the_file_ends_with_the_last_shelf_that_reads_it() -> None:
 
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_list, "IN_MEMORY", 1)
-    filling = DiskListWriter(NAMES)
+    writer = DiskListWriter(NAMES)
     with (
         pytest.raises(HeedfulError, match="temporary file: No space left on device; make room"),
         open("/dev/full", "wb", buffering=0) as full,
     ):
         monkeypatch.setattr(disk_list.tempfile, "TemporaryFile", lambda **_: full)
         for _ in range(3):
-            filling.add("x" * 100)
+            writer.add("x" * 100)
 
 
 def line(number: int) -> dict[str, Any]:
