@@ -426,7 +426,7 @@ def test_marked_words_become_plausibility_in_an_audit(
 
 
 def test_a_corpus_of_ones_own_reads_the_marks(tmp_path: Path) -> None:
-    from heedful.data.file import read as read_corpus
+    from heedful.data.tables import read as read_corpus
 
     study = make_study(tmp_path / "r.db", RATIONALE)
     said(study, "annotator 1", {0: [1]})

@@ -352,7 +352,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "text column missing": ([*AUDIT, "--text-column", "review"], "its columns are text, label"),
     "text column of numbers": (
         ["audit", "WORLD/bert", "WORLD/numbers.jsonl"],
-        "row 1 of numbers.jsonl has a int in the text column",
+        "row 1 of numbers.jsonl has no text in column 'text', but a int",
     ),
     "pair column missing": ([*AUDIT, "--text-b-column", "b"], "no column 'b'"),
     "id column missing": ([*AUDIT, "--id-column", "b"], "no column 'b'"),

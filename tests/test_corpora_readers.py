@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heedful.data import class_names, read_rows
-from heedful.data.file import read
+from heedful.data.tables import read
 from heedful.errors import HeedfulError
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)

@@ -52,7 +52,7 @@ from heedful.data import (
     rationale_spans,
     read_text_vectors,
 )
-from heedful.data.file import read as read_corpus
+from heedful.data.tables import read as read_corpus
 from heedful.errors import HeedfulError
 from heedful.report import audit_of_folder
 from heedful.runner import shard

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from heedful.cli import main
 from heedful.cli.audit import _bars
 from heedful.data import impermissible, iterate_rows, read_rows
-from heedful.data.file import read
+from heedful.data.tables import read
 from heedful.errors import HeedfulError, listed
 from heedful.targets import inside, read_documents
 

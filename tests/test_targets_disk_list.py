@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.data import pick
+from heedful.data import Record, pick
 from heedful.errors import HeedfulError
 from heedful.store import canonical
 from heedful.targets import (
@@ -30,7 +30,6 @@ from heedful.targets import (
     DiskList,
     DiskListWriter,
     Document,
-    Record,
     Row,
     disk_list,
     overview,

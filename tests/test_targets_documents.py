@@ -200,7 +200,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
         "1 ids occur twice, the first is '7'",
     ),
     "no id": ([{"text": "x", "label": 1, "id": None}], {"id_column": "id"}, "nothing in the col"),
-    "no string": ([{"text": 3, "label": 1}], {}, "has a int in the text column 'text'"),
+    "no string": ([{"text": 3, "label": 1}], {}, "has no text in column 'text', but a int"),
     "empty": ([], {}, "the list is empty"),
     "no such corpus": ("imbd", {}, "unknown corpus 'imbd' .*: choose one of"),
     "no such file": ("nothing.csv", {}, "there is no file nothing.csv"),

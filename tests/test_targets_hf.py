@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers")
 
 from heedful.errors import HeedfulError  # noqa: E402
 from heedful.models import class_logits  # noqa: E402
-from heedful.targets import open_target, predicted, tokens  # noqa: E402
+from heedful.targets import open_target, predicted, pretrained  # noqa: E402
 from heedful.types import Model  # noqa: E402
 from heedful.words import word_mask  # noqa: E402
 from tiny_tokenizers import byte_pairs, saved, word_pieces  # noqa: E402
@@ -85,7 +85,7 @@ def test_texts_are_tokenised_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     for options in ({}, {"text_b_column": "other"}, {"max_length": 9}):
         found = []
         for at_once in (2, 1000):
-            monkeypatch.setattr(tokens, "AT_ONCE", at_once)
+            monkeypatch.setattr(pretrained, "AT_ONCE", at_once)
             with open_target(pair(), rows, **options) as subject:
                 whole = subject.encode(range(9)).texts["a"]
                 found.append((whole.tokens.tolist(), whole.words, subject.truncated))

@@ -16,13 +16,13 @@ from heedful.data.encode import table as table
 from heedful.data.encode import tokenise as tokenise
 from heedful.data.example import Example as Example
 from heedful.data.example import RawCorpus as RawCorpus
+from heedful.data.example import Record as Record
 from heedful.data.example import class_names as class_names
 from heedful.data.example import join_tokens as join_tokens
 from heedful.data.example import label_name as label_name
 from heedful.data.example import marked_spans as marked_spans
 from heedful.data.example import matched_tokens as matched_tokens
-from heedful.data.file import impermissible_spans as impermissible_spans
-from heedful.data.file import rationale_spans as rationale_spans
+from heedful.data.example import sorted_names as sorted_names
 from heedful.data.files import MissingData as MissingData
 from heedful.data.files import digests as digests
 from heedful.data.files import iterate_rows as iterate_rows
@@ -92,6 +92,10 @@ from heedful.data.splitting import cut_splits as cut_splits
 from heedful.data.splitting import filter_lengths as filter_lengths
 from heedful.data.splitting import limit_splits as limit_splits
 from heedful.data.splitting import pick as pick
+from heedful.data.tables import impermissible_spans as impermissible_spans
+from heedful.data.tables import rationale_spans as rationale_spans
+from heedful.data.tables import read_table as read_table
+from heedful.data.tables import table_records as table_records
 from heedful.data.tokenize import MARK as MARK
 from heedful.data.tokenize import Cutter as Cutter
 from heedful.data.tokenize import Tokens as Tokens

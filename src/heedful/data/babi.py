@@ -327,7 +327,7 @@ def _question(row: Row, name: str, split: str, labels: dict[str, int], story: in
     if not all(0 <= fact < len(facts) for fact in support):
         raise HeedfulError(f"{name} is supported by a fact that is not there: get the file again.")
     texts = {"a": "\n".join(facts), "b": row["question"]}
-    label = index_of(row["answer"], labels, split, int(name[-5:]) + 1)
+    label = index_of(row["answer"], labels, f"row {int(name[-5:]) + 1} of {split}")
     marks = {"a": fact_spans(facts, support)}
     cluster = f"{name.rpartition('-')[0]}-story-{story:04d}"
     return Example(name, split, texts, label, rationales=marks, cluster=cluster)

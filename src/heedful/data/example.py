@@ -62,6 +62,21 @@ class RawCorpus:
     stands_for: str = ""
 
 
+@dataclass(frozen=True)
+class Record:
+    """One example of an audit, as it was read. `labels` are names: one of them for a classifier,
+    any number for a multi-label model, None where the data has no labels. Where only some labels
+    can be the answer, `candidates` are their names. Words and rationales are spans by side."""
+
+    id: str
+    texts: Mapping[str, str]
+    labels: tuple[str, ...] | None
+    words: Mapping[str, tuple[tuple[int, int], ...]] | None = None
+    rationales: Mapping[str, tuple[tuple[int, int], ...]] | None = None
+    cluster: str | None = None
+    candidates: tuple[str, ...] | None = None
+
+
 def join_tokens(tokens: Sequence[str], separator: str = " ") -> tuple[str, GivenTokens]:
     """The text and its tokens as (token, start, end)."""
     placed: GivenTokens = []
@@ -84,10 +99,8 @@ def marked_spans(tokens: GivenTokens, marked: Sequence[bool]) -> Spans | None:
 
 
 def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
-    """The sorted class names: numerically where all are whole numbers, else as strings.
-
-    A CSV file's "10" and a JSON file's 10 are the same class.
-    """
+    """The class names of a column, sorted. A CSV file's "10" and a JSON file's 10 are the same
+    class."""
     names = {label_name(value, where, row) for row, value in enumerate(values, 1)}
     if len(names) < 2:
         only = ", ".join(sorted(names)) or "none"
@@ -95,9 +108,13 @@ def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
             f"{where} has fewer than two classes ({only}), so there is nothing to learn: give "
             f"texts of at least two."
         )
-    if all(_is_whole(name) for name in names):
-        return tuple(sorted(names, key=int))
-    return tuple(sorted(names))
+    return sorted_names(names)
+
+
+def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Numerically where all are whole numbers, else as strings."""
+    names = set(names)
+    return tuple(sorted(names, key=int if all(map(_is_whole, names)) else None))
 
 
 def numbered(names: Iterable[str]) -> dict[str, int]:
@@ -122,12 +139,10 @@ def label_name(value: Any, where: str, row: int) -> str:
     return str(value).strip()
 
 
-def index_of(name: str, names: Mapping[str, int], where: str, row: int) -> int:
-    """The class of a name; `names` are numbered."""
+def index_of(name: str, names: Mapping[str, int], where: str) -> int:
+    """The class of a name; `names` are numbered, `where` is such as "row 3 of a.csv"."""
     if name not in names:
-        raise HeedfulError(
-            f"row {row} of {where} has label {short(name)!r}: choose one of {listed(names)}."
-        )
+        raise HeedfulError(f"{where} has label {short(name)!r}: choose one of {listed(names)}.")
     return names[name]
 
 

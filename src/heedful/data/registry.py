@@ -59,7 +59,7 @@ CORPORA = OpenRegistry(
         "toy_copy": "heedful.data.toytranslation:ENTRIES",
         "toy_reverse": "heedful.data.toytranslation:ENTRIES",
         "toy_flip": "heedful.data.toytranslation:ENTRIES",
-        "file": "heedful.data.file",
+        "file": "heedful.data.tables",
     },
 )
 

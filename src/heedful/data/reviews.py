@@ -194,13 +194,13 @@ def read_yelp_sentences(data_dir: Path | None) -> RawCorpus:
 
 def read_yahoo2(data_dir: Path | None) -> RawCorpus:
     """A question's title and body and its best answer."""
-    files = YAHOO2.find(data_dir)
+    files, classes = YAHOO2.find(data_dir), numbered(TOPICS)
     examples = [
         Example(
             f"yahoo2-{split}-{number:05d}",
             split,
             {"a": unescape(row["text"])},
-            index_of(row["label"], numbered(TOPICS), YAHOO2.files[split], number + 1),
+            index_of(row["label"], classes, f"row {number + 1} of {YAHOO2.files[split]}"),
         )
         for split, number, row in YAHOO2.rows(files, ("text", "label"))
     ]

@@ -12,12 +12,10 @@ from torch import nn
 from heedful.errors import HeedfulError
 from heedful.models import evaluating
 from heedful.targets.disk_list import ROWS, DiskList
-from heedful.targets.document import Document, Row, Span, truncation
+from heedful.targets.document import Document, Row, Span, truncation, words_of
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.labels import finish_labelled
 from heedful.targets.options import Loading, Reading
-from heedful.targets.target import AuditTarget, tokens_digest, weights_digest
-from heedful.targets.tokens import words_of
+from heedful.targets.target import AuditTarget, finish_labelled, tokens_digest, weights_digest
 from heedful.types import Model
 
 

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from heedful.data import Record
 from heedful.errors import HeedfulError
 from heedful.store import why
-from heedful.targets.document import Document, Record, Row
+from heedful.targets.document import Document, Row
 
 T = TypeVar("T")
 IN_MEMORY = 4 << 20  # bytes; longer lists go to the disk

@@ -1,12 +1,15 @@
-"""What is read of a text: its record, its words by characters, so that any tokenizer can be mapped
-to them, and a model's tokens of it."""
+"""Documents, their words as spans of characters, and a model's tokens of them.
+
+Tokens are matched to words by characters: tokenizers mark sub-words differently (`##`, `Ġ`, `▁`),
+but the place of a token in the text is the same for all.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,33 +51,6 @@ class Document:
             for side, spans in self.words.items()
             for start, end in spans
         )
-
-
-@dataclass(frozen=True)
-class Record:
-    """One example as it was read. `labels` are names: one of them for a classifier, any
-    number for a model of many labels, None where the data has no labels. Where only some
-    can be the answer, `candidates` are their names."""
-
-    id: str
-    texts: Mapping[str, str]
-    labels: tuple[str, ...] | None
-    words: Mapping[str, tuple[Span, ...]] | None = None
-    rationales: Mapping[str, tuple[Span, ...]] | None = None
-    cluster: str | None = None
-    candidates: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Records:
-    """All examples. `label_names` may name labels no example has; `numbered` says that their
-    order is the data's own numbering and not merely alphabetical."""
-
-    items: Sequence[Record]
-    label_names: tuple[str, ...]
-    source: str
-    numbered: bool = False
-    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,6 +134,32 @@ def pad(rows: Sequence[Row]) -> Text:
 def _padded(columns: Sequence[NDArray[np.generic]], value: int) -> torch.Tensor:
     tensors = [torch.from_numpy(column) for column in columns]
     return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=value)
+
+
+def words_of(tokens: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:
+    """The word each token overlaps most, the first of equals; −1 for tokens that overlap
+    none. Words are in order and apart."""
+    spans = np.array(tokens, dtype=np.int64).reshape(-1, 2)
+    known = np.array(words, dtype=np.int64).reshape(-1, 2)
+    first = np.searchsorted(known[:, 1], spans[:, 0], side="right")
+    behind = np.searchsorted(known[:, 0], spans[:, 1], side="left")
+    found = np.where((behind > first) & (spans[:, 1] > spans[:, 0]), first, -1)
+    for token in np.flatnonzero((found >= 0) & (behind - first > 1)):
+        near = known[first[token] : behind[token]]
+        overlap = np.minimum(near[:, 1], spans[token, 1]) - np.maximum(near[:, 0], spans[token, 0])
+        found[token] = first[token] + int(overlap.argmax())
+    return found
+
+
+def inside(words: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
+    """Which words overlap one of the spans. Words are in order and apart."""
+    starts, ends = np.array(words, dtype=np.int64).reshape(-1, 2).T
+    first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    begun, over = np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left")
+    steps = np.zeros(len(words) + 1, dtype=np.int64)
+    np.add.at(steps, begun, 1)
+    np.add.at(steps, np.maximum(begun, over), -1)
+    return [bool(mark) for mark in steps.cumsum()[:-1] > 0]
 
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.data import CORPORA
+from heedful.data import (
+    CORPORA,
+    SPLITS,
+    Example,
+    MissingData,
+    Prepared,
+    RawCorpus,
+    Record,
+    Split,
+    given_spec,
+    sorted_names,
+)
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
-from heedful.targets.disk_list import DOCUMENTS, DiskList, DiskListWriter
-from heedful.targets.document import Document, Record, Records, Span, split_words
+from heedful.specs import CorpusSpec
+from heedful.store import Run
+from heedful.targets.disk_list import DOCUMENTS, RECORDS, DiskList, DiskListWriter
+from heedful.targets.document import Document, Span, inside, split_words
 from heedful.targets.options import Reading, reading_of
-from heedful.targets.sources import named_records, table_records
 
-EMPTY = "without words"
+EMPTY, UNLABELLED = "without words", "without a label"
 Words = Mapping[str, tuple[Span, ...]]
 Mark = tuple[str, ...] | None
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 """Of strings and whole numbers what `heedful.store.canonical` makes, in a tenth of the time."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """All examples. `label_names` may name labels that no example has; `numbered` says that their
+    order is the data's own numbering and not merely alphabetical."""
+
+    items: Sequence[Record]
+    label_names: tuple[str, ...]
+    source: str
+    numbered: bool = False
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,7 +93,21 @@ def find_records(data: Any, reading: Reading) -> Records:
     if isinstance(data, str) and not (data.strip() and (Path(data).suffix or Path(data).exists())):
         raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
     reading.refuse_params("a table")
-    return table_records(data, reading)
+    return _table_records(data, reading)
+
+
+def _table_records(data: Any, reading: Reading) -> Records:
+    from heedful.data import read_table, table_records
+
+    table = read_table(data, reading.split)
+    writer, used = DiskListWriter(RECORDS), set[str]()
+    for record in table_records(table, reading.columns):
+        writer.add(record)
+        used.update(record.labels or ())
+    items = writer.done()
+    known = table.class_names.get(reading.label_column or "", ())
+    dropped = {UNLABELLED: table.size - len(items)} if len(items) < table.size else {}
+    return Records(items, known or sorted_names(used), table.where, bool(known), dropped)
 
 
 def documents_of(records: Records, reading: Reading) -> Documents:
@@ -87,17 +126,6 @@ def documents_of(records: Records, reading: Reading) -> Documents:
         dropped,
         reading.label_column,
     )
-
-
-def inside(words: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
-    """Which words overlap one of the spans. Words are in order and apart."""
-    starts, ends = np.array(words, dtype=np.int64).reshape(-1, 2).T
-    first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T
-    begun, over = np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left")
-    steps = np.zeros(len(words) + 1, dtype=np.int64)
-    np.add.at(steps, begun, 1)
-    np.add.at(steps, np.maximum(begun, over), -1)
-    return [bool(mark) for mark in steps.cumsum()[:-1] > 0]
 
 
 @dataclass(frozen=True)
@@ -223,3 +251,113 @@ def _short_digest(text: str) -> bytes:
 
 def _numbers(digests: bytearray) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype=np.uint64).reshape(-1, _BYTES // 8)
+
+
+CUTTING = ("dev_fraction", "test_fraction", "limit", "seed")
+"""What of a preparation decides which texts are in a split."""
+
+
+def named_records(name: str, reading: Reading) -> Records:
+    """A split of the corpus, the same texts `prepare` would put into it. Where the files are
+    not there, a prepared corpus in the store makes up for them."""
+    from heedful.data import check_raw, corpus_params, cut_splits, limit_splits, prepare
+
+    if reading.part not in SPLITS:
+        raise unknown_name("split", reading.part, list(SPLITS))
+    reading.refuse_columns(f"the corpus {name!r}")
+    piece, spec = CORPORA[name], corpus_of(name, reading)
+    if piece.kind == "generation":
+        raise HeedfulError(f"the corpus {name!r} is for generation: choose one that has classes.")
+    try:
+        raw: RawCorpus = piece.make(reading.data_dir, **corpus_params(piece, spec.params))
+    except MissingData:
+        if reading.opened is None:
+            raise
+        return prepared_records(Prepared(prepare(spec, reading.opened)), reading.part)
+    check_raw(raw)
+    cut = limit_splits(cut_splits(raw.examples, spec.prepare), spec.prepare)
+    examples = [example for example in cut if example.split == reading.part]
+    if not examples:
+        raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.part!r}.")
+    items = DiskList.of((_example_record(example, raw.labels) for example in examples), RECORDS)
+    return Records(items, raw.labels, f"{spec.title}, {reading.part} split", numbered=True)
+
+
+def corpus_of(name: str, reading: Reading) -> CorpusSpec:
+    """Cut as the user says, else as for the model's training, else as is usual: otherwise
+    texts a model was trained on would be among those it is tried on."""
+    spec, known = given_spec(name, reading.params), reading.trained
+    made = [each for each in inspect.signature(CORPORA[name].make).parameters if each != "data_dir"]
+    for key in reading.params:
+        if key not in (*spec.params, *CUTTING):
+            raise unknown_name(f"parameter of corpus {name}", key, [*made, *CUTTING])
+    if known.get("piece") != name:
+        return spec
+    own = [key for key in CUTTING if key in known["prepare"]]
+    cut = {key: known["prepare"][key] for key in own if key not in ("limit", *reading.params)}
+    return CorpusSpec(name, {**known["params"], **spec.params}, replace(spec.prepare, **cut))
+
+
+def prepared_records(prepared: Prepared, split: str) -> Records:
+    """The same from a prepared corpus: its words are its tokens."""
+    items = DiskList.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
+    where = f"{corpus_name(prepared.run)}, {split} split"
+    return Records(items, prepared.labels, where, numbered=True)
+
+
+def corpus_name(run: Run) -> str:
+    """A corpus by its name, a file by its own: `file` would not say which."""
+    name = run.fact("piece", str)
+    return Path(run.fact("params.path", str)).name if name == "file" else name
+
+
+def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
+    for index, name in enumerate(part.ids):
+        spans = {side: _spans(part, index, side) for side in part.sides}
+        marked = {side: part.rationale(index, side) for side in part.sides}
+        rationales = {
+            side: tuple(spans[side][i] for i in np.flatnonzero(marks))
+            for side, marks in marked.items()
+            if marks is not None
+        }
+        yield Record(
+            name,
+            {side: part.text(index, side) for side in part.sides},
+            (labels[int(part.labels[index])],),
+            spans,
+            rationales or None,
+            None if part.clusters is None else part.clusters[index],
+            _candidates(part, index, labels),
+        )
+
+
+def _candidates(part: Split, index: int, labels: tuple[str, ...]) -> tuple[str, ...] | None:
+    if part.candidates is None:
+        return None
+    return tuple(labels[place] for place in part.candidates[index].nonzero().flatten().tolist())
+
+
+def _spans(part: Split, index: int, side: str) -> tuple[Span, ...]:
+    column = part.sides[side]
+    return tuple(zip(column.starts[index].tolist(), column.ends[index].tolist(), strict=True))
+
+
+def _example_record(example: Example, labels: tuple[str, ...]) -> Record:
+    words = rationales = None
+    if example.tokens is not None:
+        words = {
+            side: tuple((start, end) for _, start, end in tokens if start < end)
+            for side, tokens in example.tokens.items()
+        }
+    if example.rationales is not None:
+        rationales = {side: tuple(spans) for side, spans in example.rationales.items()}
+    candidates = example.candidates
+    return Record(
+        example.id,
+        example.texts,
+        (labels[example.label],),
+        words,
+        rationales,
+        example.cluster,
+        None if candidates is None else tuple(labels[place] for place in candidates),
+    )

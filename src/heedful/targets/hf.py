@@ -25,7 +25,6 @@ from heedful.models import (
     regression,
 )
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.labels import finish, finish_labelled, match_labels, with_labels
 from heedful.targets.options import LabelMap, Loading, Reading
 from heedful.targets.pretrained import (
     CLASSES,
@@ -35,12 +34,20 @@ from heedful.targets.pretrained import (
     Loaded,
     Task,
     check_tokens,
+    encode_documents,
     fillers,
     longest,
     task_of,
 )
-from heedful.targets.target import AuditTarget, tokenizer_digest, weights_digest
-from heedful.targets.tokens import encode_documents
+from heedful.targets.target import (
+    AuditTarget,
+    finish,
+    finish_labelled,
+    match_labels,
+    tokenizer_digest,
+    weights_digest,
+    with_labels,
+)
 
 YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 

@@ -1,5 +1,7 @@
-"""The way in: a model on trial, whatever MODEL and DATA are; opened with its texts, or opened once
-and asked about texts that come later, one at a time."""
+"""Open a model for an audit, with its examples; or open it once and ask about one text at a time.
+
+What a Hugging Face model or an adapter needs is imported when one is opened.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +11,20 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
-from heedful.targets.adapter import Adapter, open_module
 from heedful.targets.document import Document, Row
-from heedful.targets.documents import documents_of, find_records
+from heedful.targets.documents import corpus_name, documents_of, find_records
 from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
-from heedful.targets.pretrained import (
-    CAUSAL,
-    Loaded,
-    adopt,
-    check_tokens,
-    class_names,
-    config_of,
-    load,
-    longest,
-)
 from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unknown_note
-from heedful.targets.sources import corpus_name
-from heedful.targets.target import AuditTarget
-from heedful.targets.tokens import encode_documents, unseen
+from heedful.targets.target import AuditTarget, unseen
+
+if TYPE_CHECKING:
+    from heedful.targets.pretrained import Loaded
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
@@ -66,6 +58,8 @@ def source_of(model: str | Path, store: Store | None) -> str:
 def described(model: str | Path, store: Store | None) -> dict[str, str]:
     """What trainings of one model that differ by their seeds have in common, in words. No
     weights are read."""
+    from heedful.targets.pretrained import class_names, config_of
+
     run = find_run(model, store)
     if run is not None and not run.has(FINE_TUNED):
         if run.kind != "model":
@@ -93,9 +87,7 @@ def _opened(
             model, reading = run.folder("hf"), replace(reading, trained=_trained(run))
     if data is None and not reading.trained:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
-    if isinstance(model, Adapter):
-        return open_module(model, data, reading, loading)
-    return _hugging_face(model, data, reading, loading)
+    return _open_other(model, data, reading, loading)
 
 
 def _trained(run: Run) -> dict[str, Any]:
@@ -109,11 +101,16 @@ def _trained(run: Run) -> dict[str, Any]:
     return {**own, "prepare": prepare}
 
 
-def _hugging_face(
+def _open_other(
     model: Any, data: Any, reading: Reading, loading: Loading
 ) -> AbstractContextManager[AuditTarget]:
+    """An adapter, or a Hugging Face model."""
+    from heedful.targets.adapter import Adapter, open_module
     from heedful.targets.hf import open_hf
+    from heedful.targets.pretrained import adopt, load
 
+    if isinstance(model, Adapter):
+        return open_module(model, data, reading, loading)
     if isinstance(model, (str, Path)):
         return open_hf(load(model, loading), data, reading, loading)
     library = sys.modules.get("transformers")
@@ -198,6 +195,7 @@ def _read_own(
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
     from heedful.targets.hf import open_hf
+    from heedful.targets.pretrained import CAUSAL, load, longest
 
     loaded = load(source, loading)
     plain = replace(reading, label_column=None)
@@ -211,6 +209,8 @@ def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) 
 def _read_hf(
     loaded: Loaded, limit: int, loading: Loading, texts: dict[str, str], reading: Reading
 ) -> Read:
+    from heedful.targets.pretrained import check_tokens, encode_documents
+
     documents = documents_of(find_records([texts], reading), reading)
     rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
     check_tokens(loaded, rows)

@@ -8,17 +8,23 @@ Only safetensors are read and no code that comes with a model is run: a pickle f
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import find_folder, opened, places, token_embeddings, transformers
-from heedful.targets.document import Row
-from heedful.targets.options import DTYPES, LONGEST, Loading
+from heedful.models import find_folder, opened, places, token_embeddings, tokenizing, transformers
+from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
+from heedful.targets.document import Document, Row, Truncation, truncation, words_of
+from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
 
 CAUSAL, CLASSIFIER = "causal", "classifier"
+AT_ONCE = 1000  # texts a tokenizer is given together
+CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,95 @@ def fillers(loaded: Loaded) -> dict[str, int]:
         )
     mask = tokenizer.mask_token_id
     return {"unk": int(unknown)} | ({} if mask in (None, padding) else {"mask": int(mask)})
+
+
+def encode_documents(
+    tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt = Prompt()
+) -> tuple[DiskList[Row], Truncation]:
+    """One row per document of at most `limit` tokens; what did not fit is counted."""
+    filling, cut = DiskListWriter(ROWS), list[bool]()
+    for some in _together(documents):
+        for row, short in _encoded(tokenizer, some, limit, prompt):
+            filling.add(row)
+            cut.append(short)
+    rows = filling.done()
+    return rows, truncation(zip(rows, documents, cut, strict=True))
+
+
+def _together(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    some, size = list[Document](), 0
+    for document in documents:
+        length = sum(map(len, document.texts.values()))
+        if some and (len(some) == AT_ONCE or size + length > CHARACTERS_AT_ONCE):
+            yield some
+            some, size = [], 0
+        some.append(document)
+        size += length
+    if some:
+        yield some
+
+
+def _encoded(
+    tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
+) -> Iterator[tuple[Row, bool]]:
+    """Each document's row, and whether it was cut."""
+    texts = [prompt.around(document.texts["a"]) for document in documents]
+    pairs = [document.texts["b"] for document in documents] if "b" in documents[0].texts else None
+    cuts = pairs is not None or not prompt.after
+    with tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
+        found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
+    segments = "token_type_ids" in tokenizer.model_input_names
+    for document, encoding in zip(documents, found.encodings, strict=True):
+        short = bool(encoding.overflowing)
+        if len(encoding.ids) > limit:
+            encoding, short = _shortened(tokenizer, document.texts["a"], limit, prompt), True
+        yield _row(encoding, document, prompt, segments), short
+
+
+def _row(encoding: Any, document: Document, prompt: Prompt, segments: bool) -> Row:
+    """Special tokens belong to no text (`sequence_ids` is None) and are masked out."""
+    sides = np.array([-1 if side is None else side for side in encoding.sequence_ids])
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) - len(prompt.before)
+    mask = sides >= 0
+    if prompt != Prompt():
+        size = len(document.texts["a"])
+        mask &= (offsets[:, 0] < size) & (offsets[:, 1] > 0)
+    numbers = np.full(len(sides), -1, dtype=np.int64)
+    before = 0
+    for side, spans in enumerate(document.words.values()):
+        here = mask & (sides == side)
+        found = words_of(offsets[here].tolist(), spans)
+        numbers[here] = np.where(found >= 0, found + before, -1)
+        before += len(spans)
+    types = np.array(encoding.type_ids, dtype=np.int64) if segments else None
+    return Row(np.array(encoding.ids, dtype=np.int64), mask, numbers, types)
+
+
+def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
+    """The longest beginning of the text that fits with all of its prompt: cutting tokens off
+    the end would cut off the question."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = len(_one(tokenizer, prompt.around(text[:middle])).ids) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return _one(tokenizer, prompt.around(text[:low]))
+
+
+def _one(tokenizer: Any, text: str) -> Any:
+    with tokenizing(tokenizer.name_or_path):
+        return tokenizer([text]).encodings[0]
+
+
+@contextmanager
+def _as_it_was(raw: Any) -> Iterator[None]:
+    """A call sets truncation and padding of a tokenizer that may be somebody else's."""
+    truncates, pads = raw.truncation, raw.padding
+    try:
+        yield
+    finally:
+        raw.no_truncation() if truncates is None else raw.enable_truncation(**truncates)
+        raw.no_padding() if pads is None else raw.enable_padding(**pads)
 
 
 CLASSES, NUMBER, MANY, NEXT, LABEL_WORDS = (

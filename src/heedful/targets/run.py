@@ -27,11 +27,9 @@ from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
 from heedful.targets.document import Document, Row, Span, truncation
-from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.labels import finish_labelled
+from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
 from heedful.targets.options import LONGEST, Loading, Reading
-from heedful.targets.sources import prepared_records
-from heedful.targets.target import AuditTarget, weights_digest
+from heedful.targets.target import AuditTarget, finish_labelled, weights_digest
 
 Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
 _KEY = r"(model|corpus|probe|study|audit)-[0-9a-f]{1,16}"
