@@ -406,7 +406,7 @@ def read(
     tables = {role: _loaded(read_table(file)) for role, file in files.items()}
     for table in tables.values():
         check_columns(table, columns)
-    names = class_names([row[label_column] for row in tables["path"].rows], files["path"].name)
+    names = class_names([row.get(label_column) for row in tables["path"].rows], files["path"].name)
     splits = {"path": "train" if test is not None else "", "dev": "dev", "test": "test"}
     examples = [
         example
@@ -446,7 +446,7 @@ def _examples(
                     f"{where} has no text in column {columns[role]!r}: fill it in, leave the row "
                     f"out, or name the column that holds the text."
                 )
-        own = _split(row[columns["split"]], where) if "split" in columns else split
+        own = _split(row.get(columns["split"]), where) if "split" in columns else split
         marks = None
         if "impermissible" in columns:
             cell = row.get(columns["impermissible"])
@@ -455,7 +455,7 @@ def _examples(
             record.id if "id" in columns else f"{own or 'row'}-{number:06d}",
             own,
             record.texts,
-            index_of(label_name(row[columns["label"]], table.where, number), classes, where),
+            index_of(label_name(row.get(columns["label"]), table.where, number), classes, where),
             rationales=_lists(record.rationales),
             impermissible=marks,
         )
