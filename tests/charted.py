@@ -36,8 +36,8 @@ from heedful.report import (
     line_panel,
 )
 from heedful.report import figure as repair_figure
-from heedful.report.figures.figure import Panel
-from heedful.report.figures.token_curves import Reading, _panel
+from heedful.report.figures.curves import Reading, _token_panel
+from heedful.report.panels import Panel
 from heedful.report.sheet import _environment
 from heedful.specs import ModelSpec
 from test_report_fake import Fake, fake_study
@@ -160,7 +160,7 @@ def _tokens() -> Panel:
         Curve(name, "additive", Reading(name, (0.2, 0.9), p))
         for name, p in (("first", 0.8), ("second", 0.7))
     ]
-    chart = _panel(text, curves, {"first": BLUE, "second": ORANGE})
+    chart = _token_panel(text, curves, {"first": BLUE, "second": ORANGE})
     return Panel("tokens", chart, "what single tokens say")
 
 

@@ -25,14 +25,18 @@ from heedful.apps.annotation import (
     Wanted,
     agreement,
     create,
+    figure5,
     interface,
     invite,
+    is_published,
     item_of,
     merged,
     plan_study,
+    published_figure5,
     read_jsonl,
     read_label_studio,
     results,
+    unsure,
     write_jsonl,
     write_label_studio,
 )
@@ -42,9 +46,9 @@ from heedful.cli import main
 from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.interventions import permute
+from heedful.metrics import wilson
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
-from heedful.report import figure5, is_published, published_figure5, unsure, wilson
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import MANIFEST, Run, Store

@@ -12,7 +12,7 @@ import pytest
 
 from browsing import opened_browser, visiting
 from heedful.report import Cell, Document, Map, Span, build_report, reach_of
-from heedful.report.examples.cell import Reading
+from heedful.report.cells import Reading
 from test_report_examples import by_blanks, by_characters, cell
 from test_report_fake import Fake, fake_study
 

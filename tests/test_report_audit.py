@@ -518,7 +518,7 @@ def test_heads_as_a_matrix() -> None:
 def test_of_very_many_heads_only_the_spread_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(only_rows(inside()))
     for most, wanted in ((6, 2), (5, 1)):
-        monkeypatch.setattr("heedful.report.audit_inside.MOST", most)
+        monkeypatch.setattr("heedful.report.audit_interventions.MOST", most)
         assert len(heads(evidence)) == wanted
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from charted import HOSTILE, every_figure, panels, templated
 from heedful.report import DRAWING, FIGURES, NAMES, WORDS, Charts, Figure, fields, interactive, vega
-from heedful.report.figures.figure import Panel
+from heedful.report.panels import Panel
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -41,10 +41,9 @@ from heedful.report import (
     summed,
     text,
 )
-from heedful.report.examples.audit_cells import FOUND, SPREAD
-from heedful.report.examples.build import number
-from heedful.report.examples.cell import Reading
-from heedful.report.examples.selection import LEAST
+from heedful.report.cell_builder import FOUND, SPREAD
+from heedful.report.cell_data import number
+from heedful.report.cells import LEAST, Reading
 from heedful.specs import ModelSpec
 from test_report_audit import parts_of
 from test_report_fake import Fake, fake_study
@@ -325,7 +324,7 @@ def test_one_text_that_differs_is_not_shown_as_if_it_were_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only some are compared before two models count as being of one corpus."""
-    monkeypatch.setattr("heedful.report.examples.selection.LOOKED_AT", 1)
+    monkeypatch.setattr("heedful.report.cells.LOOKED_AT", 1)
     texts = {"a": "ab cd", "b": "ef gh"}
     last = drawn(texts)[-1]
     sheet = shown([cell(texts, by_blanks), cell({**texts, last: "zzzzz"}, by_blanks)])
@@ -375,10 +374,10 @@ def test_what_more_is_known_of_comes_first() -> None:
 
 def test_long_texts_make_it_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {f"t{i}": "word " * 50 + str(i) for i in range(100)}
-    monkeypatch.setattr("heedful.report.examples.build.NUMBERS", 51 * 5 * 30)
+    monkeypatch.setattr("heedful.report.cell_data.NUMBERS", 51 * 5 * 30)
     (found,) = shown([cell(texts, by_blanks)])["examples"]["cells"]
     assert found["shown"] == 30 and found["of"] == 100
-    monkeypatch.setattr("heedful.report.examples.build.NUMBERS", 1)
+    monkeypatch.setattr("heedful.report.cell_data.NUMBERS", 1)
     (found,) = shown([cell(texts, by_blanks)])["examples"]["cells"]
     assert found["shown"] == LEAST
 
@@ -664,5 +663,5 @@ def test_empty_tables_are_no_cell() -> None:
 
 
 def test_nothing_of_it_needs_torch() -> None:
-    code = "import sys, heedful.report.examples; assert 'torch' not in sys.modules"
+    code = "import sys, heedful.report.cell_builder; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from heedful.report import EVEN, FIGURES, SUMMARIES, Evidence
-from heedful.report.figures.transparency import conicity_table as conicity_table
-from heedful.report.figures.transparency import parts_table as kinds_table
+from heedful.report.figures.bars import conicity_table as conicity_table
+from heedful.report.figures.bars import parts_table as kinds_table
 from heedful.report.summaries.mohankumar_tutek import kind_of
 from heedful.store import Store
 from heedful.studies import STUDIES

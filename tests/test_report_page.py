@@ -16,10 +16,10 @@ from heedful.report import (
     FIGURES,
     build_report,
     chosen_figures,
-    extra,
     five_lines,
     gather,
     of_first,
+    sheet,
 )
 from heedful.store import Run, Store
 from parsed_page import loads_nothing, parse
@@ -164,7 +164,7 @@ def test_a_failure_leaves_the_old_report(
 
 def test_a_missing_extra_names_the_remedy() -> None:
     with pytest.raises(HeedfulError, match=r'pip install "heedful\[report\]"'):
-        extra.need("no_such_package_of_the_report")
+        sheet.need("no_such_package_of_the_report")
 
 
 def test_no_torch_is_imported(study: tuple[Store, Run], tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from heedful.report import (
     removals,
 )
 from heedful.report.figures.erasure import table as flip_table
-from heedful.report.figures.figure import Panel
+from heedful.report.panels import Panel
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
 from parsed_page import parse

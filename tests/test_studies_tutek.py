@@ -24,7 +24,7 @@ from heedful.report import (
     readable,
     typical,
 )
-from heedful.report.figures.token_curves import SHOWN
+from heedful.report.figures.curves import SHOWN
 from heedful.runner import Choice, Machine, grid, run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store

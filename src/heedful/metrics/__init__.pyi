@@ -30,6 +30,17 @@ from heedful.metrics.rationales import precision_at_k as precision_at_k
 from heedful.metrics.rationales import span_matches as span_matches
 from heedful.metrics.rationales import token_f1 as token_f1
 from heedful.metrics.registry import METRICS as METRICS
+from heedful.metrics.seeds import CELLS as CELLS
+from heedful.metrics.seeds import CONFIDENCE as CONFIDENCE
+from heedful.metrics.seeds import NUMBERS as NUMBERS
+from heedful.metrics.seeds import OVER_EXAMPLES as OVER_EXAMPLES
+from heedful.metrics.seeds import OVER_SEEDS as OVER_SEEDS
+from heedful.metrics.seeds import Estimate as Estimate
+from heedful.metrics.seeds import between as between
+from heedful.metrics.seeds import difference as difference
+from heedful.metrics.seeds import estimate as estimate
+from heedful.metrics.seeds import over_seeds as over_seeds
+from heedful.metrics.seeds import wilson as wilson
 from heedful.metrics.states import Contingency as Contingency
 from heedful.metrics.states import conicity as conicity
 from heedful.metrics.states import contingency as contingency

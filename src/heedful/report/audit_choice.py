@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from heedful.metrics import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_properties import Scale, bar
-from heedful.report.extra import need
-from heedful.report.figures.figure import KINDS, Panel
 from heedful.report.formats import (
     DASH,
     bounds,
@@ -21,6 +20,8 @@ from heedful.report.formats import (
     plain,
     shown,
 )
+from heedful.report.panels import KINDS, Panel
+from heedful.report.sheet import need
 from heedful.verdict import MEASURE, Ranked, Recommendation, Site, score_positions
 
 TAU = "tau:"
@@ -251,3 +252,62 @@ def _says(one: Positions) -> str:
         for name, value in zip(ranked["explanation"], ranked["position"], strict=True)
     ]
     return f"{one.title}, from a random order, 0, to the best found, 1: {', '.join(parts)}."
+
+
+# Checks of the maps themselves, beside the ranking.
+
+_ERASER = ("eraser_comprehensiveness", "eraser_sufficiency", "eraser_auprc", "eraser_token_f1")
+
+
+def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each map beside that of the model with random weights, and under a moved origin."""
+    measures = ("tau_randomised", "moved_by_shift")
+    names = sorted({name for measure in measures for name, _ in evidence.named(measure)})
+    lines = []
+    for name in names:
+        tau, moved = (evidence.values(measure, name) for measure in measures)
+        numbers = {"tau": shown(tau.mean(), 2), "moved": shown(moved.mean())}
+        lines.append({"name": plain(name), **numbers, "n": str(max(len(tau), len(moved)))})
+    return lines
+
+
+def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each map against random sets of words, by operator, and under noise. A map is not scored
+    by an operator that made it."""
+    operators = sorted({operator for _, operator in evidence.named("infidelity")})
+    names = sorted({name for name, _ in evidence.named("infidelity")})
+    lines = []
+    for name in names:
+        numbers = [
+            f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
+            for operator in operators
+            if operator not in evidence.settings.made_with(name)
+        ]
+        moved = evidence.values("max_sensitivity", name)
+        steady = shown(moved.mean(), 2) if len(moved) else "not asked"
+        count = str(len(evidence.values("infidelity", name, operators[0])))
+        lines.append({"name": plain(name), "gap": ", ".join(numbers), "moved": steady, "n": count})
+    return lines
+
+
+def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Each explanation by ERASER's own definitions: by operator and not by one that made it, and
+    against people's rationales where there are some."""
+    names = sorted({name for measure in _ERASER for name, _ in evidence.named(measure)})
+    lines = []
+    for name in names:
+        line, count = {"name": plain(name)}, 0
+        for measure in _ERASER:
+            own = evidence.settings.made_with(name)
+            ways = sorted({o for n, o in evidence.named(measure) if n == name and o not in own})
+            values = {way: evidence.values(measure, name, way) for way in ways}
+            texts = [f"{way} {shown(each.mean(), 2)}".strip() for way, each in values.items()]
+            line[measure] = ", ".join(texts) or DASH
+            count = max([count, *(len(each) for each in values.values())])
+        for measure, parts in F1_OF_MEANS.items():
+            precision, recall = (
+                pd.concat([evidence.values(part, name) for part in parts], axis=1).to_numpy(float).T
+            )
+            line[measure] = shown(f1_of_means(precision, recall), 2)
+        lines.append({**line, "n": str(count)})
+    return lines

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.examples.cell import listed
+from heedful.report.cells import listed
 from heedful.report.formats import DASH, clipped, finite, plain, shown, weight
 
 EACH = 3

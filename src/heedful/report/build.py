@@ -9,15 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.report.audit_chapter import audit_figures
 from heedful.report.audit_evidence import AuditEvidence, audit_of_folder, audit_of_run
 from heedful.report.charts import render
 from heedful.report.evidence import Evidence, expected_probes, gather, measured, papers_of
-from heedful.report.extra import check_packages
-from heedful.report.figures.registry import FIGURES
+from heedful.report.figures import FIGURES
 from heedful.report.formats import to_json, to_latex
-from heedful.report.page import MOST, Case, page
+from heedful.report.page import MOST_TEXTS, Case, audit_figures, page
 from heedful.report.readable import Readable, readable
+from heedful.report.sheet import check_packages
 from heedful.report.study_chapter import Content
 from heedful.report.summaries.registry import lines_by_paper
 from heedful.report.tables import published_beside_measured
@@ -77,7 +76,7 @@ def build_report(
     runs: Sequence[Run],
     out: Path,
     folders: Sequence[Path] = (),
-    most: int = MOST,
+    most: int = MOST_TEXTS,
 ) -> ReportFiles:
     """The page of study, model, probe and audit runs, and of `folders` that audits left. Where
     `out` ends in .html that is all; else a folder with `figures/*.svg` and `tables/*` too."""

@@ -25,10 +25,9 @@ from threading import Lock
 from typing import Any
 
 from heedful.errors import HeedfulError
-from heedful.report.extra import need
-from heedful.report.figures.figure import Panel, Spec
 from heedful.report.formats import visible
-from heedful.report.sheet import ScriptHolder
+from heedful.report.panels import Panel, Spec
+from heedful.report.sheet import ScriptHolder, need
 
 PROGRAM = """
 import json, os, sys

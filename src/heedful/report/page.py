@@ -1,28 +1,65 @@
 """The page of a case: audits and studies together, verdict first, in one file.
 
 It works from disk without a network, on a phone, on paper, and but for moving things
-without scripts.
+without scripts. The charts of an audit are also figures for files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heedful.report.audit_chapter import audit_chapter
+from heedful.report.audit_choice import (
+    ROLES,
+    Positions,
+    agreement,
+    dot_domain,
+    dot_plot,
+    dot_rows,
+    eraser,
+    infidelity,
+    positions,
+    ranked,
+    ranking_order,
+    sanity,
+    sites,
+)
 from heedful.report.audit_evidence import AuditEvidence, evidence_of
-from heedful.report.audit_properties import badge
+from heedful.report.audit_interventions import (
+    ENDS,
+    MODES,
+    Drawn,
+    alone_numbers,
+    alone_panels,
+    edits,
+    exclusive,
+    heads,
+    histogram_caption,
+    histogram_panel,
+    is_exact,
+    items,
+    moved,
+    null_space,
+    reachable,
+    stack_numbers,
+    stack_panels,
+    stack_words,
+)
+from heedful.report.audit_properties import badge, properties
+from heedful.report.audit_texts import beside, texts
+from heedful.report.cell_builder import audit_cells, study_cells
+from heedful.report.cell_data import put_examples
 from heedful.report.charts import Charts
-from heedful.report.examples.audit_cells import audit_cells
-from heedful.report.examples.build import put_examples
-from heedful.report.examples.study_cells import study_cells
-from heedful.report.extra import need
-from heedful.report.formats import clipped, of_texts
-from heedful.report.sheet import Sheet, piece
-from heedful.report.study_chapter import Content, scope, study_chapter
+from heedful.report.formats import DASH, clipped, of_texts, percent, plain, shown
+from heedful.report.panels import Figure, Group, Panel
+from heedful.report.sheet import Sheet, need, piece
 
-MOST = 500
+if TYPE_CHECKING:
+    from heedful.report.study_chapter import Content
+
+MOST_TEXTS = 500
 """Texts of a page that can be looked through, unless told otherwise."""
 
 CONTENTS = (
@@ -52,16 +89,16 @@ class Case:
     study: Content | None = None
 
 
-def audit_page(parts: Mapping[str, Any], most: int = MOST) -> str:
+def audit_page(parts: Mapping[str, Any], most: int = MOST_TEXTS) -> str:
     """Of one audit: its verdict and facts as plain values, and its tables."""
     return page(Case([evidence_of(parts)]), most)
 
 
-def page(case: Case, most: int = MOST) -> str:
+def page(case: Case, most: int = MOST_TEXTS) -> str:
     """The HTML, with at most so many texts to look through."""
     sheet, charts = Sheet(), Charts()
     audits = [audit_chapter(each, charts, f"audit{i}") for i, each in enumerate(case.audits)]
-    study = study_chapter(case.study, charts) if case.study else None
+    study, looked_at = _study(case.study, charts) if case.study else (None, "")
     examples = most > 0 and put_examples(sheet, _cells(case), most)
     charts.finish(sheet)
     if len(audits) > 1:
@@ -70,13 +107,20 @@ def page(case: Case, most: int = MOST) -> str:
         "page.html",
         kicker="Heedful audit" if audits and not study else "Heedful report",
         title=_title(case),
-        scope=scope(case.study.evidence) if case.study else "",
+        scope=looked_at,
         grid=_markup(verdict_grid(case.audits)) if len(audits) > 1 else None,
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
         examples=examples,
         contents=_contents([*audits, *([study] if study else [])], examples),
     )
+
+
+def _study(content: Content, charts: Charts) -> tuple[dict[str, str], str]:
+    """The chapter of studies, and what they looked at. A page of audits does without."""
+    from heedful.report.study_chapter import scope, study_chapter
+
+    return study_chapter(content, charts), scope(content.evidence)
 
 
 def _title(case: Case) -> str:
@@ -127,3 +171,218 @@ def _note(audit: AuditEvidence) -> str:
     """What tells audits of the same model and data apart."""
     seeds = audit.facts.checkpoints
     return of_texts(len(audit.examples)) + (f", {seeds} seeds" if seeds > 1 else "")
+
+
+AUDIT_PARTS = ("verdict", "properties", "evidence", "print")
+
+
+def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, str]:
+    """The HTML of the verdict, the properties, the evidence and the small print. `name` keeps
+    the charts of several audits apart."""
+    content = {
+        **_verdict(evidence),
+        "properties": properties(evidence),
+        "choice": _choice(evidence, charts, name),
+        "edits": _edits(evidence, charts, name),
+        "inside": _inside(evidence, charts, name),
+        "texts": texts(evidence),
+        "beside": plain(beside(evidence)),
+        **_small_print(evidence),
+    }
+    return {part: piece(f"audit_{part}.html", **content) for part in AUDIT_PARTS}
+
+
+def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
+    verdict = evidence.verdict
+    sentences = {
+        "recommendation": verdict.recommendation.sentence,
+        "direction": verdict.direction.sentence,
+        "sites": verdict.sites.sentence,
+    }
+    return {
+        "badge": badge(verdict.decision),
+        "headline": _sentence(verdict.headline),
+        "sentences": {name: _sentence(text) for name, text in sentences.items()},
+        "choice_notes": {
+            "recommendation": verdict.recommendation.notes,
+            "direction": verdict.direction.notes,
+        },
+        "warnings": verdict.warnings,
+        "scope": audit_scope(evidence),
+        "model": clipped(evidence.facts.model),
+        "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
+    }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    found, order = positioned(evidence)
+    dots = _drawn(charts, dot_panels(found, order), f"{name}-dots")
+    notes = [f"not scored here: {one.unusable}" if one.unusable else "" for one in found]
+    return {
+        "ranked": {
+            "recommendation": ranked(evidence, evidence.verdict.recommendation),
+            "direction": ranked(evidence, evidence.verdict.direction),
+        },
+        "sites": sites(evidence),
+        "panels": [{**dot, "note": note} for dot, note in zip(dots, notes, strict=True)],
+        "roles": roles(evidence),
+        "numbers": dot_rows(found, order),
+        "agreement": agreement(evidence),
+    }
+
+
+def _edits(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    return {
+        "lines": edits(evidence),
+        "erased": items(evidence),
+        "moved": _histograms(charts, moved(evidence), f"{name}-moved"),
+        "exclusive": _histograms(charts, exclusive(evidence), f"{name}-same"),
+        "exact": is_exact(evidence),
+        "reachable": reachable(evidence),
+    }
+
+
+def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    """Nothing at all where no layer and no head was looked at."""
+    found = {
+        "stacks": _drawn(charts, stack_panels(evidence), f"{name}-stack"),
+        "stack_numbers": stack_numbers(evidence),
+        "alone": _drawn(charts, alone_panels(evidence), f"{name}-layer"),
+        "alone_numbers": alone_numbers(evidence),
+        "heads": heads(evidence),
+        "null_space": null_space(evidence),
+        "sanity": sanity(evidence),
+        "infidelity": infidelity(evidence),
+        "eraser": eraser(evidence),
+    }
+    beside = ("null_space", "sanity", "infidelity", "eraser")
+    there = any(found[name] for name in ("stacks", "alone", "heads", *beside))
+    words = {
+        "words": stack_words(evidence),
+        "ends": list(ENDS.values()),
+        "modes": list(MODES.values()),
+    }
+    return {**found, **words} if there else {}
+
+
+def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
+    verdict, facts = evidence.verdict, evidence.facts
+    return {
+        "caveats": verdict.caveats,
+        "digest": verdict.digest,
+        "facts": _lines(
+            {name: value for name, value in facts.named.items() if name not in ELSEWHERE}
+        ),
+        "settings": _lines(verdict.settings),
+        "versions": _lines(verdict.versions),
+        "skipped": [
+            (clipped(name), clipped(why, LONGEST_TEXT))
+            for name, why in sorted(facts.skipped.items())
+        ],
+    }
+
+
+def _histograms(charts: Charts, found: list[Drawn], name: str) -> list[dict[str, Any]]:
+    drawn = _drawn(charts, [histogram_panel(one) for one in found], name)
+    return [{**chart, **histogram_caption(one)} for chart, one in zip(drawn, found, strict=True)]
+
+
+def _drawn(charts: Charts, found: list[Panel], name: str) -> list[dict[str, Any]]:
+    return [
+        {"title": one.title, "chart": charts.draw(one, f"{name}-{i}")}
+        for i, one in enumerate(found)
+    ]
+
+
+LONGEST_TEXT, MOST_ITEMS = 300, 20
+ELSEWHERE = ("skipped", "model", "data")
+"""Facts that have a place of their own on the page."""
+
+
+def audit_scope(evidence: AuditEvidence) -> list[str]:
+    """Model, data, how many texts, and how good the model is on them."""
+    facts = evidence.facts
+    count = len(evidence.examples) if facts.examples is None else facts.examples
+    parts = [f"{clipped(facts.model)} on {clipped(facts.data)}", of_texts(count)]
+    if math.isnan(facts.accuracy):
+        parts.append("no labels")
+    else:
+        parts.append(f"accuracy {percent(facts.accuracy)}")
+        parts.append(f"majority class {percent(facts.majority)}")
+    if facts.truncated > 0:
+        parts.append(f"{percent(facts.truncated)} truncated")
+    return parts
+
+
+def _lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(clipped(name).replace("_", " "), _text(name, values[name])) for name in sorted(values)]
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{key} {_text('', each)}" for key, each in list(value.items())[:MOST_ITEMS]
+        )
+        return clipped(inner, LONGEST_TEXT) or DASH
+    if isinstance(value, (list, tuple)):
+        return _several(name, value)
+    if isinstance(value, float):
+        return shown(value, 4 if value % 1 else 0)
+    return DASH if value is None or value == "" else clipped(value, LONGEST_TEXT)
+
+
+def _several(name: str, value: list[Any] | tuple[Any, ...]) -> str:
+    """A list by its items; a long one (a vocabulary as classes) by its length alone."""
+    if len(value) > MOST_ITEMS:
+        return f"{len(value)} {name or 'items'}"
+    return clipped(", ".join(str(each) for each in value), LONGEST_TEXT) or DASH
+
+
+Role = tuple[str, str, str]
+"""A name, its colour and its shape."""
+
+
+def audit_figures(evidence: AuditEvidence) -> Iterator[Figure]:
+    """One for each chapter of the page that has charts."""
+    found, order = positioned(evidence)
+    yield from _figure("positions", dot_panels(found, order), roles(evidence))
+    yield from _figure("changed", [histogram_panel(one) for one in moved(evidence)])
+    yield from _figure("same_output", [histogram_panel(one) for one in exclusive(evidence)])
+    yield from _figure("stacks", stack_panels(evidence), ENDS.values())
+    yield from _figure("layers", alone_panels(evidence), MODES.values())
+
+
+def positioned(evidence: AuditEvidence) -> tuple[list[Positions], list[str]]:
+    """By measure and operator, and the order of explanations in all of them."""
+    found = positions(evidence)
+    names = {str(name) for one in found for name in one.table["explanation"]}
+    return found, ranking_order(evidence, names)
+
+
+def dot_panels(found: list[Positions], order: list[str]) -> list[Panel]:
+    domain = dot_domain(found) if found else (0.0, 1.0)
+    return [dot_plot(one, order, domain) for one in found]
+
+
+def roles(evidence: AuditEvidence) -> list[Role]:
+    """What colours and shapes of positions mean."""
+    return [role for role in ROLES.values() if role[0] != "recommended" or evidence.best]
+
+
+TITLES = {
+    "positions": "Explanations from a random order (0) to the best order found (1)",
+    "changed": "How far the output moves when attention is changed",
+    "same_output": "How far another attention with the same output can be",
+    "stacks": "More and more layers shuffled",
+    "layers": "One layer changed, the others as they are",
+}
+
+
+def _figure(name: str, panels: list[Panel], legend: Iterable[Role] = ()) -> Iterator[Figure]:
+    if panels:
+        colours = tuple((role, colour) for role, colour, _ in legend)
+        yield Figure(name, TITLES[name], "", (Group("", colours, tuple(panels)),))

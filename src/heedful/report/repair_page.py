@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from heedful.report.charts import Charts, render
-from heedful.report.extra import need
-from heedful.report.figures.figure import CLASSES, KINDS, Figure, Group, Panel
 from heedful.report.formats import DASH, bounds, plain, shown
-from heedful.report.sheet import Sheet
+from heedful.report.panels import CLASSES, KINDS, Figure, Group, Panel
+from heedful.report.sheet import Sheet, need
 from heedful.verdict import QUESTIONS
 
 CAREFUL = (

@@ -14,13 +14,34 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any, Protocol
 
 from heedful.errors import HeedfulError
-from heedful.report.extra import need
 from heedful.report.formats import visible
+
+# The optional packages of a report, imported late and missed with a sentence.
+
+_PACKAGES = ("altair", "vl_convert", "jinja2")
+
+
+def check_packages() -> None:
+    """Before long work that ends with a report: better now than after it."""
+    for package in _PACKAGES:
+        need(package)
+
+
+def need(module: str) -> Any:
+    """Import a package of the extra `report`, or say how to get it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise HeedfulError(
+            f'a report needs the package {error.name}: pip install "heedful[report]".'
+        ) from error
+
 
 FOLDERS = (("heedful.report", "static"), ("heedful", "assets"))
 _IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([a-z_]+)\.js";\n', re.MULTILINE)

@@ -18,8 +18,12 @@ from heedful.apps.annotation.label_studio import read_label_studio as read_label
 from heedful.apps.annotation.label_studio import write_label_studio as write_label_studio
 from heedful.apps.annotation.results import RESULTS as RESULTS
 from heedful.apps.annotation.results import agreement as agreement
+from heedful.apps.annotation.results import figure5 as figure5
+from heedful.apps.annotation.results import is_published as is_published
 from heedful.apps.annotation.results import lines as lines
+from heedful.apps.annotation.results import published_figure5 as published_figure5
 from heedful.apps.annotation.results import results as results
+from heedful.apps.annotation.results import unsure as unsure
 from heedful.apps.annotation.results import write_tables as write_tables
 from heedful.apps.annotation.sampling import Wanted as Wanted
 from heedful.apps.annotation.sampling import plan_study as plan_study

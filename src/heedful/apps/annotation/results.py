@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from heedful.apps.annotation.database import RELEVANCE
 from heedful.apps.annotation.study import JUDGEMENTS, Study
-from heedful.metrics import Interval, bootstrap_statistic, cohen_kappa, krippendorff
-from heedful.report import figure5, is_published, published_figure5, unsure
-from heedful.report.figure5 import SHOWN
+from heedful.metrics import Interval, bootstrap_statistic, cohen_kappa, krippendorff, wilson
 from heedful.store import output_folder, refusals, to_csv
+from heedful.studies import dataset_name, published
 
 Answers = Mapping[str, Mapping[int, Any]]
 Block = NDArray[np.float64]
@@ -237,3 +236,72 @@ def _agreement_lines(of: Mapping[str, Any]) -> Iterator[str]:
     for pair in of["pairs"][:MANY]:
         kappa = "not defined" if pair["kappa"] is None else f"{pair['kappa']:.3f}"
         yield f"  {pair['one']} and {pair['other']}: κ {kappa} over {pair['items']} items"
+
+
+# The judgements as vashishth2019's Figure 5 counts them, beside what it printed.
+
+SHOWN = ("original", "permuted")
+FIGURE5_CELLS = {
+    "correct+meaningful": (True, "yes"),
+    "correct+not_meaningful": (True, "no"),
+    "wrong+meaningful": (False, "yes"),
+    "wrong+not_meaningful": (False, "no"),
+}
+"""A cell's published name → whether the prediction is right, and the answer."""
+FIGURE5_COLUMNS = ["shown", "cell", "answers", "percent", "low", "high"]
+
+
+def figure5(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Per cent of all yes and no answers under each kind of weights; `unsure` takes no part.
+
+    `judgements` has a row per answer: `example, shown, correct, value`. Intervals count texts,
+    not answers: two people's answers to one text are not two texts.
+    """
+    lines = [
+        _figure5_line(judgements[judgements["shown"] == shown], shown, cell)
+        for shown in SHOWN
+        for cell in FIGURE5_CELLS
+    ]
+    return pd.DataFrame(lines, columns=FIGURE5_COLUMNS)
+
+
+def unsure(judgements: pd.DataFrame) -> dict[str, int]:
+    """How many answers were neither yes nor no, by what was shown."""
+    rows = judgements[~judgements["value"].isin(["yes", "no"])]
+    return {shown: int((rows["shown"] == shown).sum()) for shown in SHOWN}
+
+
+def published_figure5(corpus: str) -> dict[str, dict[str, float]]:
+    """`shown:cell` and `cohen_kappa` by data set: those of the corpus where the paper has it,
+    else all, to be read as numbers of other data."""
+    table = published("vashishth2019", "fig5")
+    name = dataset_name(corpus)
+    same = table[table["dataset"].map(lambda printed: _is_part(name, printed))]
+    kept = table if same.empty else same
+    return {
+        str(dataset): {
+            str(metric).removeprefix("human_percent:"): float(value)
+            for metric, value in zip(part["metric"], part["value"], strict=True)
+        }
+        for dataset, part in kept.groupby("dataset", sort=False)
+    }
+
+
+def is_published(corpus: str) -> bool:
+    """Whether the paper's figure is of this very corpus."""
+    printed = published("vashishth2019", "fig5")["dataset"]
+    return any(_is_part(dataset_name(corpus), name) for name in printed)
+
+
+def _is_part(name: str, printed: str) -> bool:
+    """`bAbI 1` is a part of what the paper calls bAbI."""
+    return name == printed or name.startswith(f"{printed} ")
+
+
+def _figure5_line(judgements: pd.DataFrame, shown: str, cell: str) -> list[object]:
+    right, answer = FIGURE5_CELLS[cell]
+    told = judgements[judgements["value"].isin(["yes", "no"])]
+    hits = int(((told["correct"] == right) & (told["value"] == answer)).sum())
+    share = hits / len(told) if len(told) else math.nan
+    low, high = wilson(share, told["example"].nunique())
+    return [shown, cell, hits, 100 * share, 100 * low, 100 * high]

@@ -1,10 +1,11 @@
-"""One number per text, as histograms and as densities by the largest attention weight."""
+"""One number per text, as histograms and as densities by the largest attention weight; and how far
+trained adversaries get, beside seeds and per-text adversaries (wiegreffe2019).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,47 +14,21 @@ import pandas as pd
 
 from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
-from heedful.report.extra import need
-from heedful.report.figures.figure import (
-    HEIGHT,
-    INK,
+from heedful.report.figures.multiples import Legend, Words, folded, painted, small_multiples
+from heedful.report.panels import (
     KINDS,
     WIDTH,
+    Axis,
     Figure,
-    Legend,
-    Words,
+    Group,
+    Panel,
     class_colour,
-    folded,
-    painted,
-    small_multiples,
+    histogram,
+    shares,
 )
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The common x axis of all panels, and a value to mark on it."""
-
-    title: str
-    low: float
-    high: float
-    bins: int
-    mark: float
-    mark_text: str = ""
-    room: float = 0.0
-    """Empty space after the highest value, so that a mark there can be seen."""
-
-
-def shares(rows: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Per `colour`, the share of its values in each bin; values outside go to the end bins."""
-    edges = np.linspace(axis.low, axis.high, axis.bins + 1)
-    parts = []
-    for colour, part in rows.groupby("colour", sort=True):
-        values = np.clip(part["value"].to_numpy(dtype=float), axis.low, axis.high)
-        counts, _ = np.histogram(values, edges)
-        share = counts / max(1, counts.sum())
-        frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "share": share})
-        parts.append(frame.assign(colour=colour))
-    return pd.concat(parts, ignore_index=True)
+from heedful.report.readable import points, weight
+from heedful.report.sheet import need
+from heedful.studies import dataset_name
 
 
 def highest(rows: pd.DataFrame, axis: Axis) -> float:
@@ -61,35 +36,6 @@ def highest(rows: pd.DataFrame, axis: Axis) -> float:
     finite = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
     panels = finite.groupby(["corpus", "label"], sort=False)
     return max((float(shares(part, axis)["share"].max()) for _, part in panels), default=1.0)
-
-
-def histogram(rows: pd.DataFrame, axis: Axis, top: float) -> Any:
-    """A panel; `rows` has a value and a colour per line, `top` is the highest share drawn."""
-    alt = need("altair")
-    table = shares(rows, axis)
-    domain = [axis.low, axis.high + axis.room]
-    x = alt.X("left:Q", title=axis.title, scale=alt.Scale(domain=domain, nice=False))
-    y = alt.Y(
-        "share:Q",
-        title="share of texts",
-        axis=alt.Axis(format=".0%", tickCount=4),
-        scale=alt.Scale(domain=[0, 1.12 * top], nice=False),
-    )
-    colour = alt.Color("colour:N", scale=None)
-    base = alt.Chart(table, width=WIDTH, height=HEIGHT)
-    bars = base.mark_rect(opacity=0.42).encode(
-        x=x, x2="right:Q", y=y, y2=alt.value(HEIGHT), color=colour
-    )
-    tops = base.mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=colour)
-    return bars + tops.transform_filter("datum.share > 0") + _mark(alt, axis)
-
-
-def _mark(alt: Any, axis: Axis) -> Any:
-    data = alt.Data(values=[{"left": axis.mark, "text": axis.mark_text}])
-    base = alt.Chart(data)
-    rule = base.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="left:Q")
-    words = base.mark_text(align="right", dx=-4, y=6, fontSize=10, color=INK)
-    return rule + words.encode(x="left:Q", text="text:N")
 
 
 BINS = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
@@ -316,6 +262,142 @@ def seed_variance(evidence: Evidence) -> Figure:
     return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
 
+FRONTIER_TITLE = "Attending elsewhere, saying the same (wiegreffe2019, test 4)"
+FRONTIER_CAPTION = (
+    "Each point is a mean over texts with 95% intervals: change of the predicted probability "
+    "(TVD) and distance of attention (JSD, at most ln 2, dashed). The line joins trained "
+    "adversaries by their weight λ, written beside; diamonds learned the labels instead of the "
+    "model’s outputs. Seeds are ordinary models (median over seeds), the triangle weights that "
+    "were found for one text at a time and that no training produced. The earlier a trained "
+    "adversary’s line turns right at the height of the seeds, the less attention can be moved "
+    "without changing what the model says."
+)
+FRONTIER_COLOURS = {
+    "teacher": KINDS["search"],
+    "labels": KINDS["matched"],
+    "seeds": "#8a8f98",
+    "exact": KINDS["exact"],
+}
+FRONTIER_WORDS = {
+    "teacher": "trained adversary",
+    "labels": "trained on the labels",
+    "seeds": "other seeds",
+    "exact": "one text at a time",
+}
+FRONTIER_SHAPES = {
+    "teacher": "circle",
+    "labels": "diamond",
+    "seeds": "square",
+    "exact": "triangle-up",
+}
+FRONTIER_COLUMNS = [
+    "kind",
+    "text",
+    "order",
+    "tvd",
+    "tvd_low",
+    "tvd_high",
+    "jsd",
+    "jsd_low",
+    "jsd_high",
+]
+
+
+def frontier(evidence: Evidence) -> Figure:
+    together = evidence.together[evidence.together["group"] == "all"]
+    groups: dict[str, list[Panel]] = {}
+    for (corpus, model), part in together.groupby(["corpus", "model"], sort=False):
+        table = table_of(part)
+        if (table["kind"] == "teacher").any() or (table["kind"] == "labels").any():
+            panel = Panel(str(model), _frontier_panel(table), _frontier_says(str(model), table))
+            groups.setdefault(dataset_name(str(corpus)), []).append(panel)
+    legend = tuple((FRONTIER_WORDS[kind], FRONTIER_COLOURS[kind]) for kind in FRONTIER_WORDS)
+    drawn = tuple(Group(name, legend, tuple(panels)) for name, panels in groups.items())
+    missing = "" if drawn else "No adversary was trained."
+    return Figure("frontier", FRONTIER_TITLE, FRONTIER_CAPTION, drawn, missing)
+
+
+def table_of(part: pd.DataFrame) -> pd.DataFrame:
+    """The points of one corpus and model; `part` has its measured means."""
+    numbers = {(str(x["probe"]), str(x["measure"])): x for x in part.to_dict("records")}
+    names = points([measure for probe, measure in numbers if probe == "frontier"])
+    wanted = [
+        (_kind(name), f"{weight(name):g}", ("frontier", f"tvd:{name}"), ("frontier", f"jsd:{name}"))
+        for name in names
+    ]
+    wanted.append(("seeds", "", ("seeds", "delta_seeds"), ("seeds", "jsd_seeds")))
+    wanted.append(("exact", "", ("adversarial", "tvd_adversary"), ("adversarial", "jsd_adversary")))
+    lines = [
+        {
+            "kind": kind,
+            "text": text,
+            "order": order,
+            **_of("tvd", numbers[x]),
+            **_of("jsd", numbers[y]),
+        }
+        for order, (kind, text, x, y) in enumerate(wanted)
+        if x in numbers and y in numbers
+    ]
+    return pd.DataFrame(lines, columns=FRONTIER_COLUMNS)
+
+
+def _kind(point: str) -> str:
+    return "labels" if point.startswith("labels") else "teacher"
+
+
+def _of(name: str, line: Mapping[Any, Any]) -> dict[str, float]:
+    """Where there is no interval, a point is its own."""
+    mean = float(line["mean"])
+    ends = {key: float(line[key]) for key in ("low", "high")}
+    return {name: mean} | {
+        f"{name}_{key}": value if math.isfinite(value) else mean for key, value in ends.items()
+    }
+
+
+def _frontier_panel(table: pd.DataFrame) -> Any:
+    alt = need("altair")
+    table = table.assign(
+        colour=table["kind"].map(FRONTIER_COLOURS),
+        shape=table["kind"].map(FRONTIER_SHAPES),
+        strength=table["text"],
+    ).dropna(subset=["tvd", "jsd"])
+    most = max(0.05, float(table["tvd_high"].max()) * 1.08)
+    across, up = alt.Scale(domain=[0, most], nice=False), alt.Scale(domain=[0, 0.72], nice=False)
+
+    def x(name: str) -> Any:
+        return alt.X(f"{name}:Q", title="change of the output (TVD)", scale=across)
+
+    def y(name: str) -> Any:
+        return alt.Y(f"{name}:Q", title="distance of attention (JSD)", scale=up)
+
+    base = alt.Chart(table, width=WIDTH, height=200).encode(color=alt.Color("colour:N", scale=None))
+    line = base.transform_filter("datum.kind === 'teacher'").mark_line(strokeWidth=1, opacity=0.6)
+    shape = alt.Shape("shape:N", scale=None)
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=x("tvd"), y=y("jsd"), shape=shape
+    )
+    rule = alt.Chart(alt.Data(values=[{"jsd": math.log(2)}]))
+    return alt.layer(
+        rule.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(y=y("jsd")),
+        line.encode(x=x("tvd"), y=y("jsd"), order="order:Q"),
+        base.mark_rule(opacity=0.5).encode(x=x("tvd_low"), x2="tvd_high:Q", y=y("jsd")),
+        base.mark_rule(opacity=0.5).encode(y=y("jsd_low"), y2="jsd_high:Q", x=x("tvd")),
+        dots,
+        base.mark_text(align="left", dx=6, dy=-6, fontSize=9).encode(
+            x=x("tvd"), y=y("jsd"), text="text:N"
+        ),
+    )
+
+
+def _frontier_says(model: str, table: pd.DataFrame) -> str:
+    parts = "; ".join(
+        f"{FRONTIER_WORDS[line['kind']]}{' λ ' * bool(line['text'])}{line['text']}: "
+        f"JSD {line['jsd']:.2f}, TVD {line['tvd']:.2f}"
+        for line in table.to_dict("records")
+    )
+    return f"Trained adversaries, {model}: {parts}."
+
+
 ENTRIES = by_name(
     ReportFigure(
         name=GRADIENT_WORDS.name,
@@ -352,5 +434,13 @@ ENTRIES = by_name(
         make=seed_variance,
         paper="wiegreffe2019, test 2",
         needs=("seeds",),
+    ),
+    ReportFigure(
+        name="frontier",
+        description="Trained adversaries by λ, TVD against JSD, beside seeds and exact "
+        "adversaries.",
+        make=frontier,
+        paper="wiegreffe2019, test 4",
+        needs=("frontier",),
     ),
 )

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from heedful.entries import ReportFigure, by_name
 from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
-from heedful.report.extra import need
-from heedful.report.figures.figure import (
+from heedful.report.figures.multiples import Words, by_corpus, small_multiples
+from heedful.report.formats import number
+from heedful.report.panels import (
     INK,
     KINDS,
     LABELS,
@@ -23,11 +24,8 @@ from heedful.report.figures.figure import (
     Figure,
     Group,
     Panel,
-    Words,
-    by_corpus,
-    small_multiples,
 )
-from heedful.report.formats import number
+from heedful.report.sheet import need
 from heedful.report.tables import published_beside_measured
 from heedful.studies import FLIPS, dataset_name
 

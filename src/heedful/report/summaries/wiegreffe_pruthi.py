@@ -10,8 +10,8 @@ from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.figures.curves import weight
 from heedful.report.formats import number
-from heedful.report.model_tables import points as adversaries
-from heedful.report.model_tables import weight as strength
+from heedful.report.readable import points as adversaries
+from heedful.report.readable import weight as strength
 from heedful.report.summaries.wording import (
     Finding,
     counted,

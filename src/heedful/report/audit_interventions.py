@@ -1,4 +1,7 @@
-"""The layers and heads of the model on trial: panels, matrices, tables and sentences."""
+"""What happens when attention is changed, and what its layers and heads do.
+
+Histograms of how far the output moves, panels over layers, matrices of heads and sentences.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,159 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.metrics import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.extra import need
-from heedful.report.figures.figure import CLASSES, HEIGHT, KINDS, WIDTH, Panel
-from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, plain, shown
+from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, shown
+from heedful.report.panels import CLASSES, HEIGHT, KINDS, WIDTH, Axis, Panel, histogram, shares
+from heedful.report.sheet import need
 from heedful.verdict import mean_interval, share_interval
+
+CHANGES = {
+    "": "untouched",
+    "uniform": "uniform",
+    "permute": "permuted",
+    "uniform everywhere": "uniform, every layer",
+    "permute everywhere": "permuted, every layer",
+    "uniform_trained": "trained with uniform attention",
+}
+ITEMS = {
+    "js_top": "the heaviest item",
+    "js_random": "another at random",
+    "js_best": "the item that matters most",
+}
+FURTHEST = math.log(2)
+BINS = 25
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One histogram: which numbers, on which axis (its title and end), in which words."""
+
+    title: str
+    note: str
+    values: pd.Series
+    on: tuple[str, float]
+    colour: str
+
+    @property
+    def axis(self) -> Axis:
+        """From 0 to as far as it goes, with the mean marked."""
+        title, high = self.on
+        return Axis(title, 0.0, high, BINS, float(self.values.mean()))
+
+
+def edits(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """Accuracy and change of the output, edit by edit; an edit that did the same as another
+    (one layer is every layer) is not shown twice."""
+    before, found = evidence.values("correct"), []
+    for operator in _operators(evidence):
+        correct, moved = (evidence.values(name, "", operator) for name in ("correct", "tvd"))
+        if operator.endswith(" everywhere") and _same(evidence, operator):
+            continue
+        found.append(
+            {
+                "name": CHANGES.get(operator, operator),
+                "accuracy": percent(correct.mean()),
+                "drop": shown(before.mean() - correct.mean()) if operator else "–",
+                "mean": shown(moved.mean()) if operator else "–",
+                "median": shown(moved.median()) if operator else "–",
+                "n": str(max(len(correct), len(moved))),
+            }
+        )
+    return found
+
+
+def items(evidence: AuditEvidence) -> list[dict[str, str]]:
+    """One item erased from attention, the rest made to sum to one again."""
+    series = {name: evidence.values(name, evidence.on_trial) for name in ITEMS}
+    return [
+        {"name": ITEMS[name], "mean": shown(each.mean()), "n": of_texts(len(each))}
+        for name, each in series.items()
+        if len(each)
+    ]
+
+
+def moved(evidence: AuditEvidence) -> list[Drawn]:
+    """How much the output of each text moves."""
+    axis = ("change of the output (TVD)", 1.0)
+    trial = evidence.on_trial
+    permuted = evidence.values("tvd_permuted", trial)
+    many = "median over permutations" if len(permuted) else "one permutation each"
+    permuted = permuted if len(permuted) else evidence.values("tvd", "", "permute")
+    uniform = evidence.values("tvd", "", "uniform")
+    drawn = [
+        Drawn("Uniform attention", "", uniform, axis, CLASSES[0]),
+        Drawn("Permuted attention", many, permuted, axis, CLASSES[1]),
+    ]
+    return [each for each in drawn if len(each.values)]
+
+
+def exclusive(evidence: AuditEvidence) -> list[Drawn]:
+    """How far another attention can be with the same output: exact, or what a search found."""
+    exact = is_exact(evidence)
+    note = "exact" if exact else "a lower bound, by search"
+    colour = KINDS["exact" if exact else "search"]
+    trial = evidence.on_trial
+    far = ("share of the furthest possible", 1.0)
+    jsd = ("Jensen–Shannon divergence (nats)", FURTHEST)
+    ratio = evidence.values("jsd_same_output_ratio", trial)
+    same = evidence.values("jsd_same_output", trial)
+    found = Drawn("Same output", note, ratio, far, colour)
+    if not len(ratio):
+        found = Drawn("Same output", note, same, jsd, colour)
+    matched = evidence.values("jsd_entropy_matched", trial)
+    near = "a lower bound, by search"
+    drawn = [found, Drawn("Same output, as spread out", near, matched, jsd, KINDS["matched"])]
+    return [each for each in drawn if len(each.values)]
+
+
+def is_exact(evidence: AuditEvidence) -> bool:
+    """Where the decision is linear in attention it is solved, and reachability with it."""
+    return len(evidence.values("reachable", evidence.on_trial)) > 0
+
+
+def reachable(evidence: AuditEvidence) -> str:
+    found = evidence.values("reachable", evidence.on_trial)
+    if not len(found):
+        return ""
+    share, n = percent(found.mean()), of_texts(len(found))
+    return f"Some attention over the same states would change the decision in {share} of {n}."
+
+
+def histogram_panel(one: Drawn) -> Panel:
+    """A histogram with its mean in words."""
+    rows = pd.DataFrame({"value": one.values.to_numpy(), "colour": one.colour})
+    top = float(shares(rows, one.axis)["share"].max())
+    title = f"{one.title} ({one.note})" if one.note else one.title
+    says = (
+        f"{title}: {of_texts(len(rows))}, mean {shown(one.values.mean())}, "
+        f"median {shown(one.values.median())}, "
+        f"from {shown(one.values.min())} to {shown(one.values.max())}."
+    )
+    return Panel(title, histogram(rows, one.axis, top), says)
+
+
+def _operators(evidence: AuditEvidence) -> list[str]:
+    found = {operator for name in ("correct", "tvd") for _, operator in evidence.named(name)}
+    return [name for name in CHANGES if name in found] + sorted(found - set(CHANGES))
+
+
+def _same(evidence: AuditEvidence, operator: str) -> bool:
+    alone = operator.removesuffix(" everywhere")
+    return bool(
+        evidence.values("tvd", "", operator).equals(evidence.values("tvd", "", alone))
+        and evidence.values("correct", "", operator).equals(evidence.values("correct", "", alone))
+    )
+
+
+def histogram_caption(one: Drawn) -> dict[str, Any]:
+    """What stands above and below a histogram."""
+    middle = f"mean {shown(one.values.mean())} (dashed), median {shown(one.values.median())}"
+    return {
+        "title": one.title,
+        "note": one.note,
+        "middle": f"{middle}, {of_texts(len(one.values))}",
+    }
+
 
 ACCURACY, MOVED = "correct_stack", "tvd_stack"
 NUMBERS = ["mean", "low", "high", "n"]
@@ -195,7 +345,7 @@ ENDS = {
     "first": ("from the first layer on", KINDS["exact"], "circle"),
     "last": ("from the last layer on", KINDS["search"], "square"),
 }
-EDITS = {"permute": "Shuffled", "uniform": "Made even"}
+LAYER_EDITS = {"permute": "Shuffled", "uniform": "Made even"}
 KINDS_OF_LINE = {ACCURACY: "Accuracy", MOVED: "Mean change of the output"}
 OUTPUT = "change of the output (TVD)"
 ROOM = 0.1
@@ -207,13 +357,13 @@ def alone_panels(evidence: AuditEvidence) -> list[Panel]:
     table = _known(alone(evidence))
     axes = Axes("layer", OUTPUT, _top(table))
     lines = table.assign(at=table["layer"], line=table["mode"])
-    parts = {words: lines[lines["edit"] == edit] for edit, words in EDITS.items()}
+    parts = {words: lines[lines["edit"] == edit] for edit, words in LAYER_EDITS.items()}
     return [line_panel(words, part, MODES, axes) for words, part in parts.items() if len(part)]
 
 
 def alone_numbers(evidence: AuditEvidence) -> dict[str, Any]:
     table = _known(alone(evidence)).sort_values(["layer", "edit", "mode"])
-    columns = [f"{EDITS[e]}, {m}" for e, m in zip(table["edit"], table["mode"], strict=True)]
+    columns = [f"{LAYER_EDITS[e]}, {m}" for e, m in zip(table["edit"], table["mode"], strict=True)]
     return number_table(table.assign(row=[f"layer {n}" for n in table["layer"]], column=columns))
 
 
@@ -262,7 +412,7 @@ def stack_words(evidence: AuditEvidence) -> str:
 
 
 def _known(table: pd.DataFrame) -> pd.DataFrame:
-    return table[table["edit"].isin(list(EDITS)) & table["mode"].isin(list(MODES))]
+    return table[table["edit"].isin(list(LAYER_EDITS)) & table["mode"].isin(list(MODES))]
 
 
 def _named(group: str, table: pd.DataFrame) -> str:
@@ -289,7 +439,6 @@ STATISTICS = {
     "next": "weight on the token after",
     "reader_max": "largest weight of the row the prediction is read from",
 }
-_ERASER = ("eraser_comprehensiveness", "eraser_sufficiency", "eraser_auprc", "eraser_token_f1")
 MOST = 1024
 """Of more heads than these only the first statistic is shown."""
 _HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
@@ -325,60 +474,6 @@ def null_space(evidence: AuditEvidence) -> str:
         f"output’s TVD never above {shown(moved.max())}: a lower bound, since only some "
         "directions were tried."
     )
-
-
-def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
-    """Each map beside that of the model with random weights, and under a moved origin."""
-    measures = ("tau_randomised", "moved_by_shift")
-    names = sorted({name for measure in measures for name, _ in evidence.named(measure)})
-    lines = []
-    for name in names:
-        tau, moved = (evidence.values(measure, name) for measure in measures)
-        numbers = {"tau": shown(tau.mean(), 2), "moved": shown(moved.mean())}
-        lines.append({"name": plain(name), **numbers, "n": str(max(len(tau), len(moved)))})
-    return lines
-
-
-def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
-    """Each map against random sets of words, by operator, and under noise. A map is not scored
-    by an operator that made it."""
-    operators = sorted({operator for _, operator in evidence.named("infidelity")})
-    names = sorted({name for name, _ in evidence.named("infidelity")})
-    lines = []
-    for name in names:
-        numbers = [
-            f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
-            for operator in operators
-            if operator not in evidence.settings.made_with(name)
-        ]
-        moved = evidence.values("max_sensitivity", name)
-        steady = shown(moved.mean(), 2) if len(moved) else "not asked"
-        count = str(len(evidence.values("infidelity", name, operators[0])))
-        lines.append({"name": plain(name), "gap": ", ".join(numbers), "moved": steady, "n": count})
-    return lines
-
-
-def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:
-    """Each explanation by ERASER's own definitions: by operator and not by one that made it, and
-    against people's rationales where there are some."""
-    names = sorted({name for measure in _ERASER for name, _ in evidence.named(measure)})
-    lines = []
-    for name in names:
-        line, count = {"name": plain(name)}, 0
-        for measure in _ERASER:
-            own = evidence.settings.made_with(name)
-            ways = sorted({o for n, o in evidence.named(measure) if n == name and o not in own})
-            values = {way: evidence.values(measure, name, way) for way in ways}
-            texts = [f"{way} {shown(each.mean(), 2)}".strip() for way, each in values.items()]
-            line[measure] = ", ".join(texts) or DASH
-            count = max([count, *(len(each) for each in values.values())])
-        for measure, parts in F1_OF_MEANS.items():
-            both = pd.concat([evidence.values(part, name) for part in parts], axis=1).to_numpy(
-                float
-            )
-            line[measure] = shown(f1_of_means(both[:, 0], both[:, 1]), 2)
-        lines.append({**line, "n": str(count)})
-    return lines
 
 
 def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:

@@ -8,7 +8,6 @@ Altair copies all data whenever charts are nested.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,9 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.report.evidence import Evidence
-from heedful.report.extra import need
-from heedful.studies import dataset_name
+from heedful.report.sheet import need
 
 CLASSES = ("#3f88c5", "#d2781a", "#2a9d7a", "#b266a8", "#8a8f98", "#c4504a")
 """Predicted classes 0, 1, …: blue and orange first. All have at least 3:1 on white and black."""
@@ -176,104 +173,60 @@ def _key(legend: tuple[tuple[str, str], ...]) -> Spec:
     }
 
 
-Draw = Callable[[pd.DataFrame], Any]
-Legend = tuple[tuple[str, str], ...]
-
-
-ANY = -2
-"""Stands for the predicted class where there are more than colours; even, as class 0 is."""
+# A histogram of one number per text.
 
 
 @dataclass(frozen=True)
-class Words:
-    """A figure's name, title, caption and the noun its panels are about."""
+class Axis:
+    """The common x axis of all panels, and a value to mark on it."""
 
-    name: str
     title: str
-    caption: str
-    about: str
-    nothing: str = ""
-
-    @property
-    def missing(self) -> str:
-        """Why there is nothing to see."""
-        return self.nothing or f"{self.about} was not measured."
-
-
-def small_multiples(
-    evidence: Evidence, rows: pd.DataFrame, words: Words, draw: Draw, legend: Legend | None = None
-) -> Figure:
-    """Panels over the defined rows; undefined ones are counted, and what is empty says so."""
-    if rows.empty:
-        return Figure(words.name, words.title, words.caption, (), words.missing)
-    rows = folded(evidence, rows)
-    defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
-    lost = len(rows) - len(defined)
-    missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
-    groups = []
-    for corpus, part in defined.groupby("corpus", sort=False):
-        panels = tuple(
-            Panel(str(model), draw(cell), _says(words.about, cell, str(model)))
-            for model, cell in part.groupby("label", sort=False)
-        )
-        names = legend or class_legend(evidence, str(corpus), part)
-        groups.append(Group(dataset_name(str(corpus)), names, panels))
-    if not groups:
-        missing = f"{words.about} is undefined for all {len(rows)} texts."
-    return Figure(words.name, words.title, words.caption, tuple(groups), missing)
+    low: float
+    high: float
+    bins: int
+    mark: float
+    mark_text: str = ""
+    room: float = 0.0
+    """Empty space after the highest value, so that a mark there can be seen."""
 
 
-def by_corpus(
-    words: Words,
-    table: pd.DataFrame,
-    legend: Legend,
-    panels: Callable[[pd.DataFrame], Iterable[Panel]],
-    corpus: str = "corpus",
-    wide: bool = False,
-) -> Figure:
-    """A group for each name in the column `corpus`, with the panels of its lines."""
-    groups = tuple(
-        Group(dataset_name(str(name)), legend, tuple(panels(part)))
-        for name, part in table.groupby(corpus, sort=False)
+def shares(rows: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """Per `colour`, the share of its values in each bin; values outside go to the end bins."""
+    edges = np.linspace(axis.low, axis.high, axis.bins + 1)
+    parts = []
+    for colour, part in rows.groupby("colour", sort=True):
+        values = np.clip(part["value"].to_numpy(dtype=float), axis.low, axis.high)
+        counts, _ = np.histogram(values, edges)
+        share = counts / max(1, counts.sum())
+        frame = pd.DataFrame({"left": edges[:-1], "right": edges[1:], "share": share})
+        parts.append(frame.assign(colour=colour))
+    return pd.concat(parts, ignore_index=True)
+
+
+def histogram(rows: pd.DataFrame, axis: Axis, top: float) -> Any:
+    """A panel; `rows` has a value and a colour per line, `top` is the highest share drawn."""
+    alt = need("altair")
+    table = shares(rows, axis)
+    domain = [axis.low, axis.high + axis.room]
+    x = alt.X("left:Q", title=axis.title, scale=alt.Scale(domain=domain, nice=False))
+    y = alt.Y(
+        "share:Q",
+        title="share of texts",
+        axis=alt.Axis(format=".0%", tickCount=4),
+        scale=alt.Scale(domain=[0, 1.12 * top], nice=False),
     )
-    missing = "" if groups else words.missing
-    return Figure(words.name, words.title, words.caption, groups, missing, wide)
-
-
-def painted(names: pd.Series, roles: Mapping[str, tuple[str, str]]) -> pd.Series:
-    """The colour of each name; `roles` has words and a colour for it."""
-    return names.map({name: colour for name, (_, colour) in roles.items()})
-
-
-def folded(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
-    """Classes are not told apart where they are the words of a text that is written, or more
-    than there are colours."""
-    if rows.empty:
-        return rows
-    few = rows.groupby("corpus")["predicted"].transform("nunique") <= len(CLASSES)
-    written = [name for name in rows["corpus"].unique() if evidence.writes(str(name))]
-    told = few & ~rows["corpus"].isin(written)
-    return rows.assign(predicted=rows["predicted"].where(told, ANY))
-
-
-def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:
-    """Colours of the predicted classes, with their names where the corpus gives them."""
-    names = evidence.label_names(corpus)
-    found = sorted(int(label) for label in rows["predicted"].unique())
-    words = {ANY: "any prediction"} | {
-        one: f"predicted {names.get(one, f'class {one}')}" for one in found if one != ANY
-    }
-    return tuple((words[one], class_colour(one)) for one in found)
-
-
-def _says(about: str, cell: pd.DataFrame, model: str) -> str:
-    values = cell["value"]
-    means = "; ".join(
-        f"{measure} mean {part['value'].mean():.2f}" for measure, part in cell.groupby("measure")
+    colour = alt.Color("colour:N", scale=None)
+    base = alt.Chart(table, width=WIDTH, height=HEIGHT)
+    bars = base.mark_rect(opacity=0.42).encode(
+        x=x, x2="right:Q", y=y, y2=alt.value(HEIGHT), color=colour
     )
-    texts, seeds = cell["example"].nunique(), cell["seed"].nunique()
-    of_seeds = f" and {seeds} seeds" if seeds > 1 else ""
-    return (
-        f"{about}, {model}: {texts} texts{of_seeds}; {means}; "
-        f"from {values.min():.2f} to {values.max():.2f}."
-    )
+    tops = base.mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=colour)
+    return bars + tops.transform_filter("datum.share > 0") + _mark(alt, axis)
+
+
+def _mark(alt: Any, axis: Axis) -> Any:
+    data = alt.Data(values=[{"left": axis.mark, "text": axis.mark_text}])
+    base = alt.Chart(data)
+    rule = base.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="left:Q")
+    words = base.mark_text(align="right", dx=-4, y=6, fontSize=10, color=INK)
+    return rule + words.encode(x="left:Q", text="text:N")

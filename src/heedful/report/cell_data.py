@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from heedful.report.examples.cell import FURTHEST, Cell, Document, Map, Numbers, Reading, Span
-from heedful.report.examples.selection import (
+from heedful.report.cells import (
+    FURTHEST,
     MOST_WORDS,
     NUMBERS,
+    Cell,
+    Document,
+    Map,
+    Numbers,
+    Reading,
+    Span,
     by_corpus,
     chosen,
     class_names,

@@ -1,1 +1,0 @@
-"""The texts of a page to look through: what each model made of them, word by word."""
