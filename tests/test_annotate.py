@@ -272,9 +272,9 @@ def test_figure_5_by_hand() -> None:
 
 def test_wilson_by_hand() -> None:
     """With z = 2 and n = 4: the middle is (p + 1/2)/2, at p = 0 the interval is [0, 1/2]."""
-    assert wilson(0.0, 4, z=2) == pytest.approx((0, 0.5))
-    assert wilson(1.0, 4, z=2) == pytest.approx((0.5, 1))
-    assert wilson(0.5, 4, z=2) == pytest.approx((0.5 - 0.125**0.5, 0.5 + 0.125**0.5))
+    assert wilson(0.0, 4, z=2.0) == pytest.approx((0, 0.5))
+    assert wilson(1.0, 4, z=2.0) == pytest.approx((0.5, 1))
+    assert wilson(0.5, 4, z=2.0) == pytest.approx((0.5 - 0.125**0.5, 0.5 + 0.125**0.5))
 
 
 def test_the_published_figure_stands_beside() -> None:

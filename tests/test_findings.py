@@ -528,7 +528,9 @@ def test_differences_by_hand() -> None:
     assert difference(one, other) == Estimate(1.0, 1.0, 1.0, 50, 3)
     alone = difference(lines("p", "m", (0.5,)), lines("p", "m", (0.3,)))
     assert (alone.low, alone.high) == pytest.approx((0.18, 0.22))
-    assert [Estimate(0, *ends, 1, 1).sign for ends in ((0.1, 1), (-1, -0.1), (-1, 1))] == [1, -1, 0]
+    assert [
+        Estimate(0.0, *ends, 1, 1).sign for ends in ((0.1, 1.0), (-1.0, -0.1), (-1.0, 1.0))
+    ] == [1, -1, 0]
     assert Estimate(0.0, math.nan, math.nan, 1, 1).sign == 0
 
 
