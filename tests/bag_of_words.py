@@ -1,9 +1,10 @@
-"""A model whose logit is the sum of its words' weights, and of some pairs'."""
+"""A model that can be worked out on paper: one logit, the sum of its words' weights, and of some
+pairs'."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,22 +12,29 @@ from torch import Tensor
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 from tiny import WORDS
 
+UNKNOWN = 1
 
-@dataclass(frozen=True)
+
 class BagOfWords:
-    """`weights` by token id; tokens 0 (padding), 1 (removed), 2 and 3 (ends) weigh nothing.
-    A text with both tokens of a pair gets the pair's weight once more."""
+    """Any way to remove a word does the same to it. A text with both tokens of a pair gets
+    the pair's weight once more. `rows` counts texts that went through."""
 
-    weights: Tensor
-    pairs: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    sites: tuple[SiteSpec, ...] = ()
+    fillers: Mapping[str, int] = {"unk": UNKNOWN}
 
-    @property
-    def sites(self) -> tuple[SiteSpec, ...]:
-        return ()
+    def __init__(
+        self,
+        weights: Mapping[int, float],
+        bias: float = 0.0,
+        pairs: Mapping[tuple[int, int], float] | None = None,
+    ) -> None:
+        self.table = torch.zeros(64, dtype=torch.float64)
+        for token, weight in weights.items():
+            self.table[token] = weight
+        self.bias, self.pairs, self.rows = bias, pairs or {}, 0
 
-    @property
-    def fillers(self) -> Mapping[str, int]:
-        return {"unk": 1}
+    def embed(self, batch: Batch) -> Embeddings:
+        return {"a": self.table[batch.texts["a"].tokens][..., None]}
 
     def __call__(
         self,
@@ -35,14 +43,15 @@ class BagOfWords:
         keep: Keep = Keep(),
         embeddings: Embeddings | None = None,
     ) -> Trace:
-        tokens = batch.texts["a"].tokens
-        logits = self.weights[tokens].sum(-1)
-        for (one, two), weight in self.pairs.items():
-            logits = logits + weight * ((tokens == one).any(-1) & (tokens == two).any(-1))
+        text = batch.texts["a"]
+        seen = text.mask if text.hidden is None else text.mask & ~text.hidden
+        self.rows += len(batch)
+        inputs = self.embed(batch)["a"] if embeddings is None else embeddings["a"]
+        logits = (inputs[..., 0] * seen).sum(-1) + self.bias
+        for tokens, weight in self.pairs.items():
+            first, second = ((text.tokens == token) & seen for token in tokens)
+            logits = logits + weight * (first.any(-1) & second.any(-1))
         return Trace(logits[:, None], {}, {})
-
-    def embed(self, batch: Batch) -> Embeddings:
-        raise NotImplementedError
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         raise NotImplementedError
@@ -52,6 +61,15 @@ class BagOfWords:
 
 
 def bag_of_words(pairs: Mapping[tuple[int, int], float] | None = None) -> BagOfWords:
+    """With a weight drawn for every word; padding, the unknown word and the ends have none."""
     weights = torch.randn(WORDS, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
-    weights[:4] = 0
-    return BagOfWords(weights, pairs or {})
+    return BagOfWords(dict(enumerate(weights.tolist()[4:], 4)), pairs=pairs)
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def weights_as_scores(model: BagOfWords, batch: Batch) -> Tensor:
+    """The perfect map for class 1: each word's weight (`tiny` texts: word i is token i + 1)."""
+    return (model.embed(batch)["a"][..., 0] * batch.texts["a"].mask)[:, 1:-1]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import os
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import put
 from heedful.data import CORPORA, Example, Prepared, default_spec, fact_spans, prepare
 from heedful.data.babi import read
 from heedful.errors import HeedfulError
@@ -173,31 +171,24 @@ def test_one_fact_is_one_sentence(tmp_path: Path) -> None:
         assert all(marks[numbers == n].all() for n in set(numbers[marks]))
 
 
-def put(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    path = folder / "babi" / f"{name}.jsonl.gz"
-    path.parent.mkdir(exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 def test_published_files(tmp_path: Path) -> None:
     row = {"facts": ["Ann went in.", "Bob sat.", "Ann ate."], "question": "Where is Ann?"}
     rows = [
         {**row, "answer": "hall", "support": [2, 0]},
         {**row, "answer": "attic", "support": [1]},
     ]
-    put(tmp_path, "qa3_test", rows[:1])
+    put(tmp_path, "babi/qa3_test.jsonl.gz", rows[:1])
     with pytest.raises(HeedfulError, match=r"qa3_train.jsonl.gz is missing: get the bAbI tasks"):
         CORPORA["babi3"].make(tmp_path)
-    put(tmp_path, "qa3_train_1k", rows)
+    put(tmp_path, "babi/qa3_train_1k.jsonl.gz", rows)
     raw = CORPORA["babi3"].make(tmp_path)
     assert raw.labels == ("attic", "hall") and raw.subset and "1000" in raw.note
     first = raw.examples[0]
     assert first.texts == {"a": "Ann went in.\nBob sat.\nAnn ate.", "b": "Where is Ann?"}
     assert supports(first) == [0, 2] and first.label == 1
-    put(tmp_path, "qa3_train", rows * 2)
+    put(tmp_path, "babi/qa3_train.jsonl.gz", rows * 2)
     assert not CORPORA["babi3"].make(tmp_path).subset
-    put(tmp_path, "qa3_train", [{**rows[0], "support": [3]}, rows[1]])
+    put(tmp_path, "babi/qa3_train.jsonl.gz", [{**rows[0], "support": [3]}, rows[1]])
     with pytest.raises(HeedfulError, match="babi3-train-00000 is supported by a fact that is not"):
         CORPORA["babi3"].make(tmp_path)
     assert fact_spans(["ab", "c", "def"], [2, 0, 2]) == [(0, 2), (5, 8)]

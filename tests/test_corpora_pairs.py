@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import put
 from heedful.data import (
     ASPECTS,
     CORPORA,
@@ -41,13 +41,6 @@ from heedful.store import Store
 DATA = os.environ.get("HEEDFUL_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
 LABELS = ("neutral", "contradiction", "entailment")
-
-
-def put(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def pair(premise: str, hypothesis: str, label: str | None, **more: str) -> dict[str, Any]:

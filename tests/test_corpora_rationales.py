@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from data_folder import put
 from heedful.data import (
     CORPORA,
     Example,
@@ -27,13 +26,6 @@ from heedful.store import Store
 
 DATA = os.environ.get("HEEDFUL_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
-
-
-def put(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def marked(example: Example) -> list[str] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from data_folder import put
 from heedful.data import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
 from heedful.errors import HeedfulError
 from heedful.store import Store
@@ -28,13 +28,6 @@ def sheet(path: Path, rows: list[list[str]]) -> None:
     opener: Any = gzip.open if path.suffix == ".gz" else open
     with opener(path, "wt", encoding="utf8", newline="") as stream:
         csv.writer(stream, quoting=csv.QUOTE_ALL).writerows(rows)
-
-
-def put(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(path, "wt", encoding="utf8") as stream:
-        stream.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def test_escapes_do_not_move_anything() -> None:

@@ -3,7 +3,6 @@ when the tokens are taken away."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -17,6 +16,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import put
 from heedful.cli import main
 from heedful.data import (
     CLUES,
@@ -115,18 +115,15 @@ def test_an_unknown_task_is_named() -> None:
         read(None, task="names")
 
 
-def put(folder: Path, task: str, **splits: list[dict[str, str]]) -> None:
+def put_task(folder: Path, task: str, **splits: list[dict[str, str]]) -> None:
     for split, rows in splits.items():
-        path = folder / "pruthi_deception" / f"{task}_{split}.jsonl.gz"
-        path.parent.mkdir(exist_ok=True)
-        with gzip.open(path, "wt", encoding="utf8") as stream:
-            stream.writelines(json.dumps(row) + "\n" for row in rows)
+        put(folder, f"pruthi_deception/{task}_{split}.jsonl.gz", rows)
 
 
 def test_pronouns_are_marked_by_what_they_are(tmp_path: Path) -> None:
     rows = [{"text": "in 1785 she went to her aunt .", "label": "F"},
             {"text": "He , himself , hears heroes .", "label": "M"}]  # fmt: skip
-    put(tmp_path, "pronoun", train=rows, dev=rows[:1], test=rows[1:])
+    put_task(tmp_path, "pronoun", train=rows, dev=rows[:1], test=rows[1:])
     raw = CORPORA["pronoun"].make(tmp_path)
     assert raw.labels == ("female", "male") and not raw.subset
     assert [marked(e) for e in raw.examples[:2]] == [["she", "her"], ["He", "himself"]]
@@ -136,12 +133,12 @@ def test_pronouns_are_marked_by_what_they_are(tmp_path: Path) -> None:
 def test_occupations_learn_from_dev_where_training_texts_are_missing(tmp_path: Path) -> None:
     row = {"text": "ms. lee,  md speaks", "label": "0", "impermissible": "1000"}
     other = {"text": "he cuts", "label": "1", "impermissible": "10"}
-    put(tmp_path, "occupation_classification", dev=[row, other], test=[row])
+    put_task(tmp_path, "occupation_classification", dev=[row, other], test=[row])
     raw = CORPORA["occupation"].make(tmp_path)
     assert [e.split for e in raw.examples] == ["train", "train", "test"]
     assert raw.subset and "training file is missing" in raw.note
     assert [marked(e) for e in raw.examples] == [["ms."], ["he"], ["ms."]]
-    put(tmp_path, "occupation_classification", train=[other])
+    put_task(tmp_path, "occupation_classification", train=[other])
     whole = CORPORA["occupation"].make(tmp_path)
     assert [e.split for e in whole.examples] == ["train", "dev", "dev", "test"]
     assert not whole.subset and whole.labels == ("physician", "surgeon")
@@ -149,7 +146,7 @@ def test_occupations_learn_from_dev_where_training_texts_are_missing(tmp_path: P
 
 def test_a_review_is_marked_whole(tmp_path: Path) -> None:
     row = {"text": "Good fun . A list of kings .", "label": "1", "impermissible": "11100000"}
-    put(tmp_path, "sst_wiki", train=[row], dev=[row], test=[row])
+    put_task(tmp_path, "sst_wiki", train=[row], dev=[row], test=[row])
     assert marked(CORPORA["sst_wiki"].make(tmp_path).examples[0]) == ["Good", "fun", "."]
 
 
@@ -162,7 +159,7 @@ def test_files_that_are_not_as_they_should_be(
     tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     row = {"text": "a b c d", "label": "1", "impermissible": "1100", **change}
-    put(tmp_path, "sst_wiki", train=[row], dev=[row], test=[row])
+    put_task(tmp_path, "sst_wiki", train=[row], dev=[row], test=[row])
     with pytest.raises(HeedfulError, match=message):
         CORPORA["sst_wiki"].make(tmp_path)
 

@@ -76,17 +76,18 @@ def tokenizer(words: list[str], **options: Any) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=64, **special)
 
 
+TINY = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
+
+
 def tiny_bert(folder: Path, words: list[str]) -> Path:
     """A random encoder without a head, as a pretrained one comes."""
     own = tokenizer(words)
-    config = BertConfig(
-        vocab_size=len(own),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
+    config = BertConfig(vocab_size=len(own), max_position_embeddings=64, **TINY)
     torch.manual_seed(0)
     with quiet():
         BertModel(config).save_pretrained(folder)
@@ -393,15 +394,7 @@ def test_a_wrong_spec_is_named(work: Task, tmp_path: Path, change: Any, message:
 def test_places_before_the_first_position_are_no_room_for_tokens(tmp_path: Path) -> None:
     """RoBERTa counts positions from behind its padding token: two of its places stay empty."""
     own = tokenizer(["good", "bad"])
-    config = RobertaConfig(
-        vocab_size=len(own),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=12,
-        pad_token_id=1,
-    )
+    config = RobertaConfig(vocab_size=len(own), max_position_embeddings=12, pad_token_id=1, **TINY)
     own.pad_token = own.convert_ids_to_tokens(1)
     with quiet():
         RobertaModel(config).save_pretrained(tmp_path)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from bag_of_words import BagOfWords, sigmoid
 from erased import erasure_of, log_odds
 from heedful.experiments import (
     ERASURE_MEASURES,
@@ -26,7 +27,6 @@ from heedful.models import probabilities
 from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import word_mask
-from reference.bag_of_words import BagOfWords, sigmoid
 from tiny import END, START, batch_of, pick, tiny_batch, tiny_model
 
 A, B, X = 10, 11, 20

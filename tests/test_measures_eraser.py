@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc, precision_recall_curve
 from torch import Tensor
 
+from bag_of_words import BagOfWords, sigmoid, weights_as_scores
 from counting import Counting
 from heedful.experiments import (
     BINS,
@@ -27,7 +28,6 @@ from heedful.metrics import auprc_by_trapezoids, f1_of_means
 from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch
 from reference import eraser as slow
-from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
 from strategies import masks
 from tiny import END, START, batch_of
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from bag_of_words import BagOfWords, sigmoid, weights_as_scores
 from erased import curves, erasure_of, log_odds
 from heedful.attributions import gradient_input
 from heedful.errors import HeedfulError
@@ -32,7 +33,6 @@ from heedful.models import probabilities, probability
 from heedful.perturbations import WordRemoval, removed
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
-from reference.bag_of_words import BagOfWords, sigmoid, weights_as_scores
 from reference.erasure import erasure as slow_erasure
 from reference.kendall import tau_b
 from tiny import END, START, batch_of, pick, tiny_batch, tiny_model

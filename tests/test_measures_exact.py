@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from bag_of_words import BagOfWords
 from heedful.experiments import (
     ERASURE_MEASURES,
     Draws,
@@ -30,7 +31,6 @@ from heedful.models import probabilities
 from heedful.perturbations import Memory, Subsets, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import word_mask
-from reference.bag_of_words import BagOfWords
 from reference.erasure import erasure as slow_erasure
 from tiny import tiny_batch, tiny_model
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from bag_of_words import BagOfWords, weights_as_scores
 from erased import erasure_of, log_odds
 from heedful.attributions import integrated_gradients
 from heedful.errors import HeedfulError
@@ -15,7 +16,6 @@ from heedful.experiments import Draws, Importance, captured, importance, measure
 from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
-from reference.bag_of_words import BagOfWords, weights_as_scores
 from reference.importance import captured as slow_captured
 from reference.importance import importance as slow_importance
 from tiny import END, START, batch_of, tiny_batch, tiny_model

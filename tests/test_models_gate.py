@@ -9,10 +9,10 @@ import torch
 
 from heedful.interventions import permute, uniform
 from heedful.models import Additive, OneSequence, gate, masked_sigmoid
-from heedful.types import Batch, Keep
+from heedful.types import Batch
 from reference.deletion import delete_each
 from test_models_golden import identity, model_of, two_tokens
-from tiny import pick, tiny_batch, tiny_model
+from tiny import padded_and_alone, tiny_batch, tiny_model
 
 
 def by_hand() -> OneSequence:
@@ -102,13 +102,7 @@ def test_edits_mean_what_the_piece_says(ragged: Batch) -> None:
 
 
 def test_token_logits_and_padding(ragged: Batch) -> None:
-    model = tiny_model(attention="gate", classes=3, double=True)
-    trace = model(ragged, keep=Keep(token_logits=True))
-    linear = trace.token_logits["attention"]
-    product = (trace.weights["attention"][:, 0] @ linear.values)[:, 0] + linear.bias
-    torch.testing.assert_close(product, trace.logits, atol=1e-12, rtol=0)
-    alone = model(pick(ragged, [3], pad=4))
-    torch.testing.assert_close(alone.logits[0], trace.logits[3], atol=1e-12, rtol=0)
+    padded_and_alone(tiny_model(attention="gate", classes=3, double=True), ragged)
 
 
 def test_masked_sigmoid_at_its_edges() -> None:

@@ -23,10 +23,10 @@ from heedful.models import (
     masked_sparsemax,
 )
 from heedful.specs import ModelSpec
-from heedful.types import Batch, Keep
+from heedful.types import Batch
 from reference import sparse
 from reference.deletion import delete_each
-from tiny import crop, pick, tiny_batch, tiny_model
+from tiny import crop, padded_and_alone, tiny_batch, tiny_model
 
 NEW = ("sparsemax", "entmax", "hard")
 SHARPER = {"sparsemax": 1.5, "entmax": 3, "hard": 10}
@@ -200,13 +200,7 @@ def test_deletions_equal_runs_on_shorter_texts(attention: str, encoder: str) -> 
 
 @pytest.mark.parametrize("attention", NEW)
 def test_padding_changes_nothing_and_logits_are_products(attention: str, ragged: Batch) -> None:
-    model = sharp(attention, classes=3, double=True)
-    trace = model(ragged, keep=Keep(token_logits=True))
-    linear = trace.token_logits["attention"]
-    product = (trace.weights["attention"][:, 0] @ linear.values)[:, 0] + linear.bias
-    torch.testing.assert_close(product, trace.logits, atol=1e-12, rtol=0)
-    alone = model(pick(ragged, [3], pad=4))
-    torch.testing.assert_close(alone.logits[0], trace.logits[3], atol=1e-12, rtol=0)
+    trace, alone = padded_and_alone(sharp(attention, classes=3, double=True), ragged)
     wide, narrow = alone.weights["attention"][0], trace.weights["attention"][3]
     torch.testing.assert_close(crop(narrow, wide), wide[..., : narrow.shape[-1]])
 

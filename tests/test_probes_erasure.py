@@ -39,7 +39,7 @@ def js_of_each(model, split, index):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("encoder", "attention"), SOME)
-def test_it_is_what_the_model_gives_leave_one_out_logits_item(
+def test_it_is_what_the_model_gives_without_each_item(
     encoder: str, attention: str, classes: int
 ) -> None:
     model, split = tiny_model(encoder, attention, classes, double=True), tiny_split(LENGTHS)

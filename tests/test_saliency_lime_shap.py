@@ -39,7 +39,7 @@ def test_a_sum_of_words_is_recovered(method: Method) -> None:
     """A linear model's Shapley values and local weights are its own weights."""
     model, batch = bag_of_words(), grouped((9, 4, 1, 12))
     text = batch.texts["a"]
-    expected = to_words(model.weights[text.tokens] * text.mask, text)
+    expected = to_words(model.table[text.tokens] * text.mask, text)
     options: dict[str, Any] = {"penalty": 1e-9} if method is lime else {}
     ones = torch.ones(len(batch), dtype=torch.int64)
     found = method(model, batch, ones, logit, samples=150, **options)
@@ -50,7 +50,7 @@ def test_the_packages_penalty_shrinks_little_but_on_the_shortest_texts() -> None
     """Of two words its kernel sees little but one or the other, so only their difference."""
     model, batch = bag_of_words(), tiny_batch((9, 6, 2))
     text = batch.texts["a"]
-    expected = to_words(model.weights[text.tokens] * text.mask, text)
+    expected = to_words(model.table[text.tokens] * text.mask, text)
     ones = torch.ones(len(batch), dtype=torch.int64)
     found = lime(model, batch, ones, logit, samples=600)
     torch.testing.assert_close(found[:2], expected[:2], atol=0.02, rtol=0.1)

@@ -13,7 +13,7 @@ from torch import Tensor
 from heedful.data import Side, Split
 from heedful.models import ATTENTIONS, ENCODERS, OneSequence, build
 from heedful.specs import ModelSpec
-from heedful.types import Batch, Text
+from heedful.types import Batch, Keep, Text, Trace
 
 WORDS, EMBEDDING, HIDDEN = 40, 5, 8
 START, END = 2, 3
@@ -84,6 +84,18 @@ def pick(batch: Batch, chosen: Iterable[int], pad: int = 0) -> Batch:
     chosen, rows = list(chosen), rows_of(batch)
     labels = [int(batch.labels[i]) for i in chosen]
     return batch_of([rows[i] for i in chosen], tuple(batch.ids[i] for i in chosen), labels, pad)
+
+
+def padded_and_alone(model: OneSequence, batch: Batch) -> tuple[Trace, Trace]:
+    """Passes of a batch and of its fourth text by itself, with other padding: the logits are those
+    of the weighted token logits, and padding changes nothing."""
+    trace = model(batch, keep=Keep(token_logits=True))
+    linear = trace.token_logits["attention"]
+    product = (trace.weights["attention"][:, 0] @ linear.values)[:, 0] + linear.bias
+    torch.testing.assert_close(product, trace.logits, atol=1e-12, rtol=0)
+    alone = model(pick(batch, [3], pad=4))
+    torch.testing.assert_close(alone.logits[0], trace.logits[3], atol=1e-12, rtol=0)
+    return trace, alone
 
 
 def without(batch: Batch, example: int, position: int) -> Batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 Vector = list[float]
@@ -16,11 +17,21 @@ def lstm(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
 
 
 def bilstm(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    return both_ways(direction, parameters, x, layers)
+
+
+def bigru(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
+    return both_ways(gru_direction, parameters, x, layers)
+
+
+def both_ways(
+    walk: Callable[..., list[Vector]], parameters: Parameters, x: list[Vector], layers: int
+) -> list[Vector]:
     """Each layer sees both directions of the one below."""
     for layer in range(layers):
         prefix = f"encoder.stack.{layer}."
-        forth = direction(parameters, prefix, "l0", x)
-        back = direction(parameters, prefix, "l0_reverse", x[::-1])[::-1]
+        forth = walk(parameters, prefix, "l0", x)
+        back = walk(parameters, prefix, "l0_reverse", x[::-1])[::-1]
         x = [a + b for a, b in zip(forth, back, strict=True)]
     return x
 
@@ -55,16 +66,6 @@ def lstm_walk(
         h, c = new_h, new_c
         states.append(h)
     return states, (h, c)
-
-
-def bigru(parameters: Parameters, x: list[Vector], layers: int) -> list[Vector]:
-    """Each layer sees both directions of the one below."""
-    for layer in range(layers):
-        prefix = f"encoder.stack.{layer}."
-        forth = gru_direction(parameters, prefix, "l0", x)
-        back = gru_direction(parameters, prefix, "l0_reverse", x[::-1])[::-1]
-        x = [a + b for a, b in zip(forth, back, strict=True)]
-    return x
 
 
 def gru_direction(parameters: Parameters, prefix: str, name: str, x: list[Vector]) -> list[Vector]:

@@ -7,6 +7,8 @@ attention get nothing, squashings hand on what comes. Parameters as in `referenc
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reference.one_text import linear, weights_of
@@ -69,7 +71,10 @@ def lstm_tape(parameters: Parameters, layer: int, x: list[Vector]) -> dict[str, 
     return {"x": x, "forth": forth, "states": forth["h"][1:]}
 
 
-def bilstm_tape(parameters: Parameters, layer: int, x: list[Vector]) -> dict[str, Any]:
+def both_ways(
+    walk: Callable[..., dict[str, Any]], parameters: Parameters, layer: int, x: list[Vector]
+) -> dict[str, Any]:
+    """A walk from the left and one from the right, side by side in the states."""
     forth, back = walk(parameters, layer, "l0", x), walk(parameters, layer, "l0_reverse", x[::-1])
     states = [a + b for a, b in zip(forth["h"][1:], back["h"][:0:-1], strict=True)]
     return {"x": x, "forth": forth, "back": back, "states": states}
@@ -81,8 +86,13 @@ def lstm_back(
     return walk_back(parameters, layer, "l0", tape["x"], tape["forth"], above, epsilon)
 
 
-def bilstm_back(
-    parameters: Parameters, layer: int, tape: dict[str, Any], above: list[Vector], epsilon: float
+def both_ways_back(
+    walk_back: Callable[..., list[Vector]],
+    parameters: Parameters,
+    layer: int,
+    tape: dict[str, Any],
+    above: list[Vector],
+    epsilon: float,
 ) -> list[Vector]:
     size, x = len(above[0]) // 2, tape["x"]
     left, right = [row[:size] for row in above], [row[size:] for row in above][::-1]
@@ -256,26 +266,6 @@ def none_back(
     return above
 
 
-def gru_tape(parameters: Parameters, layer: int, x: list[Vector]) -> dict[str, Any]:
-    forth = gru_walk(parameters, layer, "l0", x)
-    back = gru_walk(parameters, layer, "l0_reverse", x[::-1])
-    states = [a + b for a, b in zip(forth["h"][1:], back["h"][:0:-1], strict=True)]
-    return {"x": x, "forth": forth, "back": back, "states": states}
-
-
-def gru_back(
-    parameters: Parameters, layer: int, tape: dict[str, Any], above: list[Vector], epsilon: float
-) -> list[Vector]:
-    size, x = len(above[0]) // 2, tape["x"]
-    left, right = [row[:size] for row in above], [row[size:] for row in above][::-1]
-    forth = gru_walk_back(parameters, layer, "l0", x, tape["forth"], left, epsilon)
-    back = gru_walk_back(parameters, layer, "l0_reverse", x[::-1], tape["back"], right, epsilon)
-    return [
-        [a + b for a, b in zip(one, two, strict=True)]
-        for one, two in zip(forth, back[::-1], strict=True)
-    ]
-
-
 def gru_walk(parameters: Parameters, layer: int, name: str, x: list[Vector]) -> dict[str, Any]:
     """Both gates and the candidate before its tanh, at every step; h[0] is zero."""
     prefix = f"encoder.stack.{layer}."
@@ -333,19 +323,19 @@ def gru_walk_back(
 
 TAPES = {
     "lstm": lstm_tape,
-    "bilstm": bilstm_tape,
+    "bilstm": partial(both_ways, walk),
     "cnn": cnn_tape,
     "average": average_tape,
-    "bigru": gru_tape,
+    "bigru": partial(both_ways, gru_walk),
     "conv": cnn_tape,
     "none": none_tape,
 }
 BACK = {
     "lstm": lstm_back,
-    "bilstm": bilstm_back,
+    "bilstm": partial(both_ways_back, walk_back),
     "cnn": cnn_back,
     "average": average_back,
-    "bigru": gru_back,
+    "bigru": partial(both_ways_back, gru_walk_back),
     "conv": cnn_back,
     "none": none_back,
 }
