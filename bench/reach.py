@@ -20,7 +20,7 @@ from heedful.experiments import (
     ForwardBatch,
     SearchParams,
     band,
-    furthest,
+    furthest_attention,
     outputs,
     row_keys,
     search,
@@ -76,7 +76,7 @@ def _exact(forward: ForwardBatch) -> Tensor:
     z, bias = token_logits.values[..., 0].double(), token_logits.bias[0].double()
     p = torch.sigmoid((attention * z).sum(-1) + bias)
     low, high = band(p, bias, EPSILON)
-    return furthest(z, mask, low, high, attention[:, None]).value
+    return furthest_attention(z, mask, low, high, attention[:, None]).value
 
 
 def _search(passes: list[ForwardBatch], goals: list[Tensor], steps: int) -> dict[str, bool]:

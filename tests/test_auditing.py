@@ -24,9 +24,9 @@ import torch
 import heedful
 from heedful.attributions import SALIENCIES, check_uses
 from heedful.auditing import (
+    BASELINES,
     COLUMNS,
     EXTRA,
-    FLOORS,
     GROUPS,
     LOOKS,
     NUMBERS,
@@ -170,14 +170,14 @@ def test_rows_keep_the_contract(which: str, request: pytest.FixtureRequest) -> N
     for edit in ("uniform", "permute", "uniform everywhere", "permute everywhere"):
         assert there["", edit] == {"correct", "tvd"}
     taus = {"tau:occlusion", "tau:integrated_gradients"}
-    for name in (*EXPLANATIONS, *FLOORS):
+    for name in (*EXPLANATIONS, *BASELINES):
         assert there[name, ""] >= (taus - {f"tau:{name}"}) | PLAUSIBLE
         assert f"tau:{name}" not in there[name, ""]
     own = {"tvd_permuted", "js_top", "js_random", "js_best", "jsd_same_output"}
     assert there["attention", ""] >= own | {"jsd_same_output_ratio", "jsd_entropy_matched"}
     assert ("reachable" in there["attention", ""]) == (which == "of_run")
     for operator in ("delete", "mask"):
-        for name in (*EXPLANATIONS, *FLOORS, "search"):
+        for name in (*EXPLANATIONS, *BASELINES, "search"):
             assert there[name, operator] >= (ERASURE - {"flip_censored"}) | IMPORTANCE
     for row in rows[rows["measure"].str.startswith("tau:")].itertuples():
         assert math.isnan(row.value) or -1 - 1e-9 <= row.value <= 1 + 1e-9
@@ -203,7 +203,7 @@ def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) ->
     ids = sorted(set(of_bert.rows["example"]))
     assert set(random_rows["example"]) == health_texts(ids, 0) and len(health_texts(ids, 0)) == 3
     assert set(cells(of_bert.rows, "randomised")) == {
-        (name, way) for name in (*EXPLANATIONS, *FLOORS, "search") for way in ("delete", "mask")
+        (name, way) for name in (*EXPLANATIONS, *BASELINES, "search") for way in ("delete", "mask")
     }
     assert health_texts(["only"], 0) == {"only"}
 
@@ -281,7 +281,7 @@ def test_maps_and_texts_fit_together(of_run: Audit, of_bert: Audit) -> None:
     for found in (of_run, of_bert):
         words = {row.example: len(row.words) for row in found.documents.itertuples()}
         assert set(words) == set(found.rows["example"])
-        assert set(found.maps["explanation"]) == {*EXPLANATIONS, *FLOORS}
+        assert set(found.maps["explanation"]) == {*EXPLANATIONS, *BASELINES}
         for row in found.maps.itertuples():
             assert len(row.scores) == words[row.example] and np.isfinite(row.scores).all()
         assert set(found.costs["explanation"]) == set(EXPLANATIONS)
@@ -1011,12 +1011,12 @@ def test_importance_can_be_measured_alone(store: Store) -> None:
     spec = replace(SMALL, explanations=tuple(sorted(maps)), only=("importance",))
     found = audit(run, spec=spec, n=8).rows
     held = found[found["measure"] == "importance_captured"]
-    assert set(held["explanation"]) == {*maps, *FLOORS, "search"}
+    assert set(held["explanation"]) == {*maps, *BASELINES, "search"}
     assert set(held["operator"]) == {"delete", "mask"} and held["value"].between(-1, 1).all()
     means = held.groupby("explanation")["value"].mean()
     assert means["search"] > 0.1 and abs(means["random"]) < 0.1
     tau = found[found["measure"] == "importance_tau"]
-    assert set(tau["explanation"]) == {*maps, *FLOORS, "search"}
+    assert set(tau["explanation"]) == {*maps, *BASELINES, "search"}
 
 
 def test_layers_and_heads_are_scored_by_the_importance_they_capture(of_run: Audit) -> None:
@@ -1063,7 +1063,7 @@ def test_candidates_are_measured_on_request() -> None:
     spec = replace(SMALL, explanations=("attention", "gradient_input"), only=("candidates",))
     found = audit(bert(), texts(3), spec).rows.query("operator != ''")
     assert set(found["measure"]) == set(NUMBERS["candidates"])
-    assert set(found["explanation"]) == {"attention", "gradient_input", *FLOORS}
+    assert set(found["explanation"]) == {"attention", "gradient_input", *BASELINES}
     assert set(found["operator"]) == {"delete", "mask"} and set(found["model"]) == {"base"}
     with_both = audit(bert(), texts(3), replace(spec, only=("importance", "candidates")))
     same = with_both.rows[with_both.rows["measure"].isin(set(found["measure"]))]
@@ -1077,7 +1077,7 @@ def test_infidelity_is_measured_on_request(store: Store) -> None:
     maps = ("attention", "gradient_input", "occlusion")
     found = audit(run, spec=replace(SMALL, explanations=maps, only=("infidelity",)), n=4).rows
     gaps = found[found["measure"] == "infidelity"]
-    assert set(gaps["explanation"]) == {*maps, *FLOORS}
+    assert set(gaps["explanation"]) == {*maps, *BASELINES}
     assert set(gaps["operator"]) == {"delete", "mask"} and (gaps["value"] >= 0).all()
     noisy = found[found["measure"] == "max_sensitivity"]
     assert set(noisy["explanation"]) == {"attention", "gradient_input"}

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.auditing import (
+    BASELINES,
     FIRST,
-    FLOORS,
     LOOKS,
     WAVE,
     AuditSpec,
@@ -186,4 +186,4 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
 def test_only_maps_that_are_needed_are_made(only: tuple[str, ...], maps: set[str]) -> None:
     found = audit(MODEL, texts(2), replace(SPEC, only=only), FEW)
     assert set(found.costs["explanation"]) == maps
-    assert set(found.maps["explanation"]) == {*maps, *FLOORS}
+    assert set(found.maps["explanation"]) == {*maps, *BASELINES}

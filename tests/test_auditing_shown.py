@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.auditing import FLOORS, Audit, AuditSpec, Plan, Shown, audit, over_seeds
+from heedful.auditing import BASELINES, Audit, AuditSpec, Plan, Shown, audit, over_seeds
 from heedful.auditing import shown as showing
 from heedful.data import default_spec, prepare
 from heedful.experiments import ExclusivityParams, ForwardBatch, base_trace, exclusivity
@@ -131,7 +131,7 @@ def test_curves_are_those_the_measures_were_made_of(of_run: Audit) -> None:
         for text, values in points.items():
             area = np.trapezoid(values, shares[text])
             assert area == pytest.approx(areas[text], abs=1e-9)
-    assert not set(FLOORS) & set(of_run.shown["name"])
+    assert not set(BASELINES) & set(of_run.shown["name"])
 
 
 def test_the_first_point_is_the_prediction(of_bert: Audit) -> None:
@@ -148,7 +148,7 @@ def test_logits_have_no_curve_of_probabilities() -> None:
 def test_an_adversary_is_no_explanation(of_run: Audit, of_bert: Audit) -> None:
     for found in (of_run, of_bert):
         named = set(found.maps["explanation"])
-        assert named == {*SPEC.explanations, *FLOORS}
+        assert named == {*SPEC.explanations, *BASELINES}
         assert beside(evidence_of(found.as_parts())) in named - {"attention"}
         assert "furthest" not in {str(name) for name in found.rows["explanation"]}
     together = over_seeds([of_run, of_run])

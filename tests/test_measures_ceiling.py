@@ -14,13 +14,13 @@ from bag_of_words import BagOfWords, sigmoid
 from erased import erasure_of, log_odds
 from heedful.experiments import (
     ERASURE_MEASURES,
-    Ceilings,
     Grid,
-    Hunt,
+    Oracle,
+    OrderSearch,
     Search,
     beam_search,
-    ceilings,
     curves_of,
+    erasure_oracle,
     faithfulness,
 )
 from heedful.models import probabilities
@@ -56,7 +56,7 @@ def starts_for(batch: Batch) -> dict[str, Tensor]:
 def test_on_paper_the_two_words_that_count_are_found() -> None:
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5)
     batch, label = texts([X, B, X, X, A, X]), torch.tensor([1])
-    found = ceilings(WordRemoval(model, batch, label, "delete"), {})
+    found = erasure_oracle(WordRemoval(model, batch, label, "delete"), {})
     # six words: the shares come to 1, 1, 2 and 3 of them
     p = {x: sigmoid(x) for x in (2.5, 1.5, 0.5, -0.5)}
     assert found.values["comprehensiveness"].item() == pytest.approx(
@@ -77,8 +77,10 @@ def test_between_the_starts_and_brute_force(operator: str) -> None:
     model, batch = tiny_model(double=True, seed=3), tiny_batch((4, 5, 2, 1))
     label, starts = predicted(model, batch), starts_for(batch)
     best = brute_force(model, batch, label, operator)
-    wide = ceilings(WordRemoval(model, batch, label, operator), {}, search=Search(64, 10**6))
-    narrow = ceilings(WordRemoval(model, batch, label, operator), starts, search=Search(1, 10**6))
+    wide = erasure_oracle(WordRemoval(model, batch, label, operator), {}, search=Search(64, 10**6))
+    narrow = erasure_oracle(
+        WordRemoval(model, batch, label, operator), starts, search=Search(1, 10**6)
+    )
     for name in ("comprehensiveness", "sufficiency"):
         torch.testing.assert_close(wide.values[name], best[name], atol=1e-6, rtol=0)
     for name, sign in BETTER.items():
@@ -118,7 +120,7 @@ def test_never_below_a_start(lengths: list[int], budget: int, width: int, operat
     model, batch = tiny_model("cnn", classes=3), tiny_batch(lengths)
     label, starts = predicted(model, batch), starts_for(batch)
     own = erasure_of(model, batch, label, starts, operator)
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, operator), starts, search=Search(width, budget)
     )
     for (name, sign), start in ((pair, each) for pair in BETTER.items() for each in own):
@@ -129,7 +131,7 @@ def test_never_below_a_start(lengths: list[int], budget: int, width: int, operat
 def test_the_scores_reach_the_values() -> None:
     model, batch = tiny_model(double=True), tiny_batch((9, 3, 12, 1))
     label = predicted(model, batch)
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, "unk"), starts_for(batch), search=Search(2, 40)
     )
     again = erasure_of(model, batch, label, found.scores, "unk")
@@ -143,12 +145,14 @@ def test_the_scores_reach_the_values() -> None:
 def test_known_curves_save_their_passes_and_change_nothing() -> None:
     model, batch = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5), texts([X, B, X, X, A, X], [A, X])
     label, starts = torch.ones(2).long(), starts_for(batch)
-    plain = ceilings(WordRemoval(model, batch, label, "delete"), starts)
+    plain = erasure_oracle(WordRemoval(model, batch, label, "delete"), starts)
     asked, model.rows = model.rows, 0
     memory = Memory()
     known = curves_of(WordRemoval(model, batch, label, "delete", memory=memory), starts)
     made, model.rows = model.rows, 0
-    saved = ceilings(WordRemoval(model, batch, label, "delete", memory=memory), starts, known=known)
+    saved = erasure_oracle(
+        WordRemoval(model, batch, label, "delete", memory=memory), starts, known=known
+    )
     assert model.rows == asked - made and asked == len(memory)  # no set was asked for twice
     assert all(same(saved.values[name], plain.values[name]) for name in ERASURE_MEASURES)
 
@@ -163,7 +167,7 @@ def test_a_search_keeps_within_its_budget(budget: int) -> None:
     weights = {token: 0.1 * (token % 7) for token in range(4, 40)}
     model, batch = BagOfWords(weights, bias=-1.0), tiny_batch((30,))
     label = predicted(model, batch)
-    found = ceilings(WordRemoval(model, batch, label, "delete"), {}, search=Search(2, budget))
+    found = erasure_oracle(WordRemoval(model, batch, label, "delete"), {}, search=Search(2, budget))
     curves = {f"{i}": wave(batch, i + 1.3) for i in range(4)}
     searched, model.rows = model.rows, 0
     curves_of(WordRemoval(model, batch, label, "delete"), curves)
@@ -178,7 +182,7 @@ def test_a_limited_pool_still_holds_the_given_top_words() -> None:
     batch, label = texts([X] * 40 + [A] + [X] * 18 + [B]), torch.tensor([1])
     start = torch.zeros(1, 60).double()
     start[0, [59, 0, 1, 2, 40]] = torch.tensor([5.0, 4.0, 3.0, 2.0, 1.0]).double()
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, "delete"), {"one": start}, search=Search(4, 60)
     )
     assert found.limited.item()
@@ -193,7 +197,7 @@ def test_after_its_own_words_a_limited_search_follows_the_best_start() -> None:
     model = BagOfWords({A: 1.0}, bias=-1.0)
     batch, label = texts([X] * 2 + [A] * 12 + [X] * 46), torch.tensor([1])
     starts = {"one": -torch.arange(60).double()[None]}
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, "delete", log_odds), starts, search=Search(4, 60)
     )
     assert found.values["comprehensiveness"].item() == pytest.approx((3 + 4 + 10 + 12) / 4)
@@ -203,7 +207,7 @@ def test_words_before_the_first_bin_are_chosen_with_care() -> None:
     """Of forty-one words three must go before anything counts."""
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-1.0)
     batch, label = texts([X] * 9 + [A] + [X] * 20 + [B] + [X] * 9 + [A]), torch.tensor([1])
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, "delete", log_odds), {}, search=Search(1, 10**6)
     )
     assert found.values["comprehensiveness"].item() == pytest.approx(5.0)
@@ -211,7 +215,7 @@ def test_words_before_the_first_bin_are_chosen_with_care() -> None:
 
 def test_beams_hold_different_sets_of_words() -> None:
     model, batch = tiny_model("average", double=True), tiny_batch((6, 4, 1))
-    hunt = Hunt(WordRemoval(model, batch, predicted(model, batch), "delete"), keep=False)
+    hunt = OrderSearch(WordRemoval(model, batch, predicted(model, batch), "delete"), keep=False)
     depth, pool = torch.tensor([3, 2, 1]), word_mask(batch.texts["a"])
     beams = beam_search(hunt, pool, depth, depth[:, None], width=4)
     assert beams.alive.sum(-1).tolist() == [4, 4, 1]
@@ -223,7 +227,9 @@ def test_beams_hold_different_sets_of_words() -> None:
 def test_texts_without_words_are_undefined() -> None:
     model, label = BagOfWords({A: 2.0}, bias=-0.5), torch.tensor([1, 1])
     for batch in (texts([], [A, X]), texts([], [])):
-        found = ceilings(WordRemoval(model, batch, label, "delete"), {"one": wave(batch, 1.0)})
+        found = erasure_oracle(
+            WordRemoval(model, batch, label, "delete"), {"one": wave(batch, 1.0)}
+        )
         assert all(value[0].isnan() for value in found.values.values())
 
 
@@ -242,23 +248,25 @@ def test_batches_and_padding_change_nothing(lengths: list[int], pad: int, random
     assert torch.equal(shuffled.limited, whole.limited[order])
 
 
-def searched(model: Model, batch: Batch) -> Ceilings:
+def searched(model: Model, batch: Batch) -> Oracle:
     label, starts = predicted(model, batch), starts_for(batch)
-    return ceilings(WordRemoval(model, batch, label, "delete"), starts, search=Search(3, 30))
+    return erasure_oracle(WordRemoval(model, batch, label, "delete"), starts, search=Search(3, 30))
 
 
 def test_it_goes_by_the_grid_and_the_quantity_asked_for() -> None:
     model = BagOfWords({A: 2.0, B: 1.0}, bias=-0.5)
     batch, label = texts([X, B, X, A]), torch.tensor([1])
     grid = Grid(shares=(0.5,), points=4)
-    found = ceilings(WordRemoval(model, batch, label, "delete", log_odds), {}, grid)
+    found = erasure_oracle(WordRemoval(model, batch, label, "delete", log_odds), {}, grid)
     assert found.values["comprehensiveness"].item() == pytest.approx(3.0)
 
 
 def test_undefined_starts_lose_to_any_number() -> None:
     model, batch = BagOfWords({A: 2.0}, bias=-0.5), texts([X, A, X])
     broken = torch.full((1, 3), torch.nan).double()
-    found = ceilings(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"broken": broken})
+    found = erasure_oracle(
+        WordRemoval(model, batch, torch.tensor([1]), "delete"), {"broken": broken}
+    )
     assert not any(value.isnan().any() for value in found.values.values())
     assert faithfulness(
         curves_of(WordRemoval(model, batch, torch.tensor([1]), "delete"), {"a": broken})["a"]

@@ -19,12 +19,12 @@ from heedful.experiments import (
     Grid,
     Search,
     all_subsets,
-    ceilings,
     curves_of,
-    exact,
+    erasure_oracle,
     exact_orders,
     faithfulness,
     importance,
+    oracle,
     search_gaps,
 )
 from heedful.models import probabilities
@@ -79,7 +79,7 @@ def test_exact_ceilings_are_the_best_of_all_orders(operator: str, grid: Grid) ->
     orders = [torch.tensor(order).double() for order in permutations(range(width))]
     maps = {str(i): order.expand(len(batch), -1) for i, order in enumerate(orders)}
     every = curves_of(WordRemoval(model, batch, label, operator), maps, grid)
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, label, operator), {}, grid=grid, search=Search(1, 1, exact=width)
     )
     assert found.exact.all() and not found.limited.any()
@@ -101,10 +101,10 @@ def test_all_that_share_a_memory_ask_for_each_set_once() -> None:
     assert model.rows == 2**7 + 2**5
     known = curves_of(WordRemoval(model, batch, label, "delete", memory=memory), maps)
     search = Search(2, 1000, exact=8)
-    ceilings(
+    erasure_oracle(
         WordRemoval(model, batch, label, "delete", memory=memory), maps, search=search, known=known
     )
-    ceilings(WordRemoval(model, batch, label, "delete", memory=memory), maps, known=known)
+    erasure_oracle(WordRemoval(model, batch, label, "delete", memory=memory), maps, known=known)
     assert model.rows == 2**7 + 2**5 and not len(memory)
 
 
@@ -127,7 +127,7 @@ def test_sets_are_asked_for_a_portion_at_a_time(monkeypatch: pytest.MonkeyPatch)
         asked.append(gone.shape[0] * gone.shape[1])
         return plain(self, gone)
 
-    monkeypatch.setattr(exact, "AT_ONCE", 64)
+    monkeypatch.setattr(oracle, "AT_ONCE", 64)
     monkeypatch.setattr(WordRemoval, "answers", counted)
     parts = all_subsets(WordRemoval(model, batch, label), 8)
     assert torch.allclose(whole.value, parts.value, atol=1e-9) and max(asked) == 64
@@ -138,8 +138,10 @@ def test_longer_texts_beside_short_ones_are_searched_as_ever() -> None:
     model, batch = tiny_model("cnn", double=True), tiny_batch((4, 12, 6))
     label, mask = predicted(model, batch), word_mask(batch.texts["a"])
     starts = {"one": (torch.sin(7.3 * torch.arange(12)) * mask).double()}
-    both = ceilings(WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30, exact=6))
-    plain = ceilings(WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30))
+    both = erasure_oracle(
+        WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30, exact=6)
+    )
+    plain = erasure_oracle(WordRemoval(model, batch, label, "unk"), starts, search=Search(2, 30))
     assert both.exact.tolist() == [True, False, True] and not plain.exact.any()
     for measure, sign in BETTER.items():
         one, other = both.values[measure], plain.values[measure]
@@ -152,11 +154,11 @@ def test_a_gap_is_what_a_search_has_missed() -> None:
     does not. Nothing is asked of the model for it."""
     model, batch = tiny_model("bilstm", double=True, seed=5), tiny_batch((6, 5, 6))
     label, memory = predicted(model, batch), Memory()
-    best = ceilings(
+    best = erasure_oracle(
         WordRemoval(model, batch, label, "mask", memory=memory), {}, search=Search(1, 1, exact=6)
     )
     wide, poor = (
-        ceilings(WordRemoval(model, batch, label, "mask", memory=memory), {}, search=search)
+        erasure_oracle(WordRemoval(model, batch, label, "mask", memory=memory), {}, search=search)
         for search in (Search(200, 10**6), Search(1, 1))
     )
     assert not len(memory)
@@ -173,7 +175,7 @@ def test_a_gap_is_what_a_search_has_missed() -> None:
 
 def test_a_decision_that_a_search_never_flips_counts_as_all_words() -> None:
     model, batch = tiny_model(double=True), tiny_batch((4,))
-    found = ceilings(
+    found = erasure_oracle(
         WordRemoval(model, batch, torch.tensor([1]), "mask"), {}, search=Search(exact=4)
     )
     flips = torch.tensor([0.25]).double()

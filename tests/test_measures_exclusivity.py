@@ -19,7 +19,7 @@ from heedful.experiments import (
     band,
     base_trace,
     exclusivity,
-    furthest,
+    furthest_attention,
     largest_jsd,
     null_space,
 )
@@ -28,7 +28,7 @@ from heedful.models import probabilities
 from heedful.types import Keep
 from layered import Layered, layered_batch
 from reference import interventions as reference
-from reference.null_space import furthest as furthest_vertex
+from reference.null_space import furthest_attention as furthest_vertex
 from tiny import tiny_batch, tiny_model
 
 LENGTHS = (6, 9, 15, 1, 12, 4)
@@ -77,7 +77,9 @@ def test_the_search_never_beats_the_exact_answer_and_comes_near_it() -> None:
     trace = base_trace(model, batch)
     known, mask = trace.token_logits["attention"], trace.masks["attention"][:, 0, 0]
     low, high = band(probabilities(trace.logits)[:, 1], known.bias[0], 0.01)
-    exact = furthest(known.values[..., 0], mask, low, high, trace.weights["attention"][:, 0]).value
+    exact = furthest_attention(
+        known.values[..., 0], mask, low, high, trace.weights["attention"][:, 0]
+    ).value
     found = exclusivity(ForwardBatch.of(model, batch)).jsd
     assert bool((found <= exact + 1e-9).all())
     assert float(found.mean()) > 0.7 * float(exact.mean())

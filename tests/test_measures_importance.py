@@ -12,7 +12,7 @@ from bag_of_words import BagOfWords, weights_as_scores
 from erased import erasure_of, log_odds
 from heedful.attributions import integrated_gradients
 from heedful.errors import HeedfulError
-from heedful.experiments import Draws, Importance, captured, importance, measured, oracle
+from heedful.experiments import Draws, Importance, captured, importance, importance_oracle, measured
 from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
@@ -30,7 +30,7 @@ def texts(*rows: list[int]) -> Batch:
 
 
 def best(found: Importance) -> float:
-    return oracle(found)["importance_captured"].item()
+    return importance_oracle(found)["importance_captured"].item()
 
 
 def test_log_odds_on_paper() -> None:
@@ -174,7 +174,7 @@ def test_the_oracle_of_few_draws_is_that_of_many() -> None:
     known = (true + 0.5)[:, 0]
     best = captured(known, known, mask).mean().item()
     own = captured(drawn.words, drawn.words, mask).mean().item()
-    found = oracle(drawn)["importance_captured"].mean().item()
+    found = importance_oracle(drawn)["importance_captured"].mean().item()
     assert own > best + 0.005
     assert abs(found - best) < 0.4 * (own - best)
 
@@ -187,11 +187,11 @@ def test_an_order_is_scored_on_draws_that_did_not_make_it() -> None:
     drawn = Importance(parts.mean(1), parts, mask, parts[:, 0], parts[:, 0])
     own = captured(drawn.words, drawn.words, mask).mean().item()
     assert own > 0.05
-    found = {name: each.mean().item() for name, each in oracle(drawn).items()}
+    found = {name: each.mean().item() for name, each in importance_oracle(drawn).items()}
     assert found["importance_tau"] == pytest.approx(0.0, abs=0.01)
     assert found["importance_captured"] == pytest.approx(own / 2, abs=0.01)
     equal = parts[:, :1].expand(-1, 8, -1)
-    one = oracle(Importance(parts[:, 0], equal, mask, parts[:, 0], parts[:, 0]))
+    one = importance_oracle(Importance(parts[:, 0], equal, mask, parts[:, 0], parts[:, 0]))
     best = captured(parts[:, 0], parts[:, 0], mask)
     assert torch.allclose(one["importance_captured"], best)  # exact: equal parts
     assert torch.allclose(one["importance_tau"], torch.ones(200).double())
@@ -203,7 +203,7 @@ def test_what_matters_too_little_is_undefined() -> None:
     found = importance(WordRemoval(model, batch, label, "delete"))
     assert found.words.sum(-1)[1].item() < 0.02 < found.words.sum(-1)[0].item()
     scores = {"map": torch.ones(2, 3)}
-    for numbers in (measured(scores, found, 0.02)["map"], oracle(found, 0.02)):
+    for numbers in (measured(scores, found, 0.02)["map"], importance_oracle(found, 0.02)):
         assert numbers["importance_captured"].isnan().tolist() == [False, True]
         assert numbers["importance_tau"][1].isnan()
     assert not measured(scores, found)["map"]["importance_captured"].isnan().any()

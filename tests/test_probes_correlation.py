@@ -7,7 +7,7 @@ import torch
 
 from attention_rows import SITE, hand_made
 from heedful.experiments.correlation import _measures
-from heedful.experiments.detector import _unknown
+from heedful.experiments.deception import _unknown
 
 LOO = torch.tensor([[3.0, 1.0, 2.0, 0.0]], dtype=torch.float64)
 

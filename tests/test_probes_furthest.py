@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from heedful.experiments import SearchParams, band, diverse, furthest, search
+from heedful.experiments import SearchParams, band, diverse, furthest_attention, search
 from reference.adversary import max_jsd, vertices
 from reference.distance import jsd
 
-module = import_module("heedful.experiments.furthest")
+module = import_module("heedful.experiments.adversarial_attention")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def cases(draw: st.DrawFn, longest: int = 8) -> Case:
 @given(cases())
 def test_nothing_is_further(case: Case) -> None:
     z, mask, low, high, q = case.tensors()
-    found = furthest(z, mask, low, high, q[:, None])
+    found = furthest_attention(z, mask, low, high, q[:, None])
     best = max_jsd(case.q, case.z, low.item(), high.item())
     assert best is not None  # the attention itself is inside
     assert found.value.item() == pytest.approx(best[0], abs=1e-9)
@@ -83,7 +83,7 @@ def test_no_search_goes_further(case: Case) -> None:
         return torch.cat([1 - p, p], -1)
 
     found = search(outputs, q, mask, start, SearchParams(case.epsilon, 3, 60, 0.1))
-    exact = furthest(z, mask, low, high, q[:, None]).value
+    exact = furthest_attention(z, mask, low, high, q[:, None]).value
     assert found.jsd.item() <= exact.item() + 1e-9
 
 
@@ -96,7 +96,7 @@ def test_rows_of_unlike_length_and_any_mask() -> None:
     q = torch.rand(20, 9, generator=generator, dtype=torch.float64) * mask
     q = q / q.sum(-1, keepdim=True)
     low, high = band(torch.sigmoid((q * z).sum(-1)), 0.0, 0.02)
-    together = furthest(z, mask, low, high, q[:, None])
+    together = furthest_attention(z, mask, low, high, q[:, None])
     assert bool((together.weights[~mask] == 0).all())
     for row in range(20):
         keep = mask[row]
@@ -112,23 +112,23 @@ def test_memory_bounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     q = torch.softmax(torch.randn(12, 7, generator=generator, dtype=torch.float64), -1)
     mask = torch.ones_like(q, dtype=torch.bool)
     low, high = band(torch.sigmoid((q * z).sum(-1)), 0.0, 0.02)
-    whole = furthest(z, mask, low, high, q[:, None])
+    whole = furthest_attention(z, mask, low, high, q[:, None])
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 1)
-    split = furthest(z, mask, low, high, q[:, None])
+    split = furthest_attention(z, mask, low, high, q[:, None])
     assert torch.equal(split.value, whole.value) and torch.equal(split.weights, whole.weights)
 
 
 def test_an_empty_band_has_no_answer() -> None:
     z, q = _row([1.0, 2.0]), _row([0.5, 0.5])
     low = torch.tensor([3.0], dtype=torch.float64)
-    found = furthest(z, q > 0, low, low + 1, q[:, None])
+    found = furthest_attention(z, q > 0, low, low + 1, q[:, None])
     assert found.value.item() == -math.inf
 
 
 def test_by_hand() -> None:
     """z = (0, 4) and the band [1, 3]: its corners are (¾, ¼) and (¼, ¾), and α̂ is the first."""
     z, q, edge = _row([0.0, 4.0]), _row([0.75, 0.25]), torch.tensor([1.0]).double()
-    found = furthest(z, q > 0, edge, edge + 2, q[:, None])
+    found = furthest_attention(z, q > 0, edge, edge + 2, q[:, None])
     assert found.weights.tolist() == [[0.25, 0.75]]
     # the midpoint is (½, ½), and both halves of the divergence are KL((¼, ¾) ‖ (½, ½))
     assert found.value.item() == pytest.approx(0.75 * math.log(1.5) + 0.25 * math.log(0.5))
@@ -150,7 +150,7 @@ def test_the_band_is_where_the_output_moves_by_epsilon(bias: float, epsilon: flo
 def test_one_token_has_nowhere_to_go() -> None:
     for logit in (-50.0, -1.0, 0.0, 3.0, 50.0):
         z, mask, low, high, q = Case([1.0], [logit], 0.3, 0.01).tensors()
-        found = furthest(z, mask, low, high, q[:, None])
+        found = furthest_attention(z, mask, low, high, q[:, None])
         assert found.value.item() == 0.0 and found.weights.tolist() == [[1.0]]
 
 
@@ -210,7 +210,7 @@ def greedy(corners: list[list[float]], q: list[float], k: int) -> list[list[floa
 def test_one_of_one_is_the_furthest() -> None:
     z, mask, low, high, q = Case([0.5, 0.3, 0.2], [1.0, -1.0, 0.5], 0.0, 0.05).tensors()
     alone = diverse(z, mask, low, high, q, 1)[:, 0]
-    assert torch.equal(alone, furthest(z, mask, low, high, q[:, None]).weights)
+    assert torch.equal(alone, furthest_attention(z, mask, low, high, q[:, None]).weights)
 
 
 @settings(max_examples=60)
@@ -219,8 +219,8 @@ def test_of_equally_far_corners_the_first_is_taken(case: Case, seed: int) -> Non
     """Every word is there twice, and its numbers are off by what rounding may be off by."""
     whole = Case([q / 2 for q in case.q] * 2, case.z * 2, case.bias, case.epsilon)
     z, mask, low, high, q = whole.tensors()
-    exact = furthest(z, mask, low, high, q[:, None])
+    exact = furthest_attention(z, mask, low, high, q[:, None])
     noise = torch.rand(z.shape, generator=torch.Generator().manual_seed(seed)).double() - 0.5
-    again = furthest(z + 1e-13 * noise, mask, low, high, q[:, None])
+    again = furthest_attention(z + 1e-13 * noise, mask, low, high, q[:, None])
     assert float(again.value) == pytest.approx(float(exact.value), abs=1e-8)
     torch.testing.assert_close(again.weights, exact.weights, atol=1e-6, rtol=0)

@@ -48,14 +48,14 @@ from heedful.auditing.seeds import over_seeds as over_seeds
 from heedful.auditing.shown import Shown as Shown
 from heedful.auditing.spec import ALWAYS as ALWAYS
 from heedful.auditing.spec import ATTENTION as ATTENTION
-from heedful.auditing.spec import CEILING as CEILING
+from heedful.auditing.spec import BASELINES as BASELINES
 from heedful.auditing.spec import EXPLANATIONS as EXPLANATIONS
 from heedful.auditing.spec import EXTRA as EXTRA
-from heedful.auditing.spec import FLOORS as FLOORS
 from heedful.auditing.spec import GROUPS as GROUPS
 from heedful.auditing.spec import IMPORTANCE as IMPORTANCE
 from heedful.auditing.spec import MAPPED as MAPPED
 from heedful.auditing.spec import NUMBERS as NUMBERS
+from heedful.auditing.spec import ORACLE as ORACLE
 from heedful.auditing.spec import SEEDS as SEEDS
 from heedful.auditing.spec import AuditSpec as AuditSpec
 from heedful.auditing.spec import declaration as declaration

@@ -12,7 +12,7 @@ from torch import Tensor
 from heedful.attributions import text_site, text_sites
 from heedful.auditing.explanation import Decisions, Named, explanation
 from heedful.auditing.shown import Shown
-from heedful.auditing.spec import ATTENTION, CEILING, AuditSpec
+from heedful.auditing.spec import ATTENTION, ORACLE, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.experiments import (
     BINS,
@@ -26,27 +26,27 @@ from heedful.experiments import (
     Noise,
     Search,
     WordMap,
+    adversarial_attention,
     agreement,
     all_subsets,
-    ceilings,
     cumulative,
     curves_of,
     effect,
     eraser_erasure,
     eraser_plausibility,
+    erasure_oracle,
     erasures,
     exclusivity,
     faithfulness,
-    furthest_attention,
     gaps_to_exact,
     head_statistics,
     importance,
+    importance_oracle,
     infidelity,
     max_sensitivity,
     measured,
     moved_by_shift,
     null_space,
-    oracle,
     plausibility,
     reachable,
     tau_with_randomised,
@@ -161,7 +161,7 @@ def uniqueness(audit: AuditBatch) -> Iterator[Values]:
     if not text_site(forward.model).normalised:
         return
     params = ExclusivityParams(spec.epsilon, spec.search_steps, seed=spec.seed)
-    apart = furthest_attention(forward, params)
+    apart = adversarial_attention(forward, params)
     if audit.shown is not None:
         audit.shown.furthest(apart)
     found = {"jsd_same_output": apart.jsd, "jsd_same_output_ratio": apart.ratio}
@@ -286,7 +286,7 @@ def important_words(audit: AuditBatch, removal: WordRemoval) -> Generator[Values
     found, operator = importance(removal, audit.spec.draws), str(removal.operator)
     for name, values in measured(audit.maps, found, audit.least).items():
         yield Values(values, name, operator)
-    yield Values(oracle(found, audit.least), CEILING, operator)
+    yield Values(importance_oracle(found, audit.least), ORACLE, operator)
     for name, values in measured(audit.sites, found, audit.least).items():
         captured = {"importance_captured": values["importance_captured"]}
         yield Values(captured, name, operator)
@@ -309,12 +309,12 @@ def erasure(audit: AuditBatch, removal: WordRemoval, guide: Tensor | None) -> It
         audit.shown.curves(shown, operator)
     if spec.ceiling:
         search = Search(2, spec.ceiling, "" if guide is None else GUIDE, spec.exact)
-        best = ceilings(removal, starts, GRID, search, curves)
-        yield Values(best.values, CEILING, operator)
+        best = erasure_oracle(removal, starts, GRID, search, curves)
+        yield Values(best.values, ORACLE, operator)
         if audit.role == "base" and best.exact.any():
             rows, gaps = gaps_to_exact(removal, starts, GRID, search, best)
             named = {f"{GAP}{name}": gap for name, gap in gaps.items()}
-            yield Values(named, CEILING, operator, rows)
+            yield Values(named, ORACLE, operator, rows)
 
 
 def eraser_erased(audit: AuditBatch, removal: WordRemoval) -> Iterator[Values]:

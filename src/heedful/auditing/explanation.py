@@ -19,7 +19,7 @@ from torch import Tensor
 
 from heedful.attributions import SALIENCIES, Prior, fit_prior
 from heedful.attributions import explain as scores_of
-from heedful.auditing.spec import FLOORS
+from heedful.auditing.spec import BASELINES
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions, torch_module
@@ -214,7 +214,7 @@ def explained(
                 raise
             found.skipped[each.name] = str(error)
             continue
-        if each.piece.name not in FLOORS:  # a shortcut past the module's call is no free map
+        if each.piece.name not in BASELINES:  # a shortcut past the module's call is no free map
             cost.passes = max(cost.passes, len(made.batch))
         found.costs[each.name] = cost
     return found
@@ -225,7 +225,7 @@ def explanation(made: Decisions, each: Named, target: str) -> Tensor:
     return scores_of(each.piece, made.model, made.batch, made.label, TARGETS[target], **each.params)
 
 
-def floors(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]:
+def baselines(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]:
     """What can be said without looking at the model."""
     return {
         "random": scores_of(random.piece, made.model, made.batch, made.label, **random.params),

@@ -14,15 +14,15 @@ from heedful.auditing.explanation import (
     Decisions,
     Named,
     all_named,
+    baselines,
     check_finite,
     explained,
     fitted,
-    floors,
     named,
 )
 from heedful.auditing.gathered import Part
 from heedful.auditing.shown import Shown, last
-from heedful.auditing.spec import ATTENTION, ERASING, FLOORS, AuditSpec
+from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
 from heedful.auditing.table import Facts, Table
 from heedful.experiments import ForwardBatch, head_maps, randomised
 from heedful.randomness import stable_hash
@@ -57,7 +57,7 @@ class Measurer:
         rationale has `marked_share` of a text's words."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked, self.kept, self.marked_share = checked, kept, marked_share
-        chosen = all_named(name for name in spec.mapped if name not in FLOORS)
+        chosen = all_named(name for name in spec.mapped if name not in BASELINES)
         self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
         self.normalised = text_site(model).normalised
@@ -77,7 +77,7 @@ class Measurer:
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
         found = explained(made, self.wanted, self.spec.target, self.skipped, self.must)
         self.skipped = found.skipped
-        maps = {**found.maps, **floors(made, self.prior, self.random)}
+        maps = {**found.maps, **baselines(made, self.prior, self.random)}
         audit = AuditBatch(
             forward,
             self.spec,
@@ -125,7 +125,7 @@ class Measurer:
                 forward = ForwardBatch(model, some, model(some))
             made = Decisions(model, some, forward.predicted)
             found = explained(made, self.wanted, self.spec.target, self.skipped)
-            maps = {**found.maps, **floors(made, self.prior, self.random)}
+            maps = {**found.maps, **baselines(made, self.prior, self.random)}
             audit = AuditBatch(forward, self.spec, maps, role="randomised")
             _write(part, removals(audit), audit.role)
         table.extend(part)

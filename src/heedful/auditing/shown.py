@@ -24,8 +24,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import readout_weights, text_site, text_sites
-from heedful.auditing.spec import ATTENTION, FLOORS
-from heedful.experiments import MOST_LOGITS, Apart, Curves
+from heedful.auditing.spec import ATTENTION, BASELINES
+from heedful.experiments import MOST_LOGITS, Adversary, Curves
 from heedful.targets import Document
 from heedful.types import Batch, Keep, Model, SiteSpec, TokenLogits, Trace
 from heedful.words import to_words, word_mask
@@ -71,14 +71,14 @@ class Shown:
         for c, said in enumerate(_by_word(known, weights, self.batch).unbind(-1)):
             self._add("logit", str(c), self._of_words(said), whole)
 
-    def furthest(self, found: Apart) -> None:
+    def furthest(self, found: Adversary) -> None:
         by_word = to_words(found.weights, self.batch.texts["a"])
         name = "exact" if found.exact else "searched"
         self._add("furthest", name, self._of_words(by_word), found.within)
 
     def curves(self, found: Mapping[str, Curves], operator: str) -> None:
         """Of all explanations but the floors; words go in the order each gives them."""
-        known = {name: each for name, each in found.items() if name not in FLOORS}
+        known = {name: each for name, each in found.items() if name not in BASELINES}
         for each in list(known.values())[:1]:  # where the points are is the same for all
             self._add("removed", operator, each.shares)
         for name, each in known.items():

@@ -19,8 +19,8 @@ from heedful.experiments import (
 
 ATTENTION = "attention"
 IMPORTANCE = ("occlusion", "integrated_gradients")
-FLOORS = ("random", "prior", "position")
-CEILING = "search"
+BASELINES = ("random", "prior", "position")
+ORACLE = "search"
 EXPLANATIONS = (
     ATTENTION,
     "rollout",

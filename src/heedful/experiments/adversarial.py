@@ -18,8 +18,15 @@ from torch import Tensor
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
+from heedful.experiments.adversarial_attention import (
+    SearchParams,
+    diverse,
+    furthest_same_output,
+    search,
+    share_of,
+    worth,
+)
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
-from heedful.experiments.furthest import diverse, furthest_same_output, share_of
 from heedful.experiments.outputs import (
     one_logit,
     outputs,
@@ -32,7 +39,6 @@ from heedful.experiments.outputs import (
     resumed,
 )
 from heedful.experiments.permutation import permuted_weights, reordered, row_keys
-from heedful.experiments.search import SearchParams, search, worth
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
@@ -242,7 +248,7 @@ def exclusivity(
 
 
 @dataclass(frozen=True)
-class Apart:
+class Adversary:
     """The furthest attention with the same output, on tokens, and where it is `within` ε."""
 
     jsd: Float[Tensor, " b"]
@@ -252,18 +258,20 @@ class Apart:
     exact: bool
 
 
-def furthest_attention(forward: ForwardBatch, params: ExclusivityParams) -> Apart:
+def adversarial_attention(forward: ForwardBatch, params: ExclusivityParams) -> Adversary:
     """Exact for one logit after a linear site, or the difference of two; else searched."""
     site, trace = text_site(forward.model), forward.trace
     if not site.linear or trace.logits.shape[-1] > 2:
         found = exclusivity(forward, params)
-        return Apart(found.jsd, found.ratio, found.map, found.tvd <= params.epsilon, exact=False)
+        return Adversary(
+            found.jsd, found.ratio, found.map, found.tvd <= params.epsilon, exact=False
+        )
     attention = trace.weights[site.name][:, 0, 0].double()
     mask = trace.masks[site.name][:, 0, 0]
     logit = one_logit(forward, site)
     best, most, _ = furthest_same_output(*logit, attention, mask, params.epsilon)
     within = best.value.isfinite()
-    return Apart(best.value, share_of(best.value, most), best.weights, within, exact=True)
+    return Adversary(best.value, share_of(best.value, most), best.weights, within, exact=True)
 
 
 def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Float[Tensor, " b"]:

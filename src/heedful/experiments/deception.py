@@ -1,22 +1,27 @@
-"""What a model does with tokens that its attention must not be seen on (pruthi2020).
+"""Attention that hides what a model relies on (pruthi2020): its price, and how it is detected.
 
-A model that deceives has no attention on them and is as good as before; a control that never
-sees them shows what they are worth, and so does their attention set to zero afterwards.
+A model that deceives has no attention on impermissible tokens and is as good as before; a control
+that never sees them shows what they are worth, and so does their attention set to zero afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from heedful.attributions import gradient_input, integrated_gradients, leave_one_out
 from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
 from heedful.entries import SHARE, SIGNED, Experiment, Measure, Role
+from heedful.experiments.correlation import agreement
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import outputs, renormalised
-from heedful.metrics import mass_inside
+from heedful.experiments.score import score_table
+from heedful.metrics import mass_inside, summarise
 from heedful.types import AttentionRows, SiteSpec
 
 CONTROL = Role({"blind": True}, without=("impermissible",), needs=("marked words",))
@@ -98,7 +103,7 @@ def inside(marks: Forbidden, forward: ForwardBatch, view: AttentionRows) -> Bool
     return laid_out(marks, forward.batch, 1)[:, 0][view.example] & view.mask
 
 
-ENTRY = Experiment(
+DECEPTION = Experiment(
     name="deception",
     description="attention on impermissible tokens, and what the task is worth without them",
     make=deception,
@@ -132,5 +137,176 @@ ENTRY = Experiment(
     limits=(
         "An encoder copies what impermissible tokens say into other states: zeroed attention "
         "does not take it away there."
+    ),
+)
+
+
+# Which signals expose a model whose attention hides what it relies on (after pruthi2020).
+#
+# Where the impermissible tokens are known, importance measured without attention is compared with
+# attention on them. Three more signals do without that knowledge; they are reported, and decide
+# nothing, since honest models differ in them too.
+
+
+Method = Callable[[ForwardBatch], Tensor]
+
+METHODS: dict[str, Method] = {
+    "loo": lambda each: leave_one_out(each.model, each.batch),
+    "gradient": lambda each: gradient_input(each.model, each.batch, each.predicted, magnitude=True),
+    "integrated": lambda each: integrated_gradients(
+        each.model, each.batch, each.predicted, tolerance=0.05, max_steps=16
+    ).abs(),
+}
+"""Importance of tokens: what the output does, not what the weights say."""
+
+
+def detector(evidence: Evidence, threshold: float = 0.1) -> Findings:
+    """`hidden:<method>` is the share of importance on impermissible tokens less the share of
+    attention there. The model is `flagged` where attention gives them less than even weights
+    would, and the lower bound of `hidden` is above the `threshold` for at least two methods."""
+    collector, marks = Collector(evidence.data.ids), marks_of(evidence)
+    for forward in evidence.resumable("detector"):
+        importance = {name: method(forward) for name, method in METHODS.items()}
+        for site in evidence.sites:
+            view = forward.rows(site)
+            seen = {name: scores[view.example] for name, scores in importance.items()}
+            found = _known(view, seen, inside(marks, forward, view))
+            found |= _unknown(forward, site, view, seen["loo"])
+            collector.add(forward, site, view, found)
+    rows = collector.rows()
+    summary = summarise(rows, evidence.seed)
+    flagged, reason = decide(summary, list(METHODS), threshold)
+    lines = score_table([("flagged", float(flagged), np.nan, np.nan)], rows["example"].nunique())
+    both = pd.concat([summary, lines], ignore_index=True)
+    return Findings(rows, summary=both, notes={"flagged": reason})
+
+
+def _known(
+    view: AttentionRows, importance: dict[str, Tensor], forbidden: Tensor
+) -> dict[str, Tensor]:
+    """What the impermissible tokens get."""
+    mass = mass_inside(view.weights.double(), forbidden, view.mask)
+    shares = {name: mass_inside(s, forbidden, view.mask) for name, s in importance.items()}
+    return {
+        "attention": mass,
+        "excess": mass - mass_inside(view.mask.double(), forbidden, view.mask),
+        **{f"importance:{name}": share for name, share in shares.items()},
+        **{f"hidden:{name}": share - mass for name, share in shares.items()},
+    }
+
+
+def _unknown(
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, loo: Tensor
+) -> dict[str, Tensor]:
+    """What can be seen without knowing which tokens are impermissible."""
+    mask = view.mask
+    both = {"attention": view.weights, "loo": loo}
+    agreed = agreement(both, mask, precision=view.weights.dtype)["attention", "loo"]
+    even = mask.double() / mask.sum(-1, keepdim=True)
+    uniform = outputs(forward, site, view, even[:, None])[:, 0].argmax(-1)
+    label = forward.batch.labels[view.example]
+    right = (forward.predicted[view.example] == label).double()
+    return {
+        "tau_loo": agreed.tau,
+        "overlooked": overlooked(view.weights, loo, mask),
+        "delta:uniform": (uniform == label).double() - right,
+    }
+
+
+def overlooked(weights: Tensor, importance: Tensor, mask: Tensor) -> Tensor:
+    """1 where the most important token has less than even attention; undefined where no token
+    matters, or there is but one."""
+    size, top = importance.masked_fill(~mask, -1.0).max(-1)
+    count = mask.sum(-1)
+    own = weights.double().gather(-1, top[:, None]).squeeze(-1)
+    less = own < (1 - 1e-6) / count
+    return torch.where((size > 0) & (count > 1), less.double(), torch.nan)
+
+
+# When attention is said to hide what a model relies on, and the sentence that says why.
+
+
+ENOUGH = 2
+"""Methods that must agree: each of them alone can be wrong about a model."""
+
+
+def decide(
+    summary: pd.DataFrame, methods: Sequence[str], threshold: float = 0.1
+) -> tuple[bool, str]:
+    """The decision, and why, from a summary over all texts. Of several sites one that hides
+    is enough."""
+    whole = summary[summary["group"] == "all"]
+    found = [
+        _of_site(lines.set_index("measure"), methods, threshold)
+        for _, lines in whole.groupby("site", sort=True)
+    ]
+    return max(found, key=lambda one: one[0])
+
+
+def _of_site(lines: pd.DataFrame, methods: Sequence[str], threshold: float) -> tuple[bool, str]:
+    """Both are asked: attention that is even, or more, on the tokens hides nothing, whatever
+    importance says; and little attention hides nothing that does not matter."""
+    low = {name: float(lines["low"][f"hidden:{name}"]) for name in methods}
+    over = [name for name, bound in low.items() if bound > threshold]
+    excess = float(lines["high"]["excess"])
+    flagged = excess < 0 and len(over) >= ENOUGH
+    return flagged, _reason(flagged, excess, low, over, threshold)
+
+
+def _reason(
+    flagged: bool, excess: float, low: dict[str, float], over: list[str], threshold: float
+) -> str:
+    bounds = ", ".join(f"{name} {bound:+.2f}" for name, bound in low.items())
+    return (
+        f"{'flagged' if flagged else 'not flagged'}: attention on impermissible tokens is "
+        f"{'below' if excess < 0 else 'not surely below'} that of even weights (upper bound of "
+        f"the difference {excess:+.2f}), and {len(over)} of {len(low)} methods put over "
+        f"{threshold:g} more importance than attention there (lower bounds: {bounds}); it takes "
+        f"both, the latter by {ENOUGH} methods."
+    )
+
+
+DETECTOR = Experiment(
+    name="detector",
+    description="importance of impermissible tokens against the attention on them",
+    make=detector,
+    bounds={"threshold": SIGNED},
+    version=2,
+    paper="pruthi2020",
+    needs=("tokens", "normalised", "impermissible"),
+    measures={
+        "flagged": Measure("1 where attention hides what the model relies on", False, range=SHARE),
+        "attention": Measure("share of attention on impermissible tokens", range=SHARE),
+        "excess": Measure("that less their share of the tokens", signed=True, range=SIGNED),
+        **{
+            f"importance:{name}": Measure(
+                f"share of importance ({name}) on impermissible tokens", range=SHARE
+            )
+            for name in METHODS
+        },
+        **{
+            f"hidden:{name}": Measure(
+                f"importance ({name}) less attention there", signed=True, range=SIGNED
+            )
+            for name in METHODS
+        },
+        "tau_loo": Measure("τ-b of attention and leave-one-out", True, signed=True, range=SIGNED),
+        "overlooked": Measure(
+            "1 where the most important token has less than even attention", range=SHARE
+        ),
+        "delta:uniform": Measure(
+            "change of accuracy with uniform attention", signed=True, range=SIGNED
+        ),
+    },
+    formula=(
+        "hidden = share of importance on impermissible tokens − share of attention there; "
+        "flagged where attention is surely below even and the lower bound of hidden is above "
+        "0.1 for two of three methods"
+    ),
+    higher="of `hidden…`: they matter more than attention shows",
+    cost="leave-one-out, a gradient and up to 17 more of integrated gradients for each text",
+    limits=(
+        "The tokens must be known. Not flagged does not mean honest: it means that two methods "
+        "of three did not show it."
     ),
 )

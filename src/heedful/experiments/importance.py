@@ -26,9 +26,9 @@ from torch import Tensor
 
 from heedful.entries import SHARE, SIGNED, Measure
 from heedful.errors import HeedfulError
-from heedful.experiments.exact import MOST_WORDS, all_subsets
 from heedful.experiments.faithfulness import Grid, counts_of, ranking
-from heedful.experiments.infidelity import random_sets
+from heedful.experiments.map_sanity import random_sets
+from heedful.experiments.oracle import MOST_WORDS, all_subsets
 from heedful.metrics import TOLERANCE, kendall_tau_b, tied_ranks
 from heedful.perturbations import Subsets, WordRemoval
 from heedful.randomness import example_keys, keyed_uniform
@@ -116,7 +116,7 @@ def measured(
     }
 
 
-def oracle(found: Importance, least: float = 0.0) -> dict[str, Float[Tensor, " b"]]:
+def importance_oracle(found: Importance, least: float = 0.0) -> dict[str, Float[Tensor, " b"]]:
     """What the best order reaches: the optimum on exact texts. Where orders were drawn, the order
     of all draws seems too good when it is scored on them, and the order of all but one pair is too
     poor when it is scored on that pair: by as much, to second order of the error. So captured is

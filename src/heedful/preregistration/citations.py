@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful import __version__
-from heedful.auditing import ATTENTION, CEILING, FLOORS, Audit, named, works
+from heedful.auditing import ATTENTION, BASELINES, ORACLE, Audit, named, works
 from heedful.data import CORPORA
 from heedful.entries import Entry as RegistryEntry
 from heedful.errors import HeedfulError
@@ -304,7 +304,7 @@ class Audited:
     def explanations(self) -> list[str]:
         """Attention is always shown; baselines and the oracle are no explanations."""
 
-        kept = {ATTENTION, *self.measured.explanations} - {*FLOORS, CEILING}
+        kept = {ATTENTION, *self.measured.explanations} - {*BASELINES, ORACLE}
         return [name for name in self.facts["explanations"] if name in kept]
 
     @property

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.apps.live.seen import Seen, Sight, answer, spread
 from heedful.errors import HeedfulError
-from heedful.experiments import band, furthest
+from heedful.experiments import band, furthest_attention
 from heedful.interventions import custom
 from heedful.metrics import jsd
 from heedful.models import class_logits, probabilities
@@ -136,7 +136,7 @@ def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Ten
     p = torch.sigmoid((attention * z).sum(-1) + bias)
     low, high = band(p, bias, EPSILON * (1 - 1e-3))
     mask = (each.units.of_key >= 0)[None]
-    best = furthest(z, mask, low, high, attention[:, None])
+    best = furthest_attention(z, mask, low, high, attention[:, None])
     return each.units.total(best.weights[0])
 
 

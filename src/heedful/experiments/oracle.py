@@ -1,9 +1,10 @@
-"""How good could an explanation be? The best order of words a search can find.
+"""How good could an explanation be? The best order of words, found by search or among all orders.
 
 Two beam searches, one for words whose removal hurts most and one for words that do best
-alone. Their finds and all given explanations then compete on each measure, so a ceiling is
+alone. Their finds and all given explanations then compete on each measure, so an oracle is
 never below an explanation it was started from. It is found, not proved: a lower bound of
-the true ceiling, more so for long texts, where only a pool of words is tried.
+the true optimum, more so for long texts, where only a pool of words is tried. For short texts
+the best of all orders is known.
 """
 
 from __future__ import annotations
@@ -11,23 +12,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import combinations
 from math import ceil
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.experiments.exact import all_subsets, exact_orders
 from heedful.experiments.faithfulness import (
     ERASURE_MEASURES,
+    Counts,
     Curves,
     Grid,
+    counts_at,
     counts_of,
     curves_of,
     faithfulness,
     ranking,
 )
-from heedful.perturbations import Memory, WordRemoval
+from heedful.perturbations import Memory, Subsets, WordRemoval, bits
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform
 
 Scores = Float[Tensor, "b w"]
@@ -47,7 +50,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Ceilings:
+class Oracle:
     """By measure: the best value, and the explanation that reaches it. `limited` texts were
     searched within a pool; the given order of the best explanation follows its words. Of `exact`
     texts no order does better."""
@@ -57,22 +60,22 @@ class Ceilings:
     limited: Bool[Tensor, " b"]
     exact: Bool[Tensor, " b"]
 
-    def take(self, rows: Int[Tensor, " n"]) -> Ceilings:
+    def take(self, rows: Int[Tensor, " n"]) -> Oracle:
         """Of some texts."""
         values, scores = (
             {name: each[rows] for name, each in part.items()} for part in (self.values, self.scores)
         )
-        return Ceilings(values, scores, self.limited[rows], self.exact[rows])
+        return Oracle(values, scores, self.limited[rows], self.exact[rows])
 
 
-def ceilings(
+def erasure_oracle(
     removal: WordRemoval,
     starts: Mapping[str, Scores],
     grid: Grid = Grid(),
     search: Search = Search(),
     known: Mapping[str, Curves] | None = None,
-) -> Ceilings:
-    """The ceiling of every erasure measure. `known` are the starts' own curves, made with the
+) -> Oracle:
+    """The best value of every erasure measure. `known` are the starts' own curves, made with the
     same removal and grid; they save making them again."""
     mask = removal.mask
     starts = {name: scores.to(mask.device) for name, scores in starts.items()}
@@ -85,19 +88,19 @@ def ceilings(
     sizes = torch.where(exact, 0, _pool_sizes(words, max(grid.shares), search))
     found: dict[str, Scores] = {}
     for keep, aim in ((False, "comprehensiveness"), (True, "sufficiency")):
-        hunt = Hunt(removal, keep, grid.seed)
-        found |= _hunted(hunt, aim, starts, rivals, sizes, grid, search)
+        problem = OrderSearch(removal, keep, grid.seed)
+        found |= _searched(problem, aim, starts, rivals, sizes, grid, search)
     if exact.any():
         after = next(iter(found.values()))  # costs longer texts nothing
         for measure, scores in exact_orders(subsets, grid).items():
             found[f"exact {measure}"] = torch.where(exact[:, None], scores, after)
-    hunted = curves_of(removal, found, grid)
-    rivals |= {name: faithfulness(each) for name, each in hunted.items()}
+    searched = curves_of(removal, found, grid)
+    rivals |= {name: faithfulness(each) for name, each in searched.items()}
     limited = ~exact & (sizes < words)
     return _winners({**starts, **found}, rivals, limited, exact)
 
 
-def search_gaps(exact: Ceilings, searched: Ceilings) -> dict[str, Float[Tensor, " b"]]:
+def search_gaps(exact: Oracle, searched: Oracle) -> dict[str, Float[Tensor, " b"]]:
     """By measure, how far what a search found for these texts is from the optimum: 0 where it is
     the optimum. A decision that is never flipped counts as flipped by all words."""
     gaps = {}
@@ -116,7 +119,7 @@ def gaps_to_exact(
     starts: Mapping[str, Scores],
     grid: Grid,
     search: Search,
-    exact: Ceilings,
+    exact: Oracle,
 ) -> tuple[list[int], dict[str, Float[Tensor, " n"]]]:
     """How near a search comes to the optimum: the texts for which that is known, and the gaps.
     It asks the model nothing, since all sets of their words are known."""
@@ -126,12 +129,12 @@ def gaps_to_exact(
     assert removal.memory.subsets is not None
     some = replace(some, memory=Memory(removal.memory.subsets.take(rows, width)))
     given = {name: scores[rows, :width] for name, scores in starts.items()}
-    found = ceilings(some, given, grid, replace(search, exact=0))
+    found = erasure_oracle(some, given, grid, replace(search, exact=0))
     return rows.tolist(), search_gaps(exact.take(rows), found)
 
 
-def _hunted(
-    hunt: Hunt,
+def _searched(
+    problem: OrderSearch,
     aim: str,
     starts: Mapping[str, Scores],
     rivals: Mapping[str, Mapping[str, Tensor]],
@@ -140,14 +143,14 @@ def _hunted(
     search: Search,
 ) -> dict[str, Scores]:
     """The explanations one search ends with: one for each beam."""
-    mask, ids, seed = hunt.removal.mask, hunt.removal.batch.ids, grid.seed
+    mask, ids, seed = problem.removal.mask, problem.removal.batch.ids, grid.seed
     leading = {search.guide: starts[search.guide]} if search.guide else starts
     places = [ranking(scores, mask, ids, seed) for scores in leading.values()]
     named = 1.0 if search.guide else 0.75
     counts = counts_of(mask.sum(-1), grid.shares)
     depth = torch.minimum(counts.amax(-1), counts_of(sizes, (max(grid.shares),))[:, 0])
     pool = _pool(places, mask, sizes, named, (seed, ids))
-    beams = beam_search(hunt, pool, depth, counts, search.width)
+    beams = beam_search(problem, pool, depth, counts, search.width)
     fallback = torch.zeros_like(mask, dtype=torch.float64)
     if starts:
         fallback = _best(starts, {name: rivals[name][aim] for name in starts}, aim)[1]
@@ -203,7 +206,7 @@ def _winners(
     values: Mapping[str, Mapping[str, Tensor]],
     limited: Tensor,
     exact: Tensor,
-) -> Ceilings:
+) -> Oracle:
     best = {
         measure: _best(scores, {name: each[measure] for name, each in values.items()}, measure)
         for measure in ERASURE_MEASURES
@@ -214,7 +217,7 @@ def _winners(
     undefined = reached["comprehensiveness"].isnan()
     reached["flip_censored"] = torch.where(undefined, torch.nan, never.double())
     maps = {measure: found for measure, (_, found) in best.items()}
-    return Ceilings(reached, maps, limited, exact)
+    return Oracle(reached, maps, limited, exact)
 
 
 def _best(
@@ -236,7 +239,7 @@ def _best(
 
 
 @dataclass(frozen=True)
-class Hunt:
+class OrderSearch:
     """What is asked of the model. `keep`: the chosen words stay and the others go; the fall of
     the explained quantity is then to be small, else large."""
 
@@ -269,7 +272,7 @@ NEVER = 1 << 30
 
 
 def beam_search(
-    hunt: Hunt,
+    problem: OrderSearch,
     pool: Bool[Tensor, "b w"],
     depth: Int[Tensor, " b"],
     counts: Int[Tensor, "b s"],
@@ -280,11 +283,11 @@ def beam_search(
     beams = _start(pool, width)
     for step in range(int(depth.max())):
         grown, valid = _grow(beams, words, there & (step < depth)[:, None], step)
-        gain = hunt.gains((grown < NEVER) & valid[..., None])
+        gain = problem.gains((grown < NEVER) & valid[..., None])
         reached, ahead = (counts == step + 1).sum(-1), (counts > step + 1).sum(-1)
         banked = beams.banked.repeat_interleave(words.shape[1], 1) + reached[:, None] * gain
         value = torch.where(valid, banked + ahead[:, None] * gain, -torch.inf)
-        best, alive = _best_beams(hunt, grown < NEVER, value, width)
+        best, alive = _best_beams(problem, grown < NEVER, value, width)
         found = Beams(_rows(grown, best), banked.gather(1, best), alive)
         beams = _where(step < depth, found, beams)
     return beams
@@ -315,10 +318,12 @@ def _grow(beams: Beams, words: Tensor, there: Tensor, step: int) -> tuple[Tensor
     return before.scatter(3, index, step).flatten(1, 2), new.flatten(1, 2)
 
 
-def _best_beams(hunt: Hunt, chosen: Tensor, value: Tensor, width: int) -> tuple[Tensor, Tensor]:
+def _best_beams(
+    problem: OrderSearch, chosen: Tensor, value: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
     """The best rows with different sets, and which of them are real. Differences that rounding
     could have made are ties, and ties fall by chance, not by position."""
-    keys = example_keys(hunt.seed, hunt.removal.batch.ids, "beam").to(value.device)
+    keys = example_keys(problem.seed, problem.removal.batch.ids, "beam").to(value.device)
     sets = (chosen * keyed_bits(keys, (chosen.shape[2],))[:, None]).sum(-1)
     chance = ((keyed_bits(sets.flatten(), (1,)) >> 10).double() / (1 << 53)).reshape(sets.shape)
     order = ((value * _RESOLUTION).round() + chance).argsort(dim=-1, descending=True)
@@ -347,3 +352,118 @@ def _where(going: Tensor, found: Beams, before: Beams) -> Beams:
         torch.where(going[:, None], banked, before.banked),
         torch.where(going[:, None], alive, before.alive),
     )
+
+
+# Short texts, exactly: every set of words is asked once, and the best of all orders is known.
+#
+# An order is a chain of growing sets, and a measure of erasure adds up what the model says at some
+# of them. The best chain is found set by set: the best way to a set goes through the best way to
+# one of those that lack a word of it. n·2ⁿ steps instead of n! orders, and no pass of the model.
+
+
+AT_ONCE = 1 << 16
+"""Sets that are asked for at a time: memory does not grow with the texts of a batch."""
+MOST_WORDS = 16
+
+
+def all_subsets(removal: WordRemoval, words: int) -> Subsets:
+    """All sets of the texts of at most so many words, from the removal's memory where it has them,
+    and into it where not: nobody who has this memory asks the model for one of them again."""
+    memory, mask = removal.memory, removal.mask
+    if memory.subsets is not None and memory.subsets.words >= words:
+        return memory.subsets
+    count = mask.sum(-1)
+    short = (count >= 1) & (count <= words)
+    size = 1 << max(count[short].tolist(), default=0)
+    value = torch.zeros(len(mask), size, dtype=torch.float64, device=mask.device)
+    found = Subsets(words, short, mask, value, torch.zeros_like(value, dtype=torch.int64))
+    for n, alike in found.by_length:
+        most = max(1, AT_ONCE >> n)
+        for start in range(0, len(alike), most):
+            rows = alike[start : start + most]
+            some = removal.take(rows)
+            said = some.answers(_every_set(some.mask, 1 << n))
+            found.value[rows, : 1 << n] = said.value
+            found.decision[rows, : 1 << n] = said.decision
+    memory.subsets = found
+    return found
+
+
+def _every_set(mask: Bool[Tensor, "b w"], size: int) -> Bool[Tensor, "b m w"]:
+    number = torch.arange(size, device=mask.device)[:, None]
+    return ((number >> bits(mask)[:, None]) & 1).bool() & mask[:, None]
+
+
+def exact_orders(found: Subsets, grid: Grid) -> dict[str, Scores]:
+    """By measure of erasure, an order that no other order beats, as scores; zero for texts that
+    are not short. Of decisions that never flip any order is as good."""
+    scores: dict[str, Scores] = {}
+    for n, rows in found.by_length:
+        there = found.mask[rows].nonzero()[:, 1].reshape(len(rows), n)
+        for measure, place in _places(found, rows, n, grid).items():
+            empty = torch.zeros(found.mask.shape, dtype=torch.float64, device=rows.device)
+            whole = scores.setdefault(measure, empty)
+            whole[rows[:, None], there] = (n - place).double()
+    return scores
+
+
+def _places(found: Subsets, rows: Tensor, n: int, grid: Grid) -> dict[str, Int[Tensor, "r n"]]:
+    """Each word's place in the best order for each measure."""
+    less = found.value[rows, : 1 << n]
+    only = less.flip(-1)  # the words of a set alone: without those of its complement
+    counts = counts_at(torch.tensor([n]), grid)
+    bins, curve = (each.to(less) for each in _weights(counts))
+    return {
+        "comprehensiveness": _best_chain(-less, bins),
+        "sufficiency": _best_chain(only, bins),
+        "deletion_auc": _best_chain(-less, curve),
+        "insertion_auc": _best_chain(only, curve),
+        "flip_share": _smallest_flip(found.decision[rows, : 1 << n], counts),
+    }
+
+
+def _weights(counts: Counts) -> tuple[Float[Tensor, " k"], Float[Tensor, " k"]]:
+    """What the text without k words counts in a mean over bins, and in an area by trapezoids."""
+    zero = torch.zeros(int(counts.words) + 1, dtype=torch.float64)
+    at = counts.curve[0].double()
+    steps = at.diff()
+    ends = torch.nn.functional.pad(steps, (0, 1)) + torch.nn.functional.pad(steps, (1, 0))
+    one = torch.ones_like(counts.bins[0], dtype=torch.float64)
+    return zero.scatter_add(0, counts.bins[0], one), zero.scatter_add(0, counts.curve[0], ends)
+
+
+def _best_chain(gain: Float[Tensor, "r s"], weight: Float[Tensor, " k"]) -> Int[Tensor, "r n"]:
+    """The order whose sets S₁ ⊂ S₂ ⊂ … have the largest Σ weight[k] · gain[S_k]."""
+    n = len(weight) - 1
+    best, last = torch.zeros_like(gain), torch.zeros_like(gain, dtype=torch.int64)
+    for size in range(1, n + 1):
+        sets, added = (each.to(gain.device) for each in _sets_of(n, size))
+        value, which = best[:, sets[:, None] ^ (1 << added)].max(-1)
+        best[:, sets] = value + weight[size] * gain[:, sets]
+        last[:, sets] = added[torch.arange(len(sets), device=gain.device), which]
+    place = torch.zeros(len(gain), n, dtype=torch.int64, device=gain.device)
+    left = torch.full((len(gain), 1), (1 << n) - 1, device=gain.device)
+    for size in range(n, 0, -1):
+        word = last.gather(1, left)
+        place.scatter_(1, word, size - 1)
+        left = left ^ (1 << word)
+    return place
+
+
+@lru_cache(maxsize=256)
+def _sets_of(n: int, size: int) -> tuple[Int[Tensor, " c"], Int[Tensor, "c k"]]:
+    """The numbers of all sets of so many of n words, and their words."""
+    words = torch.tensor(list(combinations(range(n), size)))
+    return (1 << words).sum(-1), words
+
+
+def _smallest_flip(decision: Int[Tensor, "r s"], counts: Counts) -> Int[Tensor, "r n"]:
+    """First the words of a smallest set whose removal changes the decision."""
+    n = int(counts.words)
+    words = torch.arange(n, device=decision.device)
+    members = (torch.arange(1 << n, device=decision.device)[:, None] >> words) & 1
+    size = members.sum(-1)
+    tried = torch.isin(size, counts.all.to(size)) & (size >= 1) & (size < n)
+    flips = (decision != decision[:, :1]) & tried
+    chosen = torch.where(flips, size, n + 1).argmin(-1)
+    return (-members[chosen]).argsort(dim=-1, stable=True).argsort(dim=-1)
