@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from heedful.data import default_spec
-from heedful.runner import Crew, Engine, Event, Failure, Grid, Job, Machine, grid, jobs, run_jobs
+from heedful.runner import (
+    Engine,
+    Event,
+    Failure,
+    Grid,
+    Job,
+    Machine,
+    WorkerPool,
+    grid,
+    jobs,
+    run_jobs,
+)
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
 from heedful.studies.jain2019 import STUDY
@@ -43,7 +54,7 @@ def planned(plan: Grid, place: Path | Store) -> list[Job]:
 
 def swept(plan: Grid, place: Path, engine: str, workers: int = 2) -> list[Failure]:
     """What failed; the store has the rest."""
-    hired = Engine(engine, Crew(workers))
+    hired = Engine(engine, WorkerPool(workers))
     return run_jobs(planned(plan, place), Store(place), HERE, hired)
 
 

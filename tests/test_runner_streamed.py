@@ -15,7 +15,7 @@ import pytest
 from heedful.data import default_spec, prepare
 from heedful.experiments import PROBES, Evidence, Findings
 from heedful.runner import Machine, Reading, Recipe, probed, trained
-from heedful.runner import streamed as parts
+from heedful.runner import probe as parts
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store
 

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import psutil
@@ -16,15 +17,14 @@ import torch
 from heedful.errors import HeedfulError
 from heedful.runner import (
     TRIES,
-    Board,
-    Crew,
     Engine,
     Event,
     Job,
+    JobQueue,
     Machine,
     Shard,
+    WorkerPool,
     claimed,
-    crew,
     environment,
     first_free,
     free_memory,
@@ -33,8 +33,8 @@ from heedful.runner import (
     run_jobs,
     run_study,
     shard,
+    worker_pool,
 )
-from heedful.runner.engines import crew as crews
 from heedful.specs import ProbeSpec
 from heedful.store import Store
 from sweeping import HERE, MODELS, Watcher, needs_ray, planned, results, small_plan, swept
@@ -50,7 +50,7 @@ def sequential(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_processes_give_the_same_bytes(sequential: Path, tmp_path: Path) -> None:
     watch, store = Watcher(), Store(tmp_path)
     jobs = planned(small_plan(), store)
-    assert run_jobs(jobs, store, HERE, Engine("local", Crew(2)), watch) == []
+    assert run_jobs(jobs, store, HERE, Engine("local", WorkerPool(2)), watch) == []
     assert results(tmp_path) == results(sequential)
     assert len(results(tmp_path)) == 12 * 2
     assert sorted(watch.names("finished")) == sorted(job.name for job in jobs if not job.done)
@@ -60,7 +60,7 @@ def test_two_processes_give_the_same_bytes(sequential: Path, tmp_path: Path) -> 
     again = planned(small_plan(), store)
     assert all(job.done for job in again)
     watch.events.clear()
-    assert run_jobs(again, store, HERE, Engine("local", Crew(2)), watch) == []
+    assert run_jobs(again, store, HERE, Engine("local", WorkerPool(2)), watch) == []
     assert watch.events == []
 
 
@@ -80,7 +80,7 @@ def test_two_ray_workers_give_the_same_bytes_and_one_may_die(
             os.kill(int(event.worker.rpartition(":")[2]), signal.SIGKILL)
 
     jobs = planned(small_plan(), store)
-    assert run_jobs(jobs, store, HERE, Engine("ray", Crew(2)), kill_the_first) == []
+    assert run_jobs(jobs, store, HERE, Engine("ray", WorkerPool(2)), kill_the_first) == []
     assert sorted(watch.names("finished")) == sorted(job.name for job in jobs if not job.done)
     assert results(tmp_path) == results(sequential)
     assert {host.removeprefix("::ffff:") for host, _ in open_to} == {"127.0.0.1"}
@@ -137,7 +137,7 @@ def test_a_killed_worker_costs_its_own_job(tmp_path: Path) -> None:
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    assert run_jobs(jobs, store, HERE, Engine("local", Crew(2)), watch) == []
+    assert run_jobs(jobs, store, HERE, Engine("local", WorkerPool(2)), watch) == []
     killer.join()
     assert watch.names("retried") == [victim.name]
     assert "signal 9" in next(event.reason for event in watch.events if event.what == "retried")
@@ -186,18 +186,18 @@ def job(name: str, *needs: str, cost: float = 1.0) -> Job:
 
 def test_a_job_that_always_dies_is_given_up() -> None:
     events: list[Event] = []
-    board = Board([job("a"), job("b", "a"), job("c", "b"), job("d")], events.append)
+    queue = JobQueue([job("a"), job("b", "a"), job("c", "b"), job("d")], events.append)
     for _ in range(TRIES):
-        first = board.take()
+        first = queue.take()
         assert first is not None and first.name == "a"
-        board.died(first, "w", "its worker was killed (signal 9)")
-    assert board.failures[0].reason == "its worker was killed (signal 9), 3 times"
-    assert [failure.job.name for failure in board.failures] == ["a", "b", "c"]
-    last = board.take()
+        queue.died(first, "w", "its worker was killed (signal 9)")
+    assert queue.failures[0].reason == "its worker was killed (signal 9), 3 times"
+    assert [failure.job.name for failure in queue.failures] == ["a", "b", "c"]
+    last = queue.take()
     assert last is not None and last.name == "d"
-    assert board.take() is None and not board.over
-    board.finished(last, "w", 1.0)
-    assert board.over
+    assert queue.take() is None and not queue.over
+    queue.finished(last, "w", 1.0)
+    assert queue.over
     assert [event.what for event in events] == [
         *("retried", "retried", "failed", "skipped", "skipped", "finished")
     ]
@@ -254,21 +254,22 @@ def test_cards_that_were_given_are_dealt_out(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_workers_fit_cores_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crews, "cores", lambda: 8)
-    monkeypatch.setattr(crews, "worker_memory", lambda: 2_000_000_000)
-    monkeypatch.setattr(crews, "free_memory", lambda: 100_000_000_000)
-    assert (crew().workers, crew().threads, crew().reason) == (8, 1, "8 cores")
-    monkeypatch.setattr(crews, "free_memory", lambda: 7_000_000_000)
-    assert (crew().workers, crew().threads) == (3, 2)
-    assert crew().reason == "7.0 GB free, about 2.0 GB each"
-    monkeypatch.setattr(crews, "free_memory", lambda: 1_000_000_000)
-    assert (crew().workers, crew().threads) == (1, 8)
-    assert (crew(4).workers, crew(4).threads, crew(4, 1).threads) == (4, 2, 1)
+    machines = import_module("heedful.runner.machine")  # the package has a function of that name
+    monkeypatch.setattr(machines, "cores", lambda: 8)
+    monkeypatch.setattr(machines, "worker_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(machines, "free_memory", lambda: 100_000_000_000)
+    assert (worker_pool().workers, worker_pool().threads, worker_pool().reason) == (8, 1, "8 cores")
+    monkeypatch.setattr(machines, "free_memory", lambda: 7_000_000_000)
+    assert (worker_pool().workers, worker_pool().threads) == (3, 2)
+    assert worker_pool().reason == "7.0 GB free, about 2.0 GB each"
+    monkeypatch.setattr(machines, "free_memory", lambda: 1_000_000_000)
+    assert (worker_pool().workers, worker_pool().threads) == (1, 8)
+    assert (worker_pool(4).workers, worker_pool(4).threads, worker_pool(4, 1).threads) == (4, 2, 1)
     for wrong in (0, -1, 5000):
         with pytest.raises(HeedfulError, match="--workers"):
-            crew(wrong)
+            worker_pool(wrong)
     with pytest.raises(HeedfulError, match="--gpu-fraction"):
-        crew(gpu_fraction=0)
+        worker_pool(gpu_fraction=0)
 
 
 def test_a_claim_makes_the_second_wait(tmp_path: Path) -> None:

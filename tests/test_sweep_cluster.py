@@ -13,8 +13,8 @@ import pytest
 
 from heedful.cli import main
 from heedful.errors import HeedfulError
-from heedful.runner import Board, Crew, Job, Machine, attempt_as
-from heedful.runner.engines import ray as engine
+from heedful.runner import Job, JobQueue, Machine, WorkerPool, attempt_as
+from heedful.runner import ray as engine
 from ray_nodes import Nodes, cluster
 from sweeping import Watcher, needs_ray, results
 
@@ -159,13 +159,13 @@ def test_a_wrong_token_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_task_asks_for_its_part_of_a_card() -> None:
-    crew = Crew(4, gpu_fraction=0.5)
-    assert engine.share(crew, Machine("cuda", 3)) == {
+    pool = WorkerPool(4, gpu_fraction=0.5)
+    assert engine.share(pool, Machine("cuda", 3)) == {
         "num_cpus": 3,
         "num_gpus": 0.5,
         "max_retries": 0,
     }
-    assert "num_gpus" not in engine.share(crew, Machine("cpu", 3))
+    assert "num_gpus" not in engine.share(pool, Machine("cpu", 3))
 
 
 def job() -> Job:
@@ -210,10 +210,10 @@ class Raised:
 )
 def test_what_became_of_a_task_is_said(error: Exception, what: str, said: str) -> None:
     watch = Watcher()
-    board = Board([job()], watch)
-    taken = board.take()
+    queue = JobQueue([job()], watch)
+    taken = queue.take()
     assert taken is not None
-    engine._settle(Raised(), board, taken, error)
+    engine._settle(Raised(), queue, taken, error)
     assert [event.what for event in watch.events] == [what]
     assert said in watch.events[0].reason
 

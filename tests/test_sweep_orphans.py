@@ -39,7 +39,7 @@ def test_a_worker_of_a_parent_that_is_gone_leaves_before_it_works() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         number = theirs.fileno()
-        command = [sys.executable, "-m", "heedful.runner.engines.worker", str(number)]
+        command = [sys.executable, "-m", "heedful.runner.processes", "worker", str(number)]
         worker = subprocess.Popen([*command, str(dead.pid)], pass_fds=[number], env=ENVIRONMENT)
         try:
             assert worker.wait(30) == 1
@@ -50,7 +50,7 @@ def test_a_worker_of_a_parent_that_is_gone_leaves_before_it_works() -> None:
 
 STARTS = """
 import subprocess, sys, time
-from heedful.runner.engines.ray_reaper import own_processes
+from heedful.runner.processes import own_processes
 with own_processes():
     grandchild = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; " \\
         "time.sleep(600)'], start_new_session=True)"
@@ -94,7 +94,7 @@ def test_what_is_started_later_is_nobodys() -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(
     ("engine", "first"),
-    [("local", "engines.worker"), pytest.param("ray", "raylet", marks=needs_ray)],
+    [("local", "runner.processes"), pytest.param("ray", "raylet", marks=needs_ray)],
 )
 def test_a_sweep_that_is_stopped_early_leaves_nobody(
     tmp_path: Path, engine: str, first: str, number: signal.Signals

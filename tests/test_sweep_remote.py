@@ -9,7 +9,7 @@ import pytest
 
 from faulty_files import on_machine
 from heedful.interventions import restored
-from heedful.runner import Crew, Engine, Grid, list_studies, run_jobs, run_study
+from heedful.runner import Engine, Grid, WorkerPool, list_studies, run_jobs, run_study
 from heedful.store import Store
 from sweeping import HERE, MODELS, PROBES, planned, results, small_plan
 
@@ -27,7 +27,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patched.setenv("HEEDFUL_CACHE", str(place / "cache"))  # which the worker inherits
         store = on_machine(place / "cache", f"file://{place}/far")
         jobs = planned(fresh(), store)
-        assert run_jobs(jobs, store, HERE, Engine("local", Crew(1))) == []
+        assert run_jobs(jobs, store, HERE, Engine("local", WorkerPool(1))) == []
         list_studies([fresh()], [], store, HERE)
     return place / "far"
 

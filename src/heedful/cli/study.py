@@ -42,7 +42,7 @@ from heedful.cli.output import (
     show,
     show_json,
 )
-from heedful.cli.sweep import Where, perform
+from heedful.cli.sweep import Where, run_shown
 from heedful.errors import HeedfulError
 from heedful.progress import duration
 
@@ -308,7 +308,9 @@ def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid
     from heedful.runner import jobs, with_failures
 
     found = jobs([plan], store, machine, timed=False, announce=say)
-    return with_failures(plan, perform(found, store, machine, asked.hire(machine.device)))
+    return with_failures(
+        plan, run_shown(found, store, machine, asked.chosen_engine(machine.device))
+    )
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

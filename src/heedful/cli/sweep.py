@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from heedful.cli.gridfile import GridFile
-    from heedful.runner import Crew, Engine, Event, Failure, Grid, Job, Machine, Watch
+    from heedful.runner import Engine, Event, Failure, Grid, Job, Machine, Watch, WorkerPool
     from heedful.store import Run, Store
 
 
@@ -83,7 +83,7 @@ class Where:
             raise HeedfulError("--address is of a Ray cluster: add --engine ray.")
         if self.workers is not None and self.engine is None:
             raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
-        self.hire()
+        self.chosen_engine()
         if self.gpu_fraction is not None and not self._cards:
             raise HeedfulError(
                 "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or run "
@@ -120,12 +120,12 @@ class Where:
 
         return shard(self.shard).cut(plan) if self.shard is not None else plan
 
-    def hire(self, device: str = "cpu") -> Engine:
+    def chosen_engine(self, device: str = "cpu") -> Engine:
         """To be called when jobs are known: a worker's memory is guessed from what they took."""
-        from heedful.runner import HERE, Engine, crew
+        from heedful.runner import HERE, Engine, worker_pool
 
         fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
-        found = crew(self.workers, self.threads, device, fraction, self.address)
+        found = worker_pool(self.workers, self.threads, device, fraction, self.address)
         return Engine(self.engine or HERE, found)
 
 
@@ -163,14 +163,14 @@ def sweep(
     plans = [asked.part(plan) for plan in _plans(file, folder)]
     here = asked.machine()
     jobs = jobs_of(plans, place, here, announce=say)
-    hired = asked.hire(here.device)
+    engine = asked.chosen_engine(here.device)
     if not as_json:
-        _show_plan(jobs, hired.crew)
+        _show_plan(jobs, engine.pool)
     if dry_run:
         if as_json:
-            show_json("sweep", _told(jobs, hired.crew) | {"dry_run": True})
+            show_json("sweep", _told(jobs, engine.pool) | {"dry_run": True})
         return
-    failures = perform(jobs, place, here, hired)
+    failures = run_shown(jobs, place, here, engine)
     runs = [] if asked.shard else list_studies(plans, failures, place, here, say)
     _show_end(jobs, failures, runs, as_json)
     if asked.shard:
@@ -216,26 +216,26 @@ def _check_params(plan: Grid) -> None:
         corpus_params(CORPORA[spec.name], spec.params)
 
 
-def _show_plan(jobs: list[Job], crew: Crew) -> None:
+def _show_plan(jobs: list[Job], pool: WorkerPool) -> None:
     for job in jobs:
         state = "done" if job.done else f"about {duration(job.cost)}"
         needs = f"  needs {', '.join(job.needs)}" if job.needs else ""
         show(f"{job.name:<24} {state:>12}  {job.title}{needs}")
-    told = _told(jobs, crew)
-    wall = f", {duration(told['wall_seconds'])} with {crew.workers} workers"
-    left = f"about {duration(told['seconds'])} of work{'' if crew.address else wall}"
+    told = _told(jobs, pool)
+    wall = f", {duration(told['wall_seconds'])} with {pool.workers} workers"
+    left = f"about {duration(told['seconds'])} of work{'' if pool.address else wall}"
     done = sum(job.done for job in jobs)
     show(f"{len(jobs)} jobs, {done} of them done: {left} (timed on a sample)")
 
 
-def _told(jobs: list[Job], crew: Crew) -> dict[str, Any]:
+def _told(jobs: list[Job], pool: WorkerPool) -> dict[str, Any]:
     from heedful.runner import makespan
 
     return {
         "jobs": [_fields(job) for job in jobs],
         "seconds": sum(job.cost for job in jobs),
-        "wall_seconds": makespan(jobs, crew.workers),
-        "workers": crew.workers,
+        "wall_seconds": makespan(jobs, pool.workers),
+        "workers": pool.workers,
     }
 
 
@@ -260,7 +260,7 @@ def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json
     show_json("sweep", found)
 
 
-def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
+def run_shown(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
     """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
     from heedful.runner import HERE, run_jobs
 
@@ -269,8 +269,8 @@ def perform(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine)
         say(f"all {len(jobs)} jobs are done already")
         return []
     if engine.name != HERE:
-        many = f"at most {engine.crew.workers} workers, {engine.crew.threads} threads each"
-        say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.crew.reason})")
+        many = f"at most {engine.pool.workers} workers, {engine.pool.threads} threads each"
+        say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.pool.reason})")
     with _watched(still) as (watch, seconds):
         failures = run_jobs(jobs, store, machine, engine, watch)
     _say_end(len(still), failures, seconds())

@@ -16,7 +16,7 @@ from heedful.models import check as check_model
 from heedful.parameters import check_parameters, parameters_of
 from heedful.progress import Progress, silent
 from heedful.runner.probe import PRECISIONS
-from heedful.runner.recipe import Recipe
+from heedful.runner.train import Recipe
 from heedful.specs import CorpusSpec, ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies import Small, Study

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 
-from heedful.data import Prepared, at_a_quarter, shown_to
+from heedful.data import Prepared, at_a_quarter, has_forbidden, shown_to
+from heedful.entries import Experiment, Role
 from heedful.errors import unknown_name
-from heedful.experiments import PROBES, Evidence, Findings
+from heedful.experiments import PROBES, Evidence, Findings, Parts
 from heedful.interventions import restored
 from heedful.metrics import summarise
 from heedful.models import Family
 from heedful.progress import Progress, silent
-from heedful.runner.fit import fitting_roles, unfit
 from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe, recipes
-from heedful.runner.streamed import in_parts, streamed
-from heedful.specs import ProbeSpec
+from heedful.runner.train import Recipe
+from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import Frames, PartGone, Run, Store, run_key
+from heedful.training import TERMS
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
@@ -175,3 +178,169 @@ def _run(
         if notes:
             run.json("notes", dict(notes))
         run.made_with.update(machine.describe())
+
+
+# Whether a probe fits a model and its data; one that does not is skipped with the reason.
+
+Need = Callable[[Evidence], bool]
+
+
+def unfit(name: str, evidence: Evidence) -> str | None:
+    """Why a probe does not apply, or None."""
+    return _lacking(PROBES[name].needs, evidence)
+
+
+def fitting_roles(probe: ProbeSpec, evidence: Evidence) -> list[str]:
+    """The other models that a probe can have: what a role lacks is no reason to skip it all."""
+    roles = PROBES[probe.name].roles(**probe.params)
+    return [name for name, role in roles.items() if _lacking(role.needs, evidence) is None]
+
+
+def _lacking(needs: tuple[str, ...], evidence: Evidence) -> str | None:
+    for need in needs:
+        if need not in NEEDS:
+            raise unknown_name("need of a probe", need, list(NEEDS))
+        fulfilled, reason = NEEDS[need]
+        if not fulfilled(evidence):
+            return reason
+    return None
+
+
+def _aligned(evidence: Evidence) -> bool:
+    return evidence.whole is not None and evidence.whole.alignments is not None
+
+
+def _marked(evidence: Evidence) -> bool:
+    return any(marks is not None for marks in evidence.data.sides["a"].rationales)
+
+
+def _forbids(evidence: Evidence) -> bool:
+    split = evidence.whole if evidence.task == "generation" else evidence.data
+    return split is not None and has_forbidden(split)
+
+
+NEEDS: dict[str, tuple[Need, str]] = {
+    "linear": (
+        lambda evidence: all(site.linear for site in evidence.sites),
+        "it needs a decoder that is linear in the attention weights",
+    ),
+    "tokens": (
+        lambda evidence: all(site.level == "tokens" for site in evidence.sites),
+        "it needs attention over tokens, and this model's last attention is over sentences",
+    ),
+    "normalised": (
+        lambda evidence: all(site.normalised for site in evidence.sites),
+        "it needs weights that sum to 1, and this model has a gate",
+    ),
+    "classes": (
+        lambda evidence: evidence.task == "classification",
+        "it needs a corpus with classes, and this one is for generation",
+    ),
+    "generation": (
+        lambda evidence: evidence.task == "generation",
+        "it needs a corpus for generation",
+    ),
+    "several sites": (
+        lambda evidence: len(evidence.models["base"].sites) > 1,
+        "it needs a model with several attention sites",
+    ),
+    "alignment": (_aligned, "it needs a corpus with gold alignments"),
+    "rationales": (_marked, "it needs a corpus with rationales"),
+    "impermissible": (
+        _forbids,
+        "it needs a corpus with impermissible tokens: name them (--param impermissible=…)",
+    ),
+    "marked words": (
+        lambda evidence: evidence.data.sides["a"].impermissible is not None,
+        "it needs a corpus with impermissible words: name them (--param impermissible=…)",
+    ),
+    "training": (
+        lambda evidence: evidence.training is not None,
+        "it needs the training split, to learn from",
+    ),
+}
+
+
+# The models that a probe compares.
+
+
+def recipes(base: Recipe, probe: ProbeSpec) -> dict[str, Recipe]:
+    """Those of a probe's other roles, teachers before their pupils."""
+    found = {"base": base}
+    for name, role in PROBES[probe.name].roles(**probe.params).items():
+        found[name] = Recipe(
+            _model(base.model, role),
+            replace(base.train, **role.train),
+            base.seed + role.seed,
+            found[role.teacher] if role.teacher else None,
+        )
+    del found["base"]
+    return found
+
+
+def _model(base: ModelSpec, role: Role) -> ModelSpec:
+    model = replace(base, **role.model)
+    kept = (term for term in model.terms if not _left_out(term, role))
+    return replace(model, terms=(*kept, *role.terms))
+
+
+def _left_out(term: TermSpec, role: Role) -> bool:
+    """A role whose attention is replaced has no attention of its own to teach."""
+    replaced = bool(role.model.get("train_edit"))
+    return term.name in role.without or (replaced and "attention" in TERMS[term.name].needs)
+
+
+# Probes over very many texts: some at a time, each part kept on disk as soon as it is there. So
+# memory is that of one part, and a probe that was killed resumes after the last of them.
+
+AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """The tables of all parts, and the notes of the first."""
+
+    tables: Mapping[str, Frames]
+    notes: Mapping[str, str]
+
+
+def in_parts(experiment: Experiment, evidence: Evidence) -> bool:
+    many = len(evidence.data) > AT_ONCE
+    return many and experiment.by_text and evidence.task == "classification"
+
+
+def streamed(
+    experiment: Experiment, evidence: Evidence, folder: Path, params: Mapping[str, Any]
+) -> Streamed:
+    """The probe on every part of the data, in the data's order; tables are read from disk."""
+    parts, notes = Parts(folder, last="rows"), dict[str, str]()
+    starts = range(0, len(evidence.data), AT_ONCE)
+    names = [f"texts-{number:06d}" for number in range(len(starts))]
+    for name, start in zip(names, starts, strict=True):
+        if start and _is_whole(parts, name):  # the first says again what to note
+            continue
+        some = range(start, min(start + AT_ONCE, len(evidence.data)))
+        part = replace(evidence, data=evidence.data.subset(some), _passes=[])
+        found: Findings = experiment.make(part, **params)
+        notes |= found.notes
+        tables = {"maps": found.maps, "rows": found.rows}
+        parts.write(name, {kind: each for kind, each in tables.items() if each is not None})
+    kinds = ("rows", "maps") if parts.file(names[0], "maps").is_file() else ("rows",)
+    return Streamed({kind: Frames(partial(_tables, parts, names, kind)) for kind in kinds}, notes)
+
+
+def _is_whole(parts: Parts, name: str) -> bool:
+    """What a full disk or a dying machine left is made again."""
+    if not parts.has(name):
+        return False
+    try:
+        for kind in ("rows", "maps"):
+            if parts.file(name, kind).is_file():
+                parts.read(name, kind)
+    except PartGone:
+        return False
+    return True
+
+
+def _tables(parts: Parts, names: Sequence[str], kind: str) -> Iterator[pd.DataFrame]:
+    return (parts.read(name, kind) for name in names)

@@ -12,14 +12,12 @@ import pandas as pd
 from heedful.data import MissingData
 from heedful.errors import unknown_name
 from heedful.progress import Progress, silent
-from heedful.runner.engines.board import Failure, Watch, unwatched
-from heedful.runner.engines.crew import Crew
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.jobs import Job, probes_name
-from heedful.runner.machine import Machine
+from heedful.runner.machine import Machine, WorkerPool
 from heedful.runner.probe import Reading, Skipped, probed
-from heedful.runner.recipe import Recipe
-from heedful.runner.train import model_key, trained
+from heedful.runner.queue import Failure, Watch, unwatched
+from heedful.runner.train import Recipe, model_key, trained
 from heedful.store import Place, Run, Store, run_key, store_at
 
 PARTS = ["family", "encoder", "attention", "layers", "decoder"]
@@ -28,7 +26,12 @@ Line = dict[str, Any]
 
 
 HERE = "here"
-ENGINES = (HERE, "local", "ray")
+ENGINES = {
+    HERE: "heedful.runner.queue",
+    "local": "heedful.runner.local",
+    "ray": "heedful.runner.ray",
+}
+"""Where jobs run, by name: each module has one function `run`."""
 
 
 def run_study(
@@ -144,7 +147,7 @@ class Engine:
     """One of the engines by name, with its workers."""
 
     name: str
-    crew: Crew
+    pool: WorkerPool
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
@@ -155,11 +158,11 @@ def run_jobs(
     jobs: Iterable[Job], store: Store, machine: Machine, engine: Engine, watch: Watch = unwatched
 ) -> list[Failure]:
     """Whatever is not in the store yet, done; what could not be, with the reason."""
-    module = import_module(f"heedful.runner.engines.{engine.name}")
-    there = replace(machine, threads=engine.crew.threads)
+    module = import_module(ENGINES[engine.name])
+    there = replace(machine, threads=engine.pool.threads)
     where = machine if engine.name == HERE else there
     place = store.place if isinstance(store.place, str) else store.place.absolute()
-    failures: list[Failure] = module.run(jobs, place, where, watch, engine.crew)
+    failures: list[Failure] = module.run(jobs, place, where, watch, engine.pool)
     return failures
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,14 +19,23 @@ from heedful.models import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS, build, enco
 from heedful.progress import Progress, silent
 from heedful.registry import Registry
 from heedful.runner.machine import Machine
-from heedful.runner.recipe import Recipe
-from heedful.specs import ModelSpec
+from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store, file_digest, run_key
 from heedful.training import TERMS, Encoded, Objective, Trained, train
 from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
 """Parameters of terms that are paths."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """With the corpus it names a trained model, before there is one."""
+
+    model: ModelSpec
+    train: TrainSpec
+    seed: int
+    teacher: Recipe | None = None
 
 
 def model_facts(corpus: Run, recipe: Recipe) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""Which job may begin, which is lost, and what is lost with it: the same for every engine."""
+"""Which job may start, which one is lost, and what is lost with it: the same for every engine.
+
+An engine is one function, `run`, and none changes a result. The one here runs jobs one after
+another in this process.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from dataclasses import dataclass
 from heedful import __version__
 from heedful.errors import HeedfulError
 from heedful.runner.jobs import Job, work
-from heedful.runner.machine import Machine
+from heedful.runner.machine import Machine, WorkerPool
 from heedful.store import Place
 
 TRIES = 3
@@ -47,9 +51,9 @@ def unwatched(event: Event) -> None:
     """Nobody looks."""
 
 
-class Board:
-    """Jobs that are not done, in their order. An engine takes what is `ready`, and says what
-    became of it."""
+class JobQueue:
+    """Jobs that are not done, in their order. An engine takes the next one that is ready, and
+    reports what became of it."""
 
     def __init__(self, jobs: Iterable[Job], watch: Watch = unwatched) -> None:
         every = list(jobs)
@@ -139,14 +143,14 @@ def attempt_as(version: str, job: Job, place: Place, machine: Machine) -> Outcom
     return Outcome(this_worker(), 0.0, f"{other}: install the same version on every node", True)
 
 
-def settle(board: Board, job: Job, outcome: Outcome) -> None:
-    """Tell the board."""
+def settle(queue: JobQueue, job: Job, outcome: Outcome) -> None:
+    """Report an outcome to the queue."""
     if not outcome.error:
-        board.finished(job, outcome.worker, outcome.seconds)
+        queue.finished(job, outcome.worker, outcome.seconds)
     elif outcome.fix:
-        board.failed(job, outcome.worker, outcome.error)
+        queue.failed(job, outcome.worker, outcome.error)
     else:
-        board.died(job, outcome.worker, outcome.error, outcome.details)
+        queue.died(job, outcome.worker, outcome.error, outcome.details)
 
 
 def this_worker() -> str:
@@ -157,3 +161,18 @@ def this_worker() -> str:
 def _one_line(wrong: Exception) -> str:
     text = " ".join(str(wrong).split())[:200]
     return f"{type(wrong).__name__}: {text}" if text else type(wrong).__name__
+
+
+def run(
+    jobs: Iterable[Job],
+    place: Place,
+    machine: Machine,
+    watch: Watch = unwatched,
+    pool: WorkerPool = WorkerPool(),
+) -> list[Failure]:
+    """The engine `here`: one job after another in this process."""
+    queue = JobQueue(jobs, watch)
+    while (job := queue.take()) is not None:
+        queue.started(job, this_worker())
+        settle(queue, job, attempt(job, place, machine))
+    return queue.failures

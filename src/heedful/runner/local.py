@@ -15,13 +15,12 @@ from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection, wait
 
-from heedful.runner.engines.board import Board, Failure, Watch, settle, unwatched
-from heedful.runner.engines.crew import Crew
 from heedful.runner.jobs import Job
-from heedful.runner.machine import Machine
+from heedful.runner.machine import Machine, WorkerPool
+from heedful.runner.queue import Failure, JobQueue, Watch, settle, unwatched
 from heedful.store import Place
 
-_WORKER = "heedful.runner.engines.worker"
+_WORKER = ("-m", "heedful.runner.processes", "worker")
 _PATIENCE = 5.0  # seconds until a worker that does not end is killed
 
 
@@ -30,38 +29,42 @@ def run(
     place: Place,
     machine: Machine,
     watch: Watch = unwatched,
-    crew: Crew = Crew(),
+    pool: WorkerPool = WorkerPool(),
 ) -> list[Failure]:
     """Every worker gets the first job that is ready, until none is left."""
-    board = Board(jobs, watch)
-    hired: dict[Connection, _Worker] = {}
+    queue = JobQueue(jobs, watch)
+    workers: dict[Connection, _Worker] = {}
     try:
-        while not board.over:
-            _hand_out(board, hired, place, machine, crew)
-            busy = [line for line, worker in hired.items() if worker.job is not None]
+        while not queue.over:
+            _hand_out(queue, workers, place, machine, pool)
+            busy = [line for line, worker in workers.items() if worker.job is not None]
             for line in wait(busy):
                 if isinstance(line, Connection):
-                    _listen(board, hired, line)
+                    _listen(queue, workers, line)
     finally:
-        for worker in hired.values():
+        for worker in workers.values():
             worker.stop()
-    return board.failures
+    return queue.failures
 
 
 def _hand_out(
-    board: Board, hired: dict[Connection, _Worker], place: Place, machine: Machine, crew: Crew
+    queue: JobQueue,
+    workers: dict[Connection, _Worker],
+    place: Place,
+    machine: Machine,
+    pool: WorkerPool,
 ) -> None:
-    idle = [worker for worker in hired.values() if worker.job is None]
-    while idle or len(hired) < crew.workers:
-        job = board.take()
+    idle = [worker for worker in workers.values() if worker.job is None]
+    while idle or len(workers) < pool.workers:
+        job = queue.take()
         if job is None:
             return
         if not idle:
-            taken = {worker.number for worker in hired.values()}
+            taken = {worker.number for worker in workers.values()}
             idle.append(_Worker(first_free(taken), machine))
-            hired[idle[-1].line] = idle[-1]
+            workers[idle[-1].line] = idle[-1]
         worker = idle.pop()
-        board.started(job, worker.name)
+        queue.started(job, worker.name)
         worker.begin(job, place, machine)
 
 
@@ -70,16 +73,16 @@ def first_free(taken: Container[int]) -> int:
     return next(number for number in count() if number not in taken)
 
 
-def _listen(board: Board, hired: dict[Connection, _Worker], line: Connection) -> None:
+def _listen(queue: JobQueue, workers: dict[Connection, _Worker], line: Connection) -> None:
     """A finished job, or the silence of a dead worker."""
-    worker = hired[line]
+    worker = workers[line]
     job, worker.job = worker.job, None
     assert job is not None
     try:
-        settle(board, job, line.recv())
+        settle(queue, job, line.recv())
     except (EOFError, OSError):
-        del hired[line]
-        board.died(job, worker.name, f"its worker {worker.end()}")
+        del workers[line]
+        queue.died(job, worker.name, f"its worker {worker.end()}")
 
 
 class _Worker:
@@ -92,7 +95,7 @@ class _Worker:
         self.job: Job | None = None
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _WORKER, str(theirs.fileno()), str(os.getpid())],
+                [sys.executable, *_WORKER, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -14,11 +14,10 @@ from typing import Any
 
 from heedful import __version__
 from heedful.errors import HeedfulError
-from heedful.runner.engines.board import Board, Failure, Watch, attempt_as, settle, unwatched
-from heedful.runner.engines.crew import Crew
-from heedful.runner.engines.ray_reaper import own_processes
 from heedful.runner.jobs import Job
-from heedful.runner.machine import Machine
+from heedful.runner.machine import Machine, WorkerPool
+from heedful.runner.processes import own_processes
+from heedful.runner.queue import Failure, JobQueue, Watch, attempt_as, settle, unwatched
 from heedful.store import Place
 
 LOOPBACK = "127.0.0.1"
@@ -37,19 +36,19 @@ _LOSSES = {
 
 
 @contextmanager
-def cluster(crew: Crew, machine: Machine) -> Iterator[Any]:
+def cluster(pool: WorkerPool, machine: Machine) -> Iterator[Any]:
     """Ray, connected. What it prints of lost nodes goes where no results are printed."""
     check(None)
-    ray = _ray(crew.address)
+    ray = _ray(pool.address)
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    own = crew.address is None
+    own = pool.address is None
     with redirect_stdout(sys.stderr), own_processes() if own else nullcontext():
         try:
             if own:
-                room = {"num_cpus": crew.workers * machine.threads, "include_dashboard": False}
+                room = {"num_cpus": pool.workers * machine.threads, "include_dashboard": False}
                 ray.init(_node_ip_address=_loopback(ray), **room, **quiet)
             else:
-                ray.init(address=crew.address, **quiet)
+                ray.init(address=pool.address, **quiet)
             yield ray
         finally:
             ray.shutdown()
@@ -150,42 +149,42 @@ def run(
     place: Place,
     machine: Machine,
     watch: Watch = unwatched,
-    crew: Crew = Crew(),
+    pool: WorkerPool = WorkerPool(),
 ) -> list[Failure]:
-    """A task per job, at an address that was checked. The board tries lost ones again, so a
+    """A task per job, at an address that was checked. The queue tries lost ones again, so a
     lost node costs what ran on it; a node that joins is given what waits."""
-    board = Board(jobs, watch)
-    if board.over:
+    queue = JobQueue(jobs, watch)
+    if queue.over:
         return []
-    with cluster(crew, machine) as ray:
-        task, head = ray.remote(attempt_as).options(**share(crew, machine)), Head(ray)
+    with cluster(pool, machine) as ray:
+        task, head = ray.remote(attempt_as).options(**share(pool, machine)), Head(ray)
         running: dict[Any, Job] = {}
-        while not board.over:
-            while len(running) < crew.workers and (job := board.take()) is not None:
-                board.started(job, "ray")
+        while not queue.over:
+            while len(running) < pool.workers and (job := queue.take()) is not None:
+                queue.started(job, "ray")
                 running[task.remote(__version__, job, place, machine)] = job
             for done in ray.wait(list(running), timeout=_PAUSE)[0]:
-                _settle(ray, board, running.pop(done), done)
+                _settle(ray, queue, running.pop(done), done)
             head.check()
-    return board.failures
+    return queue.failures
 
 
-def share(crew: Crew, machine: Machine) -> dict[str, float]:
+def share(pool: WorkerPool, machine: Machine) -> dict[str, float]:
     """What a task takes of a node: a core for each thread, and its part of a card. Lost ones are
-    the board's to try again, not Ray's."""
+    the queue's to try again, not Ray's."""
     asked: dict[str, float] = {"num_cpus": machine.threads, "max_retries": 0}
-    return asked | ({"num_gpus": crew.gpu_fraction} if machine.device == "cuda" else {})
+    return asked | ({"num_gpus": pool.gpu_fraction} if machine.device == "cuda" else {})
 
 
-def _settle(ray: Any, board: Board, job: Job, done: Any) -> None:
+def _settle(ray: Any, queue: JobQueue, job: Job, done: Any) -> None:
     """An attempt raises nothing: what a task raises, its worker could not even begin."""
     try:
-        settle(board, job, ray.get(done))
+        settle(queue, job, ray.get(done))
     except ray.exceptions.RayTaskError as foreign:
-        board.failed(job, "ray", _foreign(str(foreign)), str(foreign))
+        queue.failed(job, "ray", _foreign(str(foreign)), str(foreign))
     except ray.exceptions.RayError as lost:
         name = type(lost).__name__
-        board.died(job, "ray", _LOSSES.get(name, f"its worker was lost ({name})"), str(lost))
+        queue.died(job, "ray", _LOSSES.get(name, f"its worker was lost ({name})"), str(lost))
 
 
 def _foreign(said: str) -> str:

@@ -1,1 +1,0 @@
-"""Engines: where jobs are run. Each is one function, and none changes a result."""
