@@ -214,7 +214,7 @@ def test_a_checkpoint_without_dev_losses_is_not_resumed(
     model = tiny_model("cnn")
     optimizer = torch.optim.Adam(model.parameters())
     with monkeypatch.context() as before:
-        before.setattr("heedful.training.checkpoint.SCHEMA_VERSION", "1")
+        before.setattr("heedful.training.loop.SCHEMA_VERSION", "1")
         save(tmp_path / "c.safetensors", model, optimizer, TrainingState())
     assert load(tmp_path / "c.safetensors", model, optimizer) is None
 
@@ -242,7 +242,7 @@ def test_a_checkpoint_that_the_disk_refuses_leaves_the_old_one(
         place.write_bytes(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("heedful.training.checkpoint.save_file", full)
+    monkeypatch.setattr("heedful.training.loop.save_file", full)
     with pytest.raises(HeedfulError, match="No space left.*make room"):
         save(path, model, optimizer, TrainingState([{"epoch": 1}, {"epoch": 2}]))
     assert [each.name for each in tmp_path.iterdir()] == ["c.safetensors"]

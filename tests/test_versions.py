@@ -290,7 +290,7 @@ def test_a_checkpoint_of_another_version_is_not_resumed(
 
         save_file({"model.weight": torch.zeros(1)}, path)
     else:
-        monkeypatch.setattr("heedful.training.checkpoint.SCHEMA_VERSION", version)
+        monkeypatch.setattr("heedful.training.loop.SCHEMA_VERSION", version)
     assert load(path, model, optimizer) is None
 
 

@@ -14,12 +14,12 @@ from heedful.benchmark import trained_texts as grammar
 from heedful.benchmark.generated import bert
 from heedful.benchmark.trained_texts import Corpus, Task, two_cues
 from heedful.interventions import edited
-from heedful.models import Attention, Family, build, leave_one_out_logits
+from heedful.models import Attention, Family, build
 from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN, ModelSpec, TermSpec, TrainSpec
 from heedful.targets import weights_digest
 from heedful.training import Objective, train
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
+from heedful.types import Batch, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 
 TRAINING = TrainSpec(epochs=6, learning_rate=5e-3, class_weights=False, select="loss")
 LEAKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -175,9 +175,6 @@ class Mixed(Family):
         after = self.attended.resume(batch, trace, edits)
         around = self.bypass(batch, None, Keep()).logits
         return replace(after, logits=self._mix(after.logits, around), token_logits={})
-
-    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return leave_one_out_logits(lambda some: self(some).logits, batch)
 
     def _mix(self, through: Tensor, around: Tensor) -> Tensor:
         one, other = self.scales

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,11 +15,17 @@ from heedful.errors import HeedfulError
 from heedful.metrics import METRICS
 from heedful.models import probabilities
 from heedful.specs import TrainSpec
-from heedful.training.checkpoint import DevScore
 from heedful.training.loss import Loss, target_steps
 from heedful.types import Batch, Model
 
 _BATCH = 64
+
+
+class DevScore(NamedTuple):
+    """An epoch on the dev split: the score it is chosen by, higher is better, and the loss."""
+
+    score: float
+    loss: float
 
 
 def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> np.ndarray:

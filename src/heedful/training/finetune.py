@@ -7,7 +7,7 @@ last whole epoch ends with the same weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +18,18 @@ import pandas as pd
 import torch
 from accelerate import Accelerator
 from torch import Tensor
+from torch.nn import functional as F
 
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import probabilities
 from heedful.progress import Progress, silent
 from heedful.specs import TermSpec, TrainSpec
-from heedful.training.checkpoint import DevScore
-from heedful.training.dev_scores import class_score
-from heedful.training.finetune_terms import STATE_TERMS, FinetuneLoss, finetune_loss
+from heedful.training.dev_scores import DevScore, class_score
 from heedful.training.loop import best_epoch, bucketed, drawing
 from heedful.training.loop import check as check_training
-from heedful.training.loss import check_terms
+from heedful.training.loss import STATE_TERMS, check_terms
 from heedful.training.pretrained import Encoded
+from heedful.training.state_terms import Layers, States, StateTerm
 
 SELECT = ("auto", "accuracy", "f1", "roc_auc")
 PRECISIONS = ("float32", "tf32", "bf16")
@@ -49,7 +49,7 @@ class FinetuneSpec:
     loss where several have the same; `patience` stops after that many epochs without
     improvement. Texts longer than `max_length` tokens
     are cut. `precision` is that of training alone: scores are always taken in float32. `terms`
-    of `training/finetune_terms.py` are added to the loss.
+    of the registry `STATE_TERMS` are added to the loss.
     """
 
     epochs: int = 3
@@ -148,6 +148,38 @@ def predict(model: Any, texts: Encoded, device: str) -> np.ndarray:
     if not np.isfinite(out).all():
         raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
     return out
+
+
+@dataclass(frozen=True)
+class FinetuneLoss:
+    """The parts of a batch's loss, by name; the loss is their sum."""
+
+    model: Any
+    terms: tuple[tuple[TermSpec, StateTerm], ...] = ()
+
+    def __call__(self, inputs: Mapping[str, Tensor], labels: Tensor) -> dict[str, Tensor]:
+        output = self.model(**inputs, **self._asked)
+        parts = {"goal": F.cross_entropy(output.logits.float(), labels)}
+        for spec, term in self.terms:
+            states = states_of(output.hidden_states, term.layer, inputs["attention_mask"])
+            parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.value(states)
+        return parts
+
+    @property
+    def _asked(self) -> dict[str, bool]:
+        """States are kept only where somebody looks at them."""
+        return {"output_hidden_states": True} if self.terms else {}
+
+
+def finetune_loss(model: Any, terms: Sequence[TermSpec]) -> FinetuneLoss:
+    layers = Layers(model)
+    made = tuple((t, STATE_TERMS[t.name].make(layers, **dict(t.params))) for t in terms)
+    return FinetuneLoss(model, made)
+
+
+def states_of(hidden: Sequence[Tensor], layer: int, mask: Tensor) -> States:
+    """In float32, whatever training is done in: distances of near states need the digits."""
+    return States(hidden[layer].float(), hidden[0].float(), mask.to(torch.bool))
 
 
 @dataclass(frozen=True)

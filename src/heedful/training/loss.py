@@ -30,15 +30,23 @@ TERMS = Registry(
     LossTerm,
     {
         "apart": "heedful.training.attention_terms:APART",
-        "diversity": "heedful.training.state_terms:DIVERSITY",
+        "diversity": "heedful.training.state_terms:ENTRIES",
         "impermissible": "heedful.training.attention_terms:IMPERMISSIBLE",
-        "mlm": "heedful.training.state_terms:MLM",
+        "mlm": "heedful.training.state_terms:ENTRIES",
         "sparsity": "heedful.training.attention_terms:SPARSITY",
         "supervised": "heedful.training.attention_terms:SUPERVISED",
-        "tying": "heedful.training.state_terms:TYING",
+        "tying": "heedful.training.state_terms:ENTRIES",
     },
 )
 """Terms that a loss may have beside the task's own: `make(context, **params) -> Term`."""
+
+STATE_TERMS = Registry(
+    "pretrained-term",
+    LossTerm,
+    dict.fromkeys(("diversity", "tying"), "heedful.training.state_terms:LAYER_ENTRIES"),
+)
+"""Terms for pretrained models, about the states of one layer: `make(layers, site="") -> StateTerm`.
+Without a site they are about the last layer."""
 
 
 def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> GoalLoss:

@@ -1,25 +1,43 @@
-"""Terms of the loss that are about the attended states: diversity, tying, mlm."""
+"""Terms of the loss that are about states: diversity, tying, mlm.
+
+The first half is for the models Heedful builds, the second for pretrained ones, where a term is
+about the states of one layer.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import singledispatch
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, singledispatch
+from typing import Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.entries import SHARE, LossTerm
+from heedful.entries import SHARE, LossTerm, by_name
 from heedful.errors import HeedfulError
 from heedful.interventions import Edited
 from heedful.metrics import conicity
-from heedful.models import Family, OneSequence, Pair, Separate, how_to_fit, main_site
+from heedful.models import (
+    Family,
+    OneSequence,
+    Pair,
+    Separate,
+    attach,
+    how_to_fit,
+    main_site,
+)
 from heedful.specs import END
 from heedful.training.loss import Term, TermContext, attended_states
 from heedful.types import Batch, Keep, Trace
 
+HIDDEN, EXCHANGED = 0.8, 0.1  # of the tokens chosen for mlm; the rest stay as they are
+LAST = -2
+"""The last layer's input among all hidden states; its output is the one after it."""
 _STATES = Keep(states=True)
+_SHOWN = 4  # names of sites in an error
 
 
 def diversity(context: TermContext) -> Term:
@@ -28,16 +46,7 @@ def diversity(context: TermContext) -> Term:
     def value(batch: Batch, trace: Trace) -> Tensor:
         return conicity(*attended_states(context.model, trace)).mean()
 
-    return Term(value, Keep(states=True))
-
-
-DIVERSITY = LossTerm(
-    name="diversity",
-    description="conicity of the attended states, so that they point different ways",
-    make=diversity,
-    paper="mohankumar2020",
-    citation="Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL",
-)
+    return Term(value, _STATES)
 
 
 def tying(context: TermContext) -> Term:
@@ -50,31 +59,18 @@ def tying(context: TermContext) -> Term:
         states, mask = attended_states(model, trace)
         embeddings = model.embed(batch)["a"]
         check_widths("tying", model, states.shape[-1], embeddings.shape[-1])
-        apart = (states - embeddings).square().sum(-1)
-        return (torch.where(mask, apart, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)).mean()
+        return _mean_over_tokens((states - embeddings).square().sum(-1), mask)
 
-    return Term(value, Keep(states=True))
-
-
-TYING = LossTerm(
-    name="tying",
-    description="squared distance of the attended states from their tokens' embeddings",
-    make=tying,
-    paper="tutek2020",
-    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
-)
-
-
-HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
+    return Term(value, _STATES)
 
 
 def mlm(context: TermContext, share: float = 0.15) -> Term:
     """Masked language modelling beside the task (tutek2020): states must know their words.
 
     A second pass, with some tokens exchanged as in BERT, has to find them again. The scores of
-    words are products of state and word vector, and the vectors are the corpus's own: they are
-    not trained, so the states have to come to them. The value is the mean cross-entropy over the
-    chosen tokens of a batch, 0 where none was chosen.
+    words are products of state and word vector; the vectors are the corpus's own and not trained,
+    so the states have to come to them. The value is the mean cross-entropy over the chosen tokens
+    of a batch, 0 where none was chosen.
     """
     model = context.model
     check_tokens("mlm", model)
@@ -87,12 +83,17 @@ def mlm(context: TermContext, share: float = 0.15) -> Term:
         chosen = seen & (torch.rand(seen.shape, device=seen.device) < share)
         if not chosen.any():
             return trace.logits.new_zeros(())
-        told: Trace = model(_disguised(model, batch, chosen, len(vectors)), keep=_STATES)
-        states = attended_states(model, told)[0][chosen]
+        second: Trace = model(_disguised(model, batch, chosen, len(vectors)), keep=_STATES)
+        states = attended_states(model, second)[0][chosen]
         check_widths("mlm", model, states.shape[-1], vectors.shape[-1])
         return F.cross_entropy(states @ vectors.t(), batch.texts["a"].tokens[chosen])
 
     return Term(value)
+
+
+def _mean_over_tokens(values: Float[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Tensor:
+    """The mean over each text's tokens, then over texts."""
+    return (torch.where(mask, values, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)).mean()
 
 
 def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: int) -> Batch:
@@ -105,17 +106,35 @@ def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: 
 
 
 def _words(like: Int[Tensor, "b t"], words: int) -> Int[Tensor, "b t"]:
-    """Any words of the vocabulary, not padding and its like unless there is nothing else."""
+    """Random words of the vocabulary; padding and its like only if there is nothing else."""
     return torch.randint(min(END + 1, words - 1), words, like.shape, device=like.device)
 
 
-MLM = LossTerm(
-    name="mlm",
-    description="a second pass has to find exchanged words again, by the corpus's vectors",
-    make=mlm,
-    bounds={"share": SHARE},
-    paper="tutek2020",
-    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP; Devlin et al. 2019",
+ENTRIES = by_name(
+    LossTerm(
+        name="diversity",
+        description="conicity of the attended states, so that they point different ways",
+        make=diversity,
+        paper="mohankumar2020",
+        citation=(
+            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
+        ),
+    ),
+    LossTerm(
+        name="tying",
+        description="squared distance of the attended states from their tokens' embeddings",
+        make=tying,
+        paper="tutek2020",
+        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
+    ),
+    LossTerm(
+        name="mlm",
+        description="a second pass has to find exchanged words again, by the corpus's vectors",
+        make=mlm,
+        bounds={"share": SHARE},
+        paper="tutek2020",
+        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP; Devlin et al. 2019",
+    ),
 )
 
 
@@ -139,7 +158,7 @@ def check_widths(term: str, model: Family, states: int, embeddings: int) -> None
 
 @singledispatch
 def remedy(model: object, width: int) -> str:
-    """What makes a model's attended states so wide: `hidden`, where it says just that."""
+    """How to get attended states of that width: `hidden`, where it is that width."""
     return f"give --hidden {width}"
 
 
@@ -157,3 +176,91 @@ def remedy_of_pairs(model: Pair, width: int) -> str:
 @remedy.register
 def remedy_inside(model: Edited, width: int) -> str:
     return remedy(model.model, width)
+
+
+@dataclass(frozen=True)
+class States:
+    """The states of one layer of a pretrained model.
+
+    `mixed` are those its attention mixes (before the layer's own norm, where that comes first),
+    `embedded` the output of the embedding layer, `mask` the tokens that are no padding.
+    """
+
+    mixed: Float[Tensor, "b t d"]
+    embedded: Float[Tensor, "b t d"]
+    mask: Bool[Tensor, "b t"]
+
+
+@dataclass(frozen=True)
+class StateTerm:
+    """`value(states)` is one number, a mean over the batch's texts; `layer` is the index of the
+    hidden states it is about."""
+
+    value: Callable[[States], Tensor]
+    layer: int = LAST
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers of a pretrained model, by the names of their attention."""
+
+    module: Any
+
+    def number(self, site: str) -> int:
+        """The index, among the hidden states, of the input to the attention at `site`; the last
+        layer's for an empty name."""
+        if not site:
+            return LAST
+        if site not in self.sites:
+            some = [*self.sites[:_SHOWN], *(["…"] if len(self.sites) > _SHOWN else [])]
+            raise HeedfulError(f"there is no attention {site!r}: choose one of {', '.join(some)}.")
+        return self.sites.index(site)
+
+    @cached_property
+    def sites(self) -> tuple[str, ...]:
+        """One per layer, in their order."""
+        with attach(self.module, {}) as model:
+            return tuple(site.name for site in model.sites)
+
+
+def layer_diversity(layers: Layers, site: str = "") -> StateTerm:
+    """Diversity of a layer's states (after mohankumar2020): the loss grows with their conicity."""
+
+    def value(states: States) -> Tensor:
+        return conicity(states.mixed, states.mask).mean()
+
+    return StateTerm(value, layers.number(site))
+
+
+def layer_tying(layers: Layers, site: str = "") -> StateTerm:
+    """States that stay near their words (after tutek2020): ‖h_t − e_t‖², by token and dimension.
+
+    The paper adds up over dimensions; here it is their mean, since a pretrained model's states have
+    hundreds, and a weight should mean the same for a small and for a large one.
+    """
+
+    def value(states: States) -> Tensor:
+        apart = (states.mixed - states.embedded).square().mean(-1)
+        return _mean_over_tokens(apart, states.mask)
+
+    return StateTerm(value, layers.number(site))
+
+
+LAYER_ENTRIES = by_name(
+    LossTerm(
+        name="diversity",
+        description="conicity of the states that the attention of a layer mixes",
+        make=layer_diversity,
+        paper="mohankumar2020",
+        citation=(
+            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
+        ),
+    ),
+    LossTerm(
+        name="tying",
+        description="squared distance between a layer's states and the embeddings of their tokens",
+        make=layer_tying,
+        paper="tutek2020",
+        citation="Tutek & Šnajder 2020, Staying True to Your Word, RepL4NLP",
+    ),
+)
