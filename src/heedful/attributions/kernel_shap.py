@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions.word_subsets import (
+from heedful.attributions.lime import (
     MOST_SAMPLES,
     checked_samples,
     keyed_subsets,

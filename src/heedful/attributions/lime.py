@@ -15,11 +15,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.attributions.word_subsets import (
-    MOST_SAMPLES,
-    checked_samples,
-    keyed_subsets,
-)
 from heedful.entries import ANY, NOT_NEGATIVE, Attribution
 from heedful.errors import HeedfulError
 from heedful.models import probability
@@ -28,6 +23,8 @@ from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target
 from heedful.words import word_mask
 
+MOST_SAMPLES = 100_000
+"""Of a text: its subsets are held at once."""
 KERNEL_WIDTH = 25.0  # the package's, for distances from 0 to 100
 
 
@@ -96,6 +93,22 @@ def _lime_base() -> Any:
     except ImportError as error:
         raise HeedfulError("LIME needs lime: pip install 'heedful[explain]'.") from error
     return LimeBase(proximity, random_state=0)
+
+
+def keyed_subsets(
+    keys: Int[Tensor, " b"], sizes: Int[Tensor, "b m"], there: Bool[Tensor, "b w"]
+) -> Bool[Tensor, "b m w"]:
+    """Subsets of these sizes, each equally likely, of the words that are there."""
+    order = keyed_uniform(keys, (sizes.shape[1], there.shape[1]))
+    order = order.masked_fill(~there[:, None], 2.0)
+    rank = order.argsort(dim=-1, stable=True).argsort(dim=-1, stable=True)
+    return (rank < sizes[..., None]) & there[:, None]
+
+
+def checked_samples(samples: int) -> int:
+    if samples < 2:
+        raise HeedfulError(f"samples is {samples}: choose 2 or more.")
+    return samples
 
 
 ENTRY = Attribution(

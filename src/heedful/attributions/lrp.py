@@ -26,7 +26,6 @@ from heedful.models import (
     Convolutions,
     Encoding,
     Gru,
-    HuggingFace,
     OneSequence,
     PassThrough,
     Recurrent,
@@ -60,8 +59,12 @@ def _scaled(factor: Tensor, slope: Tensor) -> Tensor:
 
 @singledispatch
 def lrp_logits(model: object, batch: Batch, embedded: Tensor, epsilon: float) -> Tensor:
-    """The model's own logits for side `a` given as embeddings, but every gate, squashing and
-    norm a constant factor to the gradient. Each family registers its own."""
+    """The model's own logits for side `a` given as embeddings, with every gate, activation and
+    norm a constant factor to the gradient. Each family registers its own rules."""
+    from heedful.models import HuggingFace  # only here: a model of our own needs none of it
+
+    if isinstance(model, HuggingFace):
+        return _hugging_face_logits(model, batch, embedded, epsilon)
     raise HeedfulError(
         f"LRP has no rules for {type(model).__name__}: it knows one-sequence models and "
         "Hugging Face models like BERT, so leave it out."
@@ -129,11 +132,8 @@ FAMILIES = (
 """Sums, layer norms, activations and attention are all they are made of."""
 
 
-@lrp_logits.register
-def hugging_face_logits(
-    model: HuggingFace, batch: Batch, embedded: Tensor, epsilon: float
-) -> Tensor:
-    _check(model)
+def _hugging_face_logits(model: Any, batch: Batch, embedded: Tensor, epsilon: float) -> Tensor:
+    _check(model.module)
     edits = {site.name: detach() for site in model.sites}
     with rules(model.module, epsilon):
         trace: Trace = model(batch, edits, embeddings={"a": embedded})
@@ -200,8 +200,7 @@ def _activations() -> tuple[type[nn.Module], ...]:
     return tuple({kind[0] if isinstance(kind, tuple) else kind for kind in kinds})
 
 
-def _check(model: HuggingFace) -> None:
-    module: Any = model.module
+def _check(module: Any) -> None:
     if module.config.model_type not in FAMILIES:
         raise HeedfulError(
             f"LRP has no rules for {module.config.model_type!r}: it knows {', '.join(FAMILIES)} "

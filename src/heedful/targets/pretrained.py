@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from heedful import models
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models import find_folder, opened, places, token_embeddings, tokenizing, transformers
 from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, truncation, words_of
 from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
@@ -39,14 +39,14 @@ class Loaded:
 
 def load(source: str | Path, loading: Loading) -> Loaded:
     """From a folder that `save_pretrained` wrote, or by an id of the hub."""
-    library = transformers()
-    folder = find_folder(source)
+    library = models.transformers()
+    folder = models.find_folder(source)
     kind = kind_of(folder.config.get("architectures"), folder.name)
     auto = {
         CAUSAL: library.AutoModelForCausalLM,
         CLASSIFIER: library.AutoModelForSequenceClassification,
     }[kind]
-    with opened(folder) as place:
+    with models.opened(folder) as place:
         tokenizer = check_tokenizer(place.tokenizer(), folder.name)
         module, report = place.model(auto, dtype=loading.torch_dtype)
     missing = sorted(report["missing_keys"])
@@ -61,15 +61,15 @@ def load(source: str | Path, loading: Loading) -> Loaded:
 
 def config_of(source: str | Path) -> Any:
     """The configuration alone."""
-    transformers()
-    with opened(find_folder(source)) as place:
+    models.transformers()
+    with models.opened(models.find_folder(source)) as place:
         return place.config()
 
 
 def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
     """A model somebody already has. It is copied where another device or precision is asked
     for, never changed."""
-    library = transformers()
+    library = models.transformers()
     if not isinstance(module, library.PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel and "
@@ -123,7 +123,7 @@ def longest(loaded: Loaded, wanted: int | None) -> int:
     """The most tokens of a text: as many as are wanted, the model has places for, and the
     tokenizer was made for."""
     limits = [loaded.tokenizer.model_max_length, LONGEST if wanted is None else wanted]
-    room = places(loaded.module.config)
+    room = models.places(loaded.module.config)
     if room is not None:
         limits.append(room)
     return int(min(limits))
@@ -131,7 +131,7 @@ def longest(loaded: Loaded, wanted: int | None) -> int:
 
 def check_tokens(loaded: Loaded, rows: Sequence[Row]) -> None:
     """A tokenizer may know more tokens than its model, as long as no text has them."""
-    size = token_embeddings(loaded.module).weight.shape[0]
+    size = models.token_embeddings(loaded.module).weight.shape[0]
     if len(loaded.tokenizer) <= size:
         return
     for row in rows:
@@ -193,7 +193,7 @@ def _encoded(
     texts = [prompt.around(document.texts["a"]) for document in documents]
     pairs = [document.texts["b"] for document in documents] if "b" in documents[0].texts else None
     cuts = pairs is not None or not prompt.after
-    with tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
+    with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
         found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
     segments = "token_type_ids" in tokenizer.model_input_names
     for document, encoding in zip(documents, found.encodings, strict=True):
@@ -234,7 +234,7 @@ def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
 
 
 def _one(tokenizer: Any, text: str) -> Any:
-    with tokenizing(tokenizer.name_or_path):
+    with models.tokenizing(tokenizer.name_or_path):
         return tokenizer([text]).encodings[0]
 
 
