@@ -35,13 +35,14 @@ from heedful.auditing import (
     AuditSpec,
     Measurer,
     Plan,
+    checked_texts,
     compare,
     estimate,
     explain,
     gathered,
-    health_texts,
     named,
     names_in,
+    spec_digest,
 )
 from heedful.auditing import measure as measuring
 from heedful.cli import MeasureOptions, main, measured_by
@@ -201,21 +202,21 @@ def test_every_number_says_what_it_is(of_run: Audit, of_bert: Audit) -> None:
 def test_health_is_measured_on_a_quarter_whatever_the_batches(of_bert: Audit) -> None:
     random_rows = of_bert.rows[of_bert.rows["model"] == "randomised"]
     ids = sorted(set(of_bert.rows["example"]))
-    assert set(random_rows["example"]) == health_texts(ids, 0) and len(health_texts(ids, 0)) == 3
+    assert set(random_rows["example"]) == checked_texts(ids, 0) and len(checked_texts(ids, 0)) == 3
     assert set(cells(of_bert.rows, "randomised")) == {
         (name, way) for name in (*EXPLANATIONS, *BASELINES, "search") for way in ("delete", "mask")
     }
-    assert health_texts(["only"], 0) == {"only"}
+    assert checked_texts(["only"], 0) == {"only"}
 
 
 def test_health_compares_like_with_like(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing may differ but the weights: where they stay as they are, all is the same."""
     monkeypatch.setattr(measuring, "randomised", lambda model, seed: nullcontext(model))
-    spec = replace(SMALL, only=("erasure", "health"), ceiling=40)
+    spec = replace(SMALL, only=("erasure", "randomization_check"), ceiling=40)
     found = values(audit(bert(), texts(8), spec, dtype="float64"))
     again = found["randomised"]
     base = found["base"].reindex(again.index)
-    assert set(again.index.get_level_values("example")) == health_texts(_ids(found), 0)
+    assert set(again.index.get_level_values("example")) == checked_texts(_ids(found), 0)
     assert np.allclose(again, base, rtol=0, atol=1e-9, equal_nan=True)
 
 
@@ -229,7 +230,7 @@ def test_a_model_to_which_no_word_matters_cannot_be_ranked(size: float) -> None:
     model, tokenizer = tiny_hf(), word_pieces()
     with torch.no_grad():
         model.classifier.weight.mul_(size)
-    spec = replace(SMALL, only=("importance", "erasure", "health"))
+    spec = replace(SMALL, only=("importance", "erasure", "randomization_check"))
     found = audit((model, tokenizer), texts(24), spec).verdict
     assert found["importance"].decision == "UNUSABLE"
     assert {part.reason for part in found["importance"].parts} == {"no example has it defined"}
@@ -963,6 +964,14 @@ def test_no_explanation_is_scored_by_what_made_it(run: Run) -> None:
     assert ranked <= set(names)
 
 
+def test_groups_are_known_by_their_earlier_names() -> None:
+    """And audits that were stored under them are found."""
+    spec = AuditSpec(only=("exclusivity", "erasure", "health", "sanity"))
+    assert spec == AuditSpec(only=("uniqueness", "erasure", "randomization_check", "map_sanity"))
+    assert spec_digest(AuditSpec()) == "154737ac1c1f7c14"
+    assert spec_digest(AuditSpec(only=("map_sanity", "erasure", "health"))) == "7d4cdcf7ca268788"
+
+
 def test_only_some_groups() -> None:
     rows = [{**row, "why": [[0, 2]]} for row in texts(4)]
     groups = {
@@ -971,7 +980,7 @@ def test_only_some_groups() -> None:
         "agreement": {"tau:occlusion", "tau:integrated_gradients"},
         "erasure": ERASURE,
         "plausibility": PLAUSIBLE,
-        "exclusivity": {"jsd_same_output", "jsd_same_output_ratio", "jsd_entropy_matched"},
+        "uniqueness": {"jsd_same_output", "jsd_same_output_ratio", "jsd_entropy_matched"},
     }
     assert set(groups) <= set(GROUPS)
     for group, measures in groups.items():
@@ -991,7 +1000,7 @@ def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) 
         )
         for attention in ("gate", "additive")
     )
-    spec = replace(MOVED, only=("interventions", "exclusivity", "null_space"))
+    spec = replace(MOVED, only=("interventions", "uniqueness", "null_space"))
     whole, found = (audit(each, spec=spec, n=4) for each in (softmax, gate))
     needed = {"js_top", "tvd_best", "jsd_same_output", "jsd_entropy_matched", "reachable"}
     needed.add("null_space_jsd")
@@ -999,7 +1008,7 @@ def test_what_needs_weights_that_sum_to_one_is_left_out_for_gates(store: Store) 
     assert not needed & set(found.rows["measure"])
     assert {"tvd", "tvd_permuted"} <= set(found.rows["measure"])
     skipped = found.facts["skipped"]
-    assert set(skipped) == {"erasure of an item of attention", "exclusivity", "null_space"}
+    assert set(skipped) == {"erasure of an item of attention", "uniqueness", "null_space"}
     assert all("this model has a gate" in why for why in skipped.values())
 
 

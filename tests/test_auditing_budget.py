@@ -177,7 +177,7 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
 @pytest.mark.parametrize(
     ("only", "maps"),
     [
-        (("interventions", "exclusivity", "layers", "heads"), {"attention"}),
+        (("interventions", "uniqueness", "layers", "heads"), {"attention"}),
         (("null_space",), {"attention"}),
         (("agreement",), set(EXPLANATIONS)),
         (("interventions", "erasure"), set(EXPLANATIONS)),

@@ -29,7 +29,7 @@ SPEC = AuditSpec(
     operators=("delete", "mask"),
     permutations=2,
     ceiling=0,
-    only=("interventions", "erasure", "health"),
+    only=("interventions", "erasure", "randomization_check"),
 )
 FEW = Settings(resamples=100)
 WORDS = ["the", "film", "was", "very", "good", "and", "not", "dull", "but", "it", "is", "a", "bad"]

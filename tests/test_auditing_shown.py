@@ -167,14 +167,14 @@ def test_of_very_many_texts_only_the_first_measured_are_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("heedful.auditing.audit"), "MOST_TEXTS", 3)
-    least = replace(SPEC, only=("exclusivity",), explanations=("attention",))
+    least = replace(SPEC, only=("uniqueness",), explanations=("attention",))
     found = audit(run, None, least)
     assert found.rows["example"].nunique() == 16
     assert found.shown["example"].nunique() == 3
 
 
 def test_it_is_stored_saved_and_found_again(run: Run, tmp_path: Path) -> None:
-    least = replace(SPEC, only=("exclusivity",), explanations=("attention",))
+    least = replace(SPEC, only=("uniqueness",), explanations=("attention",))
     kept = Store(tmp_path / "store")
     first = audit(run, None, least, plan=Plan(kept))
     again = audit(run, None, least, plan=Plan(kept))

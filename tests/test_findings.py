@@ -482,7 +482,7 @@ def test_pretrained_models_are_told_by_their_weights() -> None:
         f"{name} | importance | 0.31 [0.26, 0.36] | no | 60 | 1",
         f"{name} | baseline |  | was not measured |  | ",
         f"{name} | agreement |  | unusable here: nothing to find | 60 | 1",
-        f"{name} | exclusivity |  | was not measured |  | ",
+        f"{name} | uniqueness |  | was not measured |  | ",
         f"{name} is right on 61.0% of these examples, where the most common class makes up 52.0%.",
         "Not measured yet: SmolLM2.",
     ]

@@ -165,8 +165,8 @@ def test_the_score_alone_may_dominate_and_no_number_never_does() -> None:
     assert dominated_by(level, no_interval, "a") == ""
 
 
-def test_less_is_better_for_exclusivity_alone() -> None:
-    assert upwards("exclusivity", Estimate(0.4, 0.3, 0.6)) == Estimate(-0.4, -0.6, -0.3)
+def test_less_is_better_for_uniqueness_alone() -> None:
+    assert upwards("uniqueness", Estimate(0.4, 0.3, 0.6)) == Estimate(-0.4, -0.6, -0.3)
     assert upwards("importance", at(0.4)) == at(0.4)
 
 

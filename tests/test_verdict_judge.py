@@ -230,6 +230,14 @@ def test_a_kept_verdict_is_read_back_typed(verdict: Verdict, tmp_path: Path) -> 
         assert again.asked.to_dict() == QUICK.to_dict()
 
 
+def test_a_property_is_found_by_its_earlier_name(verdict: Verdict) -> None:
+    """In a verdict that was stored under it, and where somebody asks for it."""
+    early = Verdict.from_json(verdict.to_json().replace('"uniqueness"', '"exclusivity"'))
+    assert "exclusivity" in verdict.to_json().replace('"uniqueness"', '"exclusivity"')
+    assert early.to_json() == verdict.to_json()
+    assert early["exclusivity"] is early["uniqueness"]
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema_version": 2}'])
 def test_a_damaged_verdict_is_a_value_error(content: str, tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(content, encoding="utf8")

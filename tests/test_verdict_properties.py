@@ -407,7 +407,7 @@ def test_a_model_trained_without_attention_is_shown_beside() -> None:
     assert any("about as well" in text for text in found.warnings)
 
 
-def test_exclusivity_and_stability_are_reported() -> None:
+def test_uniqueness_and_stability_are_reported() -> None:
     rows = rows_of(SMALL)
     base = rows[(rows["measure"] == "tvd_permuted")]
     names = {
@@ -418,11 +418,11 @@ def test_exclusivity_and_stability_are_reported() -> None:
     }
     extra = [base.assign(measure=name, value=value) for name, value in names.items()]
     found = statements(pd.concat([rows, *extra]))
-    assert found["exclusivity"].decision is Decision.REPORTED
-    assert found["exclusivity"].estimate == pytest.approx(0.9)
-    assert found["exclusivity"].floor == pytest.approx(0.3)
-    assert found["exclusivity"].numbers["share above 0.5 (jsd_same_output_ratio)"] == 1.0
-    assert found["exclusivity"].numbers["jsd_seeds"] == pytest.approx(0.2)
+    assert found["uniqueness"].decision is Decision.REPORTED
+    assert found["uniqueness"].estimate == pytest.approx(0.9)
+    assert found["uniqueness"].floor == pytest.approx(0.3)
+    assert found["uniqueness"].numbers["share above 0.5 (jsd_same_output_ratio)"] == 1.0
+    assert found["uniqueness"].numbers["jsd_seeds"] == pytest.approx(0.2)
     assert found["stability"].estimate == pytest.approx(0.7)
 
 
@@ -433,7 +433,7 @@ def test_a_distance_in_another_unit_is_no_floor(names: tuple[str, str]) -> None:
     rows = rows_of(SMALL)
     base = rows[(rows["measure"] == "tvd_permuted")]
     extra = [base.assign(measure=name, value=0.2) for name in names]
-    found = statements(pd.concat([rows, *extra]))["exclusivity"]
+    found = statements(pd.concat([rows, *extra]))["uniqueness"]
     assert math.isnan(found.floor)
     assert found.numbers[names[1]] == pytest.approx(0.2)
     assert any("another unit" in note for note in found.notes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from heedful.cli import app, better, catalogues, in_words, measures_of, reading
 from heedful.entries import Entry
 from heedful.registry import Registry
 from heedful.runner import NEEDS
-from heedful.verdict import EFFECTS, PROPERTIES, overall
+from heedful.verdict import EFFECTS, PROPERTIES, Property, overall
 
 COMMANDS_INTRO = (
     "What bad input makes is one sentence and exit code 2; a gate that fails is exit code 1, and "
@@ -93,7 +92,7 @@ def properties() -> list[str]:
     """The page's parts."""
     parts = ["# Properties", PROPERTIES_INTRO]
     for name, each in PROPERTIES.items():
-        parts += [f"## {name}", *_paragraphs(each.evaluate), _decided(name)]
+        parts += [f"## {name}", *_paragraphs(each), _decided(name)]
     return [*parts, "## The one line", _rule(), "## The numbers", NUMBERS_INTRO, _numbers()]
 
 
@@ -120,12 +119,10 @@ def _numbers() -> str:
     return "\n".join(lines)
 
 
-def _paragraphs(judge: Callable[..., object]) -> list[str]:
-    """What its file says, then what its function does."""
-    question = inspect.cleandoc(import_module(judge.__module__).__doc__ or "")
-    question = question.split(": ", 1)[1].replace("\n", " ")
-    how = inspect.cleandoc(judge.__doc__ or "").replace("\n", " ")
-    return [each for each in (question[:1].upper() + question[1:], how) if each]
+def _paragraphs(asked: Property) -> list[str]:
+    """Its question, then what its function does."""
+    how = inspect.cleandoc(asked.evaluate.__doc__ or "").replace("\n", " ")
+    return [asked.question, how]
 
 
 def _decided(name: str) -> str:

@@ -31,7 +31,7 @@ PROPERTIES = {
     "importance": "how near its order of words is to that by how much they matter",
     "baseline": "how much more it finds than word frequency or position do",
     "agreement": "how near its order of words is to that of two measures of importance",
-    "exclusivity": "how far away attention with the same answer can be at least (one: furthest)",
+    "uniqueness": "how far away attention with the same answer can be at least (one: furthest)",
 }
 """The order in which they are told."""
 DECISIONS = {
@@ -162,7 +162,7 @@ FINDING = Finding(
         "Both models were put to the same audit: should the attention of their last layer be shown "
         "as an explanation of what they answer? MiniLM was fine-tuned on film reviews. SmolLM2 is "
         "asked for the next word after the review. [The audit's rule](audit.md) holds four "
-        "properties against a threshold and leaves exclusivity open. Importance and agreement go "
+        "properties against a threshold and leaves uniqueness open. Importance and agreement go "
         "from zero (a random order) to one (the best that can be expected)."
     ),
     limits=(

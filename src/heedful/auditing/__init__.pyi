@@ -23,7 +23,7 @@ from heedful.auditing.gathered import Part as Part
 from heedful.auditing.gathered import read_part as read_part
 from heedful.auditing.gathered import write_part as write_part
 from heedful.auditing.measure import Measurer as Measurer
-from heedful.auditing.measure import health_texts as health_texts
+from heedful.auditing.measure import checked_texts as checked_texts
 from heedful.auditing.result import AUDIT as AUDIT
 from heedful.auditing.result import TABLES as TABLES
 from heedful.auditing.result import VERSION as VERSION
@@ -59,5 +59,6 @@ from heedful.auditing.spec import ORACLE as ORACLE
 from heedful.auditing.spec import SEEDS as SEEDS
 from heedful.auditing.spec import AuditSpec as AuditSpec
 from heedful.auditing.spec import declaration as declaration
+from heedful.auditing.spec import group_name as group_name
 from heedful.auditing.spec import works as works
 from heedful.auditing.table import COLUMNS as COLUMNS

@@ -23,7 +23,7 @@ from heedful.auditing.gathered import (
     read_part,
     write_part,
 )
-from heedful.auditing.measure import Measurer, health_texts
+from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.result import (
     KIND,
     Audit,
@@ -47,7 +47,7 @@ from heedful.auditing.schedule import (
     waves,
 )
 from heedful.auditing.shown import MOST_TEXTS, documents_table, site_words
-from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec
+from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
 from heedful.store import Frames, PartGone, Run, run_key
@@ -175,7 +175,7 @@ class Trial:
         self.subject, self.spec, self.plan = subject, spec, plan
         self.pace = Pace(plan.clock, plan.deadline)
         prior = fit_prior(batch for _, batch in subject.batches())
-        checked = health_texts(subject.ids, spec.seed)
+        checked = checked_texts(subject.ids, spec.seed)
         kept = first_texts(subject, spec.seed, MOST_TEXTS)
         self.measure = Measurer(
             subject.model, spec, prior, checked, plan.must, kept, subject.marked_share
@@ -220,7 +220,8 @@ class Trial:
 
     def _refuse(self, skipped: Mapping[str, str]) -> None:
         """What was found may have left out what is now asked for by name."""
-        for name in sorted(self.plan.must & set(skipped)):
+        skipped = {group_name(name): why for name, why in skipped.items()}
+        for name in sorted(set(map(group_name, self.plan.must)) & set(skipped)):
             group = name in (*GROUPS, *EXTRA)
             leave = f"leave out {name}, which cannot be measured here: " if group else ""
             raise HeedfulError(f"{leave}{skipped[name]}")

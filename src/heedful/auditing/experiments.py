@@ -331,11 +331,11 @@ EXPERIMENTS: Mapping[str, Callable[[AuditBatch], Iterator[Values]]] = {
     "removals": removals,
     "plausibility": plausible,
     "eraser": eraser_plausible,
-    "exclusivity": uniqueness,
+    "uniqueness": uniqueness,
     "layers": layers,
     "heads": heads,
     "null_space": free_heads,
-    "sanity": sanity,
+    "map_sanity": sanity,
     "infidelity": infidelities,
 }
 """By group; `removals` runs where any group asks what happens as words go."""

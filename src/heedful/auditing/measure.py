@@ -29,8 +29,8 @@ from heedful.randomness import stable_hash
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 
-HEALTH_SHARE = 4  # one text in so many is measured on the randomised model too
-ERASED, EXCLUSIVE = "erasure of an item of attention", "exclusivity"
+CHECKED_SHARE = 4  # one text in so many is measured on the randomised model too
+ERASED, UNIQUE = "erasure of an item of attention", "uniqueness"
 NULL_SPACE = "null_space"
 MOST_SITES = 512
 """Layers and heads of attention whose maps are scored too."""
@@ -91,8 +91,8 @@ class Measurer:
         for name, experiment in EXPERIMENTS.items():
             if GROUPS_OF.get(name, {name}) & set(self.spec.only):
                 _write(table, experiment(audit))
-        if "health" in self.spec.only:
-            self._health(table, batch)
+        if "randomization_check" in self.spec.only:
+            self._check_randomised(table, batch)
         kept = _maps(batch, maps, mask)
         return Part(table.rows(), kept, found.costs, dict(self.skipped), shown.table())
 
@@ -111,7 +111,7 @@ class Measurer:
         }
         return {name: scores for name, scores in named.items() if name not in maps}
 
-    def _health(self, table: Table, batch: Batch) -> None:
+    def _check_randomised(self, table: Table, batch: Batch) -> None:
         """Do the measures fall where there is nothing to explain: weights in random order?
         All explanations are made again there: a search that started from fewer of them would
         find less, and any measure would seem to fall."""
@@ -140,14 +140,14 @@ def _write(table: Table, found: Iterable[Values], role: str = "base") -> None:
 
 
 def _not_of_gates(spec: AuditSpec) -> dict[str, str]:
-    groups = {"interventions": ERASED, "exclusivity": EXCLUSIVE, NULL_SPACE: NULL_SPACE}
+    groups = {"interventions": ERASED, "uniqueness": UNIQUE, NULL_SPACE: NULL_SPACE}
     return {name: GATED for group, name in groups.items() if group in spec.only}
 
 
-def health_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
+def checked_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
     """One text in four, at least one, by a hash of its id: batches do not change the choice."""
     order = sorted(ids, key=lambda name: stable_hash(seed, "health", name))
-    return frozenset(order[: -(-len(order) // HEALTH_SHARE)])
+    return frozenset(order[: -(-len(order) // CHECKED_SHARE)])
 
 
 def _facts(batch: Batch, clusters: tuple[str, ...], p: Tensor, mask: Tensor) -> Facts:

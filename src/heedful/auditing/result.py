@@ -16,7 +16,7 @@ import torch
 
 from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.shown import nothing
-from heedful.auditing.spec import AuditSpec
+from heedful.auditing.spec import RENAMED, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.perturbations import REMOVALS
 from heedful.store import (
@@ -253,11 +253,18 @@ def identity(subject: AuditTarget, spec: AuditSpec) -> dict[str, Any]:
     versions = {name: piece.version for name, piece in pieces.items()}
     origins = {name: piece.origin for name, piece in pieces.items() if piece.origin}
     ways = {name: REMOVALS[name].version for name in spec.operators}
-    own = {"version": VERSION, "spec": asdict(spec), "pieces": versions, "operators": ways}
+    own = {"version": VERSION, "spec": _as_keyed(spec), "pieces": versions, "operators": ways}
     plugins = {"origins": origins} if origins else {}
     return {**own, **plugins, **dict(subject.key)}
 
 
+def _as_keyed(spec: AuditSpec) -> dict[str, Any]:
+    """A spec in a key, its groups by their first names: a new name for a group must not hide the
+    audits that are stored."""
+    first = {new: old for old, new in RENAMED.items()}
+    return {**asdict(spec), "only": tuple(first.get(name, name) for name in spec.only)}
+
+
 def spec_digest(spec: AuditSpec) -> str:
     """The same for audits whose numbers may be compared."""
-    return run_key("spec", asdict(spec)).removeprefix("spec-")
+    return run_key("spec", _as_keyed(spec)).removeprefix("spec-")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from heedful.attributions import fit_prior
 from heedful.auditing.explanation import Cost, counted
-from heedful.auditing.measure import Measurer, health_texts
+from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
@@ -191,7 +191,7 @@ def first_guess(subject: AuditTarget) -> float:
 
 def _timed(subject: AuditTarget, spec: AuditSpec, texts: int) -> Cost:
     batch = subject.encode(_spread(subject, texts))
-    checked = health_texts(batch.ids, spec.seed)
+    checked = checked_texts(batch.ids, spec.seed)
     measure = Measurer(subject.model, spec, fit_prior([batch]), checked)
     cost, start = Cost(texts=texts), time.perf_counter()
     with counted(subject.model, cost):

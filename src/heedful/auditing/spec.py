@@ -45,21 +45,28 @@ GROUPS = (
     "erasure",
     "importance",
     "plausibility",
-    "exclusivity",
-    "health",
+    "uniqueness",
+    "randomization_check",
     "layers",
     "heads",
 )
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
-EXTRA = ("sanity", "null_space", "infidelity", "eraser", "candidates")
+EXTRA = ("map_sanity", "null_space", "infidelity", "eraser", "candidates")
 """What is measured on request: every map of a randomised model, linear programmes per head,
 every map against random sets of words and under noise (Yeh et al. 2019), by ERASER's own
 definitions (DeYoung et al. 2020), and by other candidates for an unsigned measure."""
+RENAMED = {"exclusivity": "uniqueness", "health": "randomization_check", "sanity": "map_sanity"}
+"""Earlier names of groups, accepted wherever a group is named."""
 ERASING = frozenset({"erasure", "importance"})
-"""What takes words away. `health` does so again with a randomised model, for erasure: importance
-has no measure that such a model could mislead, and only starts the search there."""
-MAPPED = ERASING | {"agreement", "plausibility", "sanity", "infidelity", "eraser", "candidates"}
+"""What takes words away. `randomization_check` does so again with a randomised model, for erasure:
+importance has no measure that such a model could mislead, and only starts the search there."""
+MAPPED = ERASING | {"agreement", "plausibility", "map_sanity", "infidelity", "eraser", "candidates"}
 """What looks at the maps of all explanations."""
+
+
+def group_name(name: str) -> str:
+    """A group by its name today."""
+    return RENAMED.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -95,11 +102,14 @@ class AuditSpec:
         return tuple(name for name in self.explanations if name == ATTENTION)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "only", tuple(map(group_name, self.only)))
         for name in self.only:
             if name not in (*GROUPS, *EXTRA):
                 raise unknown_name("group of measures", name, [*GROUPS, *EXTRA])
-        if "health" in self.only and "erasure" not in self.only:
-            raise HeedfulError("health is about measures of erasure: add erasure to --only.")
+        if "randomization_check" in self.only and "erasure" not in self.only:
+            raise HeedfulError(
+                "randomization_check is about measures of erasure: add erasure to --only."
+            )
         if self.target not in ("probability", "logit"):
             raise unknown_name("target of an audit", self.target, ["probability", "logit"])
         if not self.importance or not 0 <= self.epsilon < 1:
@@ -139,7 +149,7 @@ _INTERVENTIONS = {
     },
 }
 _ADVERSARY = ("jain2019", "lin1991")
-_EXCLUSIVITY = {
+_UNIQUENESS = {
     "jsd_same_output": Measure(
         "how far attention can move with the same output", range=LN2, papers=_ADVERSARY
     ),
@@ -246,10 +256,10 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     },
     "importance": IMPORTANCE_MEASURES,
     "plausibility": PLAUSIBILITY_MEASURES,
-    "exclusivity": _EXCLUSIVITY,
+    "uniqueness": _UNIQUENESS,
     "layers": _LAYERS,
     "heads": {f"head_{name}": Measure(words) for name, words in STATISTICS.items()},
-    "sanity": _SANITY,
+    "map_sanity": _SANITY,
     "null_space": _NULL_SPACE,
     "infidelity": _INFIDELITY,
     "eraser": ERASER_MEASURES,
@@ -257,7 +267,8 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
     SEEDS: _STABILITY,
 }
-"""`health` measures erasure again, on a randomised model, after importance where that is asked."""
+"""`randomization_check` measures erasure again, on a randomised model, after importance where that
+is asked."""
 
 
 def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:

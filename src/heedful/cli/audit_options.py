@@ -139,7 +139,7 @@ class MeasureOptions:
     extra: Annotated[
         str | None,
         typer.Option(
-            help="Also measure sanity, infidelity, eraser, candidates of explanations; "
+            help="Also measure map_sanity, infidelity, eraser, candidates of explanations; "
             "null_space of heads."
         ),
     ] = None
@@ -228,9 +228,9 @@ class MeasureOptions:
 
 
 def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
-    from heedful.auditing import EXTRA, GROUPS
+    from heedful.auditing import EXTRA, GROUPS, group_name
 
-    asked = tuple(names(extra, "--extra")) if extra is not None else ()
+    asked = tuple(map(group_name, names(extra, "--extra"))) if extra is not None else ()
     for name in asked:
         if name not in EXTRA:
             raise unknown_name("extra group", name, list(EXTRA))

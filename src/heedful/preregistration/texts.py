@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.auditing import ATTENTION, named
+from heedful.auditing import ATTENTION, group_name, named
 from heedful.experiments import PROBES
 from heedful.metrics import bootstrap_means
 from heedful.perturbations import REMOVALS
@@ -169,13 +169,13 @@ class AuditText:
             )
 
     def _seeds(self) -> Sentence:
-        spec, only = self.spec, self.spec["only"]
+        spec, only = self.spec, [group_name(name) for name in self.spec["only"]]
         parts = [f"seed {spec['seed']}"]
         if "interventions" in only:
             parts.append(count(spec["permutations"], "permutation"))
         if "erasure" in only and spec["ceiling"]:
             parts.append(f"at most {spec['ceiling']} model runs a text in search of the best order")
-        if "exclusivity" in only:
+        if "uniqueness" in only:
             within = f"within {spec['epsilon']:g} of the output"
             parts.append(f"other attention {within} sought in {spec['search_steps']} steps")
         return said(f"Random choices: {listed(parts)}.")

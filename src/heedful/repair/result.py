@@ -25,7 +25,7 @@ RULE = (
     "A method is dominated in a property where another one has at least its score and at least "
     "its property, and one of the two lies beyond its interval."
 )
-LOWER = frozenset({"exclusivity"})
+LOWER = frozenset({"uniqueness"})
 """Properties of which less is better: another attention should be near."""
 PROPERTY = "importance"
 COLUMNS = [

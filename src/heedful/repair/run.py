@@ -42,7 +42,7 @@ from heedful.verdict import Settings, Verdict
 
 SPEC = AuditSpec(
     explanations=(ATTENTION, *IMPORTANCE),
-    only=("interventions", "agreement", "importance", "plausibility", "exclusivity"),
+    only=("interventions", "agreement", "importance", "plausibility", "uniqueness"),
 )
 """All that the properties of attention need, and no more."""
 SCORED = ProbeSpec("score")

@@ -6,6 +6,7 @@ from heedful.verdict.check import Outcome as Outcome
 from heedful.verdict.check import check as check
 from heedful.verdict.check import failures as failures
 from heedful.verdict.check import junit as junit
+from heedful.verdict.evaluation import Property as Property
 from heedful.verdict.evaluation import drop_reason as drop_reason
 from heedful.verdict.inference import Comparison as Comparison
 from heedful.verdict.inference import Sample as Sample

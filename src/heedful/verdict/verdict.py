@@ -54,6 +54,10 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
+RENAMED = {"exclusivity": "uniqueness"}
+"""Earlier names of properties: stored verdicts have them, and they can still be asked for."""
+
+
 class DamagedVerdict(HeedfulError, ValueError):
     """The JSON is of a version that can be read, and is not what was written."""
 
@@ -90,7 +94,7 @@ class Verdict:
     def __getitem__(self, name: str) -> Statement:
         """The statement on a property."""
         for each in self.statements:
-            if each.property == name:
+            if each.property == RENAMED.get(name, name):
                 return each
         known = ", ".join(each.property for each in self.statements)
         raise HeedfulError(f"no statement on {name!r}: choose one of {known}.")
@@ -141,7 +145,11 @@ class Verdict:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             damaged = "this verdict.json is damaged: make it again by an audit."
             raise DamagedVerdict(damaged) from error
-        return verdict
+        named = (
+            replace(each, property=RENAMED.get(each.property, each.property))
+            for each in verdict.statements
+        )
+        return replace(verdict, statements=tuple(named))
 
     @property
     def asked(self) -> Settings:

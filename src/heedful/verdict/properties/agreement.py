@@ -22,10 +22,10 @@ EITHER_WAY = (
 
 
 def agreement(table: Table, chosen: Settings) -> Statement:
-    """The ceiling of tau with a measure is how well the other importance measures agree with
-    it: attention is not asked to do better than they do among themselves. Where they clearly do
-    not agree by more than `smallest_tau`, the question cannot be asked. Where that is open, so is
-    the answer, unless attention is near enough to them for any agreement within the bounds."""
+    """Kendall's tau with each measure. Its ceiling is how well the other importance measures agree
+    with it: attention is not asked to do better than they do among themselves. Where they clearly
+    do not agree by more than `smallest_tau`, the question cannot be asked. Where that is open, so
+    is the answer, unless attention is near enough to them for any agreement within the bounds."""
 
     def cells_of(model: str) -> tuple[Cell, ...]:
         return () if model == "randomised" else tuple(_taus(table, model, chosen))

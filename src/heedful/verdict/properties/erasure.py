@@ -23,7 +23,7 @@ RANDOM = 0.0
 
 
 def importance(table: Table, chosen: Settings) -> Statement:
-    """Under at least two operators, none of which made the explanation."""
+    """Measured under at least two perturbations, none of which made the explanation."""
     return evaluate_property(
         IMPORTANCE,
         lambda model: importance_cells(table, model, chosen.on_trial, chosen),
@@ -76,7 +76,8 @@ def _scored(
 
 
 def baseline(table: Table, chosen: Settings) -> Statement:
-    """Paired differences to the better of what can be said of the words without the model."""
+    """Paired differences to the better of word frequency and position, which know nothing of the
+    model."""
     found = evaluate_property(BASELINE, lambda model: _leads(table, model, chosen), table, chosen)
     names = sorted({part.floor_name for part in found.parts})
     note = f"the better model-free baseline here: {', '.join(names)}."
@@ -122,8 +123,9 @@ BETTER = {
 
 
 def direction(table: Table, chosen: Settings) -> Statement:
-    """Which words speak for the predicted class? Only an explanation with signs can answer. One
-    that ranks words by size alone, as attention does, is judged on importance."""
+    """Only an explanation with signs can answer. One that ranks words by size alone, as attention
+    does, is judged on importance. Measured under at least two perturbations; the spread between
+    them is shown."""
     if chosen.on_trial not in chosen.signed:
         reason = f"{chosen.on_trial.replace('_', ' ')} has no sign: judge it on importance."
         return not_answered(DIRECTION.name, DIRECTION.unit, reason)

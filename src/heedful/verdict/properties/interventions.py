@@ -1,4 +1,4 @@
-"""What changing the weights does to the output: use and exclusivity."""
+"""What changing the weights does to the output: use and uniqueness."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ TRAINED = "uniform_trained"
 
 
 def use(table: Table, chosen: Settings) -> Statement:
-    """On the scale of probabilities, so it needs no labels. The accuracy lost is shown beside it: a
-    model can use its attention on every text and answer as well without."""
+    """Attention that nothing reads explains nothing. Measured on the scale of probabilities, so it
+    needs no labels. The accuracy lost is shown beside it: a model can use its attention on every
+    text and answer as well without."""
 
     def cells_of(model: str) -> Iterator[Cell]:
         # a randomised model may use its attention as well: there is nothing to check
@@ -114,11 +115,11 @@ NO_FLOOR = "the distance between seeds was not measured, so there is no floor."
 OTHER_UNIT = "the distance between seeds is in another unit than the estimate: it is no floor."
 
 
-def exclusivity(table: Table, chosen: Settings) -> Statement:
-    """How far can attention move without the output noticing? Reported, never required: that
-    another explanation exists does not refute this one. The distance between seeds is the floor
-    it is read against, where it is in the same unit: a share of the furthest."""
-    found = report_means(EXCLUSIVITY, MEASURES, table, chosen)
+def uniqueness(table: Table, chosen: Settings) -> Statement:
+    """Reported, never required: that another explanation exists does not refute this one. The
+    distance between seeds is the floor it is read against, where it is in the same unit: a share
+    of the furthest."""
+    found = report_means(UNIQUENESS, MEASURES, table, chosen)
     if found.decision is Decision.NOT_MEASURED:
         return found
     own = next(each for each in means_of(MEASURES, table, chosen)[0] if each.examples)
@@ -130,12 +131,12 @@ def exclusivity(table: Table, chosen: Settings) -> Statement:
     return replace(found, floor=floor, numbers={**found.numbers, **far, **seeds}, notes=notes)
 
 
-EXCLUSIVITY = Property(
-    name="exclusivity",
+UNIQUENESS = Property(
+    name="uniqueness",
     order=6,
     question="Is there another attention with the same output?",
     unit="distance of another attention with the same output (1: as far as any attention is)",
-    evaluate=exclusivity,
+    evaluate=uniqueness,
     missing="not asked for.",
 )
 
