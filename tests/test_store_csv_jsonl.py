@@ -110,5 +110,5 @@ def test_nobody_else_writes_csv(name: str) -> None:
     assert "to_csv(" in (source / name).read_text(encoding="utf8")
     for path in source.rglob("*.py"):
         text = path.read_text(encoding="utf8")
-        if path.name != "csv_jsonl.py":
+        if path != source / "store" / "tables.py":
             assert ".to_csv(" not in text and "csv.writer" not in text, path

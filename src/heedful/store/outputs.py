@@ -22,7 +22,7 @@ from heedful.errors import HeedfulError
 from heedful.input_files import read_whole
 from heedful.schemas import check_version
 from heedful.store.files import UNFINISHED, bring_back, entries, whole_folder, write_text
-from heedful.store.record import file_digest
+from heedful.store.run import file_digest
 
 MANIFEST = "heedful-manifest.json"
 SCHEMA_VERSION = 1

@@ -17,7 +17,7 @@ from typing import IO
 
 from heedful.errors import HeedfulError
 from heedful.store.files import refusals, whole_file
-from heedful.store.record import KEY
+from heedful.store.run import KEY
 from heedful.store.store import Store
 
 _END = bytes(2 * tarfile.BLOCKSIZE)

@@ -21,8 +21,7 @@ from typing import Any
 from heedful.errors import HeedfulError
 from heedful.store.files import UNFINISHED, sync_tree, why
 from heedful.store.pack import BROKEN, read_record, read_tar, write_tar
-from heedful.store.record import KEY, Damaged, Problem, Record, parse_record, run_key
-from heedful.store.run import Run
+from heedful.store.run import KEY, Damaged, Problem, Record, Run, parse_record, run_key
 from heedful.store.store import Place, Store, Writer, cache_folder, url_of
 
 _SUFFIX = ".tar"

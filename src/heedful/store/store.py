@@ -22,19 +22,20 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.store.files import copy_tree, discard, refusals, sync, sync_tree, unfinished
-from heedful.store.frames import Frames, Types
-from heedful.store.record import (
+from heedful.store.run import (
     KEY,
     RECORD,
     Damaged,
     Problem,
     Record,
+    Run,
     canonical,
     file_digest,
     is_plain,
     run_key,
+    write_json,
 )
-from heedful.store.run import Run, write_json
+from heedful.store.tables import Frames, Types
 
 Place = str | Path
 """A `Path` is always a folder; a text may be a URL, which a `Path` would spoil."""

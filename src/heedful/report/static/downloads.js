@@ -56,7 +56,7 @@ export function tableFiles(name, rows) {
 }
 
 /** A spreadsheet runs a cell that begins like a formula: an apostrophe says that this is text, as
- *  in `store/csv_jsonl.py`. */
+ *  in `store/tables.py`. */
 function csvCell(value) {
   const text = value === null || value === undefined ? "" : String(value);
   const safe = RUNS.test(text) && typeof value !== "number" && !NUMBER.test(text) ? `'${text}` : text;
