@@ -213,7 +213,7 @@ def test_toxicity_is_read_and_a_wrong_file_refused(tmp_path: Path) -> None:
     with pytest.raises(HeedfulError, match="row 2 of .* has is_offensive 'yes': it must be 0 or 1"):
         CORPORA["toxicity"].make(tmp_path)
     path.write_text("is_offensive,text\n", encoding="utf8")
-    with pytest.raises(HeedfulError, match="empty: get the file again"):
+    with pytest.raises(HeedfulError, match="clean_data.csv is empty: it needs at least one row"):
         CORPORA["toxicity"].make(tmp_path)
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from heedful.data.example import Example, GivenTokens, RawCorpus, marked_spans, matched_tokens
-from heedful.data.files import Row, Source, by_split, digests
+from heedful.data.files import Row, Source, by_split
 from heedful.data.generated import SIZES, Token, check_recipe, generated, plain, spell
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
@@ -197,22 +197,17 @@ def read_published(
     task: str, labels: Mapping[str, str], marks: Marks, data_dir: Path | None
 ) -> RawCorpus:
     """Every row of a task's files. `labels` are names in the files, and those shown."""
-    source, note = _published(task, data_dir)
-    files = source.find(data_dir)
-    short = task.partition("_classification")[0]
-    examples = [
-        _published_example(row, f"{short}-{split}-{number:05d}", split, labels, marks)
-        for split, number, row in source.rows(files, ("text", "label"))
-    ]
-    return RawCorpus(tuple(labels.values()), examples, digests(files), subset=bool(note), note=note)
+    columns, names = ("text", "label"), tuple(labels.values())
+    make = partial(_published_example, task.partition("_classification")[0], labels, marks)
+    return _published(task, data_dir).read(data_dir, names, columns, make)
 
 
 def find_published(task: str, data_dir: Path | None) -> dict[str, Path]:
-    return _published(task, data_dir)[0].find(data_dir)
+    return _published(task, data_dir).find(data_dir)
 
 
-def _published(task: str, data_dir: Path | None) -> tuple[Source, str]:
-    """The files of a task, and what is missing."""
+def _published(task: str, data_dir: Path | None) -> Source:
+    """The files of a task, and a note where one is missing."""
     names = by_split(f"pruthi_deception/{task}_*.jsonl.gz")
     there = {split: data_dir and (data_dir / name).is_file() for split, name in names.items()}
     note = ""
@@ -220,7 +215,7 @@ def _published(task: str, data_dir: Path | None) -> tuple[Source, str]:
         names = {"train": names["dev"], "test": names["test"]}
         note = "the training file is missing: trained on the authors' dev file"
     homepage = "https://github.com/danishpruthi/deceptive-attention"
-    return Source("the tasks of Pruthi et al.", homepage, names), note
+    return Source("the tasks of Pruthi et al.", homepage, names, note)
 
 
 def _marked_in_file(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
@@ -240,8 +235,9 @@ def _is_pronoun(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
 
 
 def _published_example(
-    row: Row, name: str, split: str, labels: Mapping[str, str], marks: Marks
+    task: str, labels: Mapping[str, str], marks: Marks, split: str, number: int, row: Row
 ) -> Example:
+    name = f"{task}-{split}-{number:05d}"
     if not isinstance(row["text"], str) or str(row["label"]) not in labels:
         known = ", ".join(labels)
         raise HeedfulError(f"example {name} needs a text and one of the labels {known}.")

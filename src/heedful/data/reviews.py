@@ -32,6 +32,7 @@ BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
 }  # fmt: skip
 BREAK = "<br />"
+MARKED = "rationales are exhaustive in the test set only"
 
 SST = Source(
     "the Stanford Sentiment Treebank",
@@ -52,11 +53,13 @@ YELP_SENTENCES = Source(
     "the Yelp sentences of Shen et al.",
     "https://github.com/shentianxiao/language-style-transfer",
     by_split("yelp_sentences/*_subset.jsonl.gz", ("train", "test")),
+    "a part of the published sentences; not the review corpora of the papers",
 )
 YAHOO2 = Source(
     "the Yahoo Answers files (yahoo_answers_csv)",
     "https://course.fast.ai/datasets",
     by_split("yahoo_2class/*_subset.jsonl.gz", ("train", "test")),
+    "two of ten topics, and a small part of their questions",
 )
 
 
@@ -70,17 +73,13 @@ def read_sst(data_dir: Path | None, rationales: str | None = None) -> RawCorpus:
     if rationales not in (None, "words"):
         raise HeedfulError(f"rationales is {rationales!r}: give 'words', or leave it out.")
     columns = ("tokens", "label") if rationales is None else ("tokens", "label", "token_label5")
-    files = SST.find(data_dir)
-    examples, neutral = [], 0
-    for split, number, row in SST.rows(files, columns):
-        if row["label"] is None:
-            neutral += 1
-        else:
-            examples.append(_sst_example(f"sst-{split}-{number:05d}", split, row, rationales))
-    return RawCorpus(SENTIMENT, examples, digests(files), dropped={"neutral": neutral})
+    make = partial(_sst_example, rationales)
+    return SST.read(data_dir, SENTIMENT, columns, make, "neutral")
 
 
-def _sst_example(name: str, split: str, row: Row, rationales: str | None) -> Example:
+def _sst_example(rationales: str | None, split: str, number: int, row: Row) -> Example | None:
+    if row["label"] is None:
+        return None
     text, leaves = join_tokens(
         [BRACKETS.get(token, token).replace("\\/", "/") for token in row["tokens"]]
     )
@@ -88,7 +87,7 @@ def _sst_example(name: str, split: str, row: Row, rationales: str | None) -> Exa
     if rationales == "words":
         spans = marked_spans(leaves, telling(row["token_label5"], int(row["label"])))
         marks = None if spans is None else {"a": spans}
-    tokens = matched_tokens(r"\w+", text)
+    tokens, name = matched_tokens(r"\w+", text), f"sst-{split}-{number:05d}"
     return Example(name, split, {"a": text}, int(row["label"]), {"a": tokens}, marks)
 
 
@@ -124,16 +123,16 @@ def _imdb(
     """Line breaks stay where `<br />` stood, so that sentences end there."""
     if not 0 < share <= 1:
         raise HeedfulError(f"test_sample is {share}: give a number above 0 and up to 1.")
-    files = IMDB.find(data_dir)
-    every = [
-        Example(f"imdb-{split}-{row['id']}", split, {"a": blank_breaks(row["text"])}, label(row))
-        for split, _, row in IMDB.rows(files, ("id", "text", column))
-    ]
-    test = [example.id for example in every if example.split == "test"]
+    raw = IMDB.read(data_dir, SENTIMENT, ("id", "text", column), partial(_imdb_review, label))
+    test = [example.id for example in raw.examples if example.split == "test"]
     left_out = set(test) - set(pick(test, round(len(test) * share), seed, "test sample"))
-    examples = [example for example in every if example.id not in left_out]
-    dropped = {"test set, not sampled": len(every) - len(examples)}
-    return RawCorpus(SENTIMENT, examples, digests(files), dropped=dropped)
+    examples = [example for example in raw.examples if example.id not in left_out]
+    return replace(raw, examples=examples, dropped={"test set, not sampled": len(left_out)})
+
+
+def _imdb_review(label: Callable[[Row], int], split: str, number: int, row: Row) -> Example:
+    text = blank_breaks(row["text"])
+    return Example(f"imdb-{split}-{row['id']}", split, {"a": text}, label(row))
 
 
 def blank_breaks(text: str) -> str:
@@ -153,14 +152,11 @@ def read_movies(data_dir: Path | None) -> RawCorpus:
     """A sentence a line. Only the test set was annotated again so that all telling passages
     are marked; in train and dev some are (a tenth of the tokens against a third). A few
     published spans are empty and mark nothing."""
-    files = MOVIES.find(data_dir)
     columns = ("id", "sentences", "label", "rationale_spans")
-    examples = [_movie(split, row) for split, _, row in MOVIES.rows(files, columns)]
-    note = "rationales are exhaustive in the test set only"
-    return RawCorpus(SENTIMENT, examples, digests(files), note=note)
+    return MOVIES.read(data_dir, SENTIMENT, columns, _movie, note=MARKED)
 
 
-def _movie(split: str, row: Row) -> Example:
+def _movie(split: str, number: int, row: Row) -> Example:
     text = "\n".join(row["sentences"])
     tokens = matched_tokens(r"\S+", text)
     marked = [(start, end) for start, end in row["rationale_spans"] if start != end]
@@ -183,29 +179,23 @@ def _characters(tokens: GivenTokens, start: int, end: int, name: str) -> tuple[i
 def read_yelp_sentences(data_dir: Path | None) -> RawCorpus:
     """Sentences of at most fifteen words; each has its whole review's sentiment, so some
     labels do not fit their sentence."""
-    files = YELP_SENTENCES.find(data_dir)
-    examples = [
-        Example(f"yelp_sentences-{split}-{number:05d}", split, {"a": row["text"]}, row["label"])
-        for split, number, row in YELP_SENTENCES.rows(files, ("text", "label"))
-    ]
-    note = "a part of the published sentences; not the review corpora of the papers"
-    return RawCorpus(SENTIMENT, examples, digests(files), subset=True, note=note)
+    return YELP_SENTENCES.read(data_dir, SENTIMENT, ("text", "label"), _yelp_sentence)
+
+
+def _yelp_sentence(split: str, number: int, row: Row) -> Example:
+    name = f"yelp_sentences-{split}-{number:05d}"
+    return Example(name, split, {"a": row["text"]}, row["label"])
 
 
 def read_yahoo2(data_dir: Path | None) -> RawCorpus:
     """A question's title and body and its best answer."""
-    files, classes = YAHOO2.find(data_dir), numbered(TOPICS)
-    examples = [
-        Example(
-            f"yahoo2-{split}-{number:05d}",
-            split,
-            {"a": unescape(row["text"])},
-            index_of(row["label"], classes, f"row {number + 1} of {YAHOO2.files[split]}"),
-        )
-        for split, number, row in YAHOO2.rows(files, ("text", "label"))
-    ]
-    note = "two of ten topics, and a small part of their questions"
-    return RawCorpus(tuple(TOPICS), examples, digests(files), subset=True, note=note)
+    make = partial(_answered, numbered(TOPICS))
+    return YAHOO2.read(data_dir, tuple(TOPICS), ("text", "label"), make)
+
+
+def _answered(classes: dict[str, int], split: str, number: int, row: Row) -> Example:
+    label = index_of(row["label"], classes, f"row {number + 1} of {YAHOO2.files[split]}")
+    return Example(f"yahoo2-{split}-{number:05d}", split, {"a": unescape(row["text"])}, label)
 
 
 def read_rated(

@@ -61,16 +61,12 @@ def read_multi30k(
         raise HeedfulError(f"only {TESTS[0]} is aligned: leave out test_set, or aligned.")
     languages = _languages(direction)
     source = ALIGNED if aligned else MULTI30K[test_set]
-    files = source.find(data_dir)
     columns = (*languages, "align") if aligned else languages
-    examples = [
-        _caption(row, f"multi30k-{split}-{number + 1:05d}", split, languages)
-        for split, number, row in source.rows(files, columns)
-    ]
-    return RawCorpus((), examples, digests(files), task="generation")
+    return source.read(data_dir, (), columns, partial(_caption, languages), task="generation")
 
 
-def _caption(row: Row, name: str, split: str, languages: tuple[str, str]) -> Example:
+def _caption(languages: tuple[str, str], split: str, number: int, row: Row) -> Example:
+    name = f"multi30k-{split}-{number + 1:05d}"
     texts = {side: row[language] for side, language in zip("ab", languages, strict=True)}
     _check_pair(texts["a"], texts["b"], f"example {name}")
     if "align" not in row:
