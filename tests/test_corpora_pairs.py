@@ -34,7 +34,7 @@ from heedful.data import (
 from heedful.data.aspects import ENTRY as ASPECTS_ENTRY
 from heedful.data.aspects import NEGATORS
 from heedful.data.aspects import read as read_aspects
-from heedful.data.cnn import spelled
+from heedful.data.pairs import spelled
 from heedful.errors import HeedfulError
 from heedful.store import Store
 

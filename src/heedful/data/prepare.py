@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from heedful.data.encode import Tokenised, table, tokenise
-from heedful.data.example import Example, RawCorpus
+from heedful.data.english import sentence_numbers
+from heedful.data.example import SPLITS, Example, RawCorpus, Spans, cut_splits, limit_splits
 from heedful.data.files import MissingData, digests
 from heedful.data.impermissible import mark
 from heedful.data.registry import CORPORA
-from heedful.data.splitting import SPLITS, Count, cut_splits, filter_lengths, limit_splits
+from heedful.data.tokenize import Tokens, given_tokens, normalise_all, sub_words, tokenizer
 from heedful.data.vocabulary import (
     Vocabulary,
     WordVectors,
@@ -31,13 +32,14 @@ from heedful.data.vocabulary import (
     word_vectors,
 )
 from heedful.entries import Corpus
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import check_parameters, parameters_of
 from heedful.progress import Progress
 from heedful.specs import UNKNOWN, CorpusSpec, PrepareSpec
 from heedful.store import Place, Run, Store, run_key, store_at
 
 HANDED = ("data_dir",)
+COUNTINGS = ("inclusive", "authors")
 PATH_PARAMS = ("path", "dev", "test", "target", "dev_target", "test_target")
 
 
@@ -212,3 +214,180 @@ def _split_report(rows: pd.DataFrame, classes: int) -> dict[str, Any]:
         "unknown_rate": float((ids == UNKNOWN).mean()) if len(ids) else 0.0,
         "rationales": int(rows["rationale_a"].notna().sum()),
     }
+
+
+@dataclass(frozen=True)
+class Tokenised:
+    """An example with the normalised tokens of each side."""
+
+    example: Example
+    sides: dict[str, Tokens]
+
+    @property
+    def words(self) -> list[str]:
+        return [word for tokens in self.sides.values() for word in tokens.words]
+
+
+def tokenise(
+    examples: Sequence[Example], name: str, progress: Progress | None, pieces: int = 0
+) -> list[Tokenised]:
+    """Tokenise and normalise every side; sub-words (so many `pieces`) stay as they are."""
+    known: dict[str, str] = {}
+    sides = list(examples[0].texts) if examples else []
+    if name == "bpe":
+        found = sub_words(examples, pieces)
+        return [
+            Tokenised(example, {side: found[side][i] for side in sides})
+            for i, example in enumerate(examples)
+        ]
+    columns = [_tokens(examples, side, name) for side in sides]
+    done: list[Tokenised] = []
+    for i, (example, *parts) in enumerate(zip(examples, *columns, strict=True), 1):
+        tokens = {
+            side: Tokens(normalise_all(part.words, known), part.starts, part.ends)
+            for side, part in zip(sides, parts, strict=True)
+        }
+        done.append(Tokenised(example, tokens))
+        if progress and (i % 500 == 0 or i == len(examples)):
+            progress("tokenise", i, len(examples))
+    return done
+
+
+def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
+    """The rows of `examples.parquet`, in the order of the corpus."""
+    columns: dict[str, Any] = {
+        "example": [item.example.id for item in items],
+        "split": [item.example.split for item in items],
+        "label": np.array([item.example.label for item in items], dtype=np.int64),
+    }
+    if any(item.example.candidates is not None for item in items):
+        columns["candidates"] = [_candidates(item.example) for item in items]
+    if any(item.example.cluster is not None for item in items):
+        columns["cluster"] = [item.example.cluster for item in items]
+    if any(item.example.alignment is not None for item in items):
+        columns["alignment"] = [_alignment(item) for item in items]
+    for side in items[0].sides:
+        tokens = [item.sides[side] for item in items]
+        columns[f"text_{side}"] = [item.example.texts[side] for item in items]
+        columns[f"tokens_{side}"] = [vocabulary.encode(t.words) for t in tokens]
+        columns[f"starts_{side}"] = [t.starts for t in tokens]
+        columns[f"ends_{side}"] = [t.ends for t in tokens]
+        columns[f"rationale_{side}"] = [_marks(item, side, "rationales") for item in items]
+        if any(item.example.impermissible is not None for item in items):
+            marks = [_marks(item, side, "impermissible") for item in items]
+            columns[f"impermissible_{side}"] = marks
+        columns[f"sentences_{side}"] = [
+            sentence_numbers(item.example.texts[side], item.sides[side].starts) for item in items
+        ]
+    return pd.DataFrame(columns)
+
+
+def token_rationale(tokens: Tokens, spans: Spans) -> NDArray[np.bool_]:
+    """A token belongs to the rationale where it overlaps one of its spans."""
+    inside = np.zeros(len(tokens), dtype=bool)
+    for start, end in spans:
+        inside |= (tokens.starts < end) & (tokens.ends > start)
+    return inside
+
+
+def _marks(item: Tokenised, side: str, kind: str) -> NDArray[np.bool_] | None:
+    spans = getattr(item.example, kind)
+    if spans is None or side not in spans:
+        return None
+    return token_rationale(item.sides[side], spans[side])
+
+
+def _candidates(example: Example) -> NDArray[np.int32]:
+    if example.candidates is None:
+        raise HeedfulError(
+            f"example {example.id} names no candidates while others do: give all of them some."
+        )
+    return np.array(example.candidates, dtype=np.int32)
+
+
+def _alignment(item: Tokenised) -> NDArray[np.int32] | None:
+    """Pairs of positions among the real tokens, one after the other: a₀ b₀ a₁ b₁ …"""
+    if item.example.alignment is None:
+        return None
+    pairs = {
+        (int(a), int(b))
+        for one, other in item.example.alignment
+        for a in np.flatnonzero(token_rationale(item.sides["a"], [one]))
+        for b in np.flatnonzero(token_rationale(item.sides["b"], [other]))
+    }
+    return np.array(sorted(pairs), dtype=np.int32).reshape(-1)
+
+
+def _tokens(examples: Sequence[Example], side: str, name: str) -> Iterator[Tokens]:
+    if name != "given":
+        return tokenizer(name)(example.texts[side] for example in examples)
+    return (_given(example, side) for example in examples)
+
+
+def _given(example: Example, side: str) -> Tokens:
+    if example.tokens is None or side not in example.tokens:
+        raise HeedfulError(
+            f"example {example.id} brings no tokens: choose the spacy or whitespace tokenizer."
+        )
+    return given_tokens(example.tokens[side])
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many examples of a split met a filter and how many it turned away."""
+
+    filter: str
+    split: str
+    kept: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One named, inclusive bound on the number of real tokens."""
+
+    name: str
+    low: float = -np.inf
+    high: float = np.inf
+
+
+def filter_lengths(
+    lengths: NDArray[np.int64], splits: Sequence[str], spec: PrepareSpec
+) -> tuple[NDArray[np.bool_], list[Count]]:
+    """Which examples stay. Bounds apply one after the other, so no example counts twice."""
+    if spec.counting not in COUNTINGS:
+        raise unknown_name("counting", spec.counting, list(COUNTINGS))
+    keep = np.ones(len(lengths), dtype=bool)
+    counts: list[Count] = []
+    names = np.array(splits, dtype=object)
+    for split in dict.fromkeys(splits):
+        inside = names == split
+        for bound in _bounds(lengths[inside], spec):
+            before = inside & keep
+            keep &= ~inside | ((lengths >= bound.low) & (lengths <= bound.high))
+            after = int((inside & keep).sum())
+            counts.append(Count(bound.name, split, after, int(before.sum()) - after))
+    return keep, counts
+
+
+def _bounds(lengths: NDArray[np.int64], spec: PrepareSpec) -> list[Bound]:
+    empty = Bound("not empty", low=1)
+    if spec.counting == "authors":
+        return [empty, *_authors_bounds(lengths, spec)]
+    bounds = [empty]
+    if spec.min_length > 1:
+        bounds.append(Bound(f"at least {spec.min_length} tokens", low=spec.min_length))
+    if spec.max_length is not None:
+        bounds.append(Bound(f"at most {spec.max_length} tokens", high=spec.max_length))
+    return bounds
+
+
+def _authors_bounds(lengths: NDArray[np.int64], spec: PrepareSpec) -> list[Bound]:
+    """jain2019's released filter: strict on both sides, and a bound that was not set is the
+    split's own shortest or longest text, which is thereby lost (protocols, section 10)."""
+    low = spec.min_length if spec.min_length > 1 else int(lengths.min())
+    high = spec.max_length if spec.max_length is not None else int(lengths.max())
+    return [
+        Bound(f"more than {low} tokens (authors)", low=low + 1),
+        Bound(f"fewer than {high} tokens (authors)", high=high - 1),
+    ]

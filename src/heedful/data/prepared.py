@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
-from heedful.data.splitting import SPLITS
+from heedful.data.example import SPLITS
 from heedful.errors import HeedfulError, unknown_name
 from heedful.store import Run
 from heedful.types import Batch, Text

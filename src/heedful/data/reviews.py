@@ -16,9 +16,9 @@ from heedful.data.example import (
     marked_spans,
     matched_tokens,
     numbered,
+    pick,
 )
 from heedful.data.files import Row, Source, by_split, digests, find_sheets, read_cells
-from heedful.data.splitting import pick
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from heedful.data.example import Example, RawCorpus, join_tokens
+from heedful.data.example import Example, RawCorpus, cut_splits, join_tokens, pick
 from heedful.data.generated import SIZES, check_recipe
 from heedful.data.registry import CORPORA, default_prepare
 from heedful.data.reviews import SST
-from heedful.data.splitting import cut_splits, pick
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash

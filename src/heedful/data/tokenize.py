@@ -55,6 +55,28 @@ def given_tokens(tokens: GivenTokens) -> Tokens:
     )
 
 
+NUMBER = "qqq"
+
+
+def normalise(token: str) -> str:
+    """jain2019's: lower case, and one word for everything with a digit in it."""
+    if any(character.isdigit() for character in token):
+        return NUMBER
+    return token.lower()
+
+
+def normalise_all(tokens: Iterable[str], known: dict[str, str]) -> list[str]:
+    """Normalise many tokens; `known` shares one string per word, which keeps a corpus of
+    millions of tokens small in memory."""
+    words = []
+    for token in tokens:
+        word = known.get(token)
+        if word is None:
+            word = known.setdefault(token, normalise(token))
+        words.append(word)
+    return words
+
+
 def _matches(pattern: re.Pattern[str], texts: Iterable[str]) -> Iterator[Tokens]:
     for text in texts:
         found = list(pattern.finditer(text))

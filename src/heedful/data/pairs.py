@@ -1,4 +1,5 @@
-"""Natural language inference: SNLI, with e-SNLI's highlights or counterfactual, and MultiNLI.
+"""Pairs of texts: natural language inference (SNLI, with e-SNLI's highlights or counterfactual, and
+MultiNLI), and CNN's news questions (Hermann et al. 2015): which anonymous entity fills the gap?
 
 A cell of `Sentence1_Highlighted_1` in e-SNLI's tables lists positions of words (the sentence cut
 at blanks), as in `3,4,7`, or is `{}`. The training tables have one annotator, dev and test three.
@@ -6,14 +7,15 @@ at blanks), as in `3,4,7`, or is `{}`. The training tables have one annotator, d
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from heedful.data.example import Example, RawCorpus, Spans, matched_tokens
-from heedful.data.files import PART_OF_TRAIN, Row, Source, by_split, digests, read_rows
+from heedful.data.files import MissingData, Row, Source, by_split, digests
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
@@ -74,21 +76,7 @@ def read_mnli(data_dir: Path | None) -> RawCorpus:
 
 def _pairs(data_dir: Path | None, corpus: str, whole: Source) -> RawCorpus:
     source = whole.with_train(data_dir)
-    files = source.find(data_dir)
-    examples, without = [], 0
-    for split, name in source.files.items():
-        rows = read_rows(files[name], COLUMNS)
-        pairs, left_out = _labelled(rows, corpus, split, files[name].name)
-        examples += pairs
-        without += left_out
-    return RawCorpus(
-        LABELS,
-        examples,
-        digests(files),
-        subset=source is not whole,
-        note=PART_OF_TRAIN if source is not whole else "",
-        dropped={"no gold label": without},
-    )
+    return source.read(data_dir, LABELS, COLUMNS, partial(_pair, corpus), "no gold label")
 
 
 def _find(whole: Source, data_dir: Path | None) -> dict[str, Path]:
@@ -100,56 +88,42 @@ def read_snli_cad(data_dir: Path | None, part: str = "all") -> RawCorpus:
     or the revised ones. The originals of dev and test are also in SNLI's dev and test sets."""
     if part not in PARTS:
         raise unknown_name("part", part, list(PARTS))
-    files = SNLI_CAD.find(data_dir)
-    examples, other = [], 0
-    for split, name in SNLI_CAD.files.items():
-        rows = read_rows(files[name], (*COLUMNS, "source"))
-        pairs, _ = _labelled(rows, "snli_cad", split, name)
-        sources = [rows[int(pair.id[-6:])]["source"] for pair in pairs]
-        kept = [pair for pair, own in zip(pairs, sources, strict=True) if part in ("all", own)]
-        examples += kept
-        other += len(pairs) - len(kept)
-    return RawCorpus(LABELS, examples, digests(files), dropped={"of the other part": other})
+    columns, make = (*COLUMNS, "source"), partial(_pair_of_part, part)
+    return SNLI_CAD.read(data_dir, LABELS, columns, make, "of the other part")
 
 
-def _labelled(
-    rows: Iterable[Row], corpus: str, split: str, where: str
-) -> tuple[list[Example], int]:
-    """The pairs, and how many had no gold label and were left out. A name is a pair's place in
-    its file, so leaving some out renames none."""
-    examples, without = [], 0
-    for number, row in enumerate(rows):
-        if row["label"] in (NO_GOLD, None, ""):
-            without += 1
-        else:
-            examples.append(_pair(row, f"{corpus}-{split}-{number:06d}", split, where))
-    return examples, without
+def _pair_of_part(part: str, split: str, number: int, row: Row) -> Example | None:
+    return _pair("snli_cad", split, number, row) if part in ("all", row["source"]) else None
 
 
-def _pair(row: Row, name: str, split: str, where: str) -> Example:
-    """The premise is attended: side a. The hypothesis asks: side b."""
+def _pair(corpus: str, split: str, number: int, row: Row) -> Example | None:
+    """The premise is attended: side a. The hypothesis asks: side b. None where there is no gold
+    label; names are places in the file, so leaving some out renames none."""
     texts, label = {"a": row["premise"], "b": row["hypothesis"]}, row["label"]
+    if label in (NO_GOLD, None, ""):
+        return None
+    name = f"{corpus}-{split}-{number:06d}"
     if not all(isinstance(text, str) for text in texts.values()):
-        raise HeedfulError(f"{name} of {where} lacks a text: give it a premise and a hypothesis.")
+        raise HeedfulError(f"{name} lacks a text: give it a premise and a hypothesis.")
     if label not in LABELS:
-        known = ", ".join(LABELS)
-        raise HeedfulError(f"{name} of {where} has label {label!r}, the classes are {known}.")
+        raise HeedfulError(f"{name} has label {label!r}, the classes are {', '.join(LABELS)}.")
     return Example(name, split, texts, LABELS.index(label))
 
 
 def _highlighted(data_dir: Path | None) -> RawCorpus:
     """All pairs of e-SNLI's four tables. A side where a position fits no word has no rationale;
     such sides are counted."""
-    files = ESNLI.find(data_dir)
     examples: list[Example] = []
     dropped = {"no gold label": 0, MISFIT: 0}
-    for name, split in ESNLI_FILES.items():
-        rows = read_rows(files[name], NEEDED)
-        pairs, without = _labelled(map(_plain, rows), Path(name).stem, split, name)
-        marked = [_marked(pair, rows[int(pair.id[-6:])]) for pair in pairs]
-        examples += [pair for pair, _ in marked]
-        dropped["no gold label"] += without
-        dropped[MISFIT] += sum(misfits for _, misfits in marked)
+    files = ESNLI.find(data_dir)
+    for table, number, row in ESNLI.rows(files, NEEDED):
+        pair = _pair(table, ESNLI_FILES[ESNLI.files[table]], number, _plain(row))
+        if pair is None:
+            dropped["no gold label"] += 1
+        else:
+            marked, misfits = _marked(pair, row)
+            examples.append(marked)
+            dropped[MISFIT] += misfits
     return RawCorpus(LABELS, examples, digests(files), dropped=dropped)
 
 
@@ -192,6 +166,107 @@ def _plain(row: Row) -> Row:
     return {"premise": row["Sentence1"], "hypothesis": row["Sentence2"], "label": row["gold_label"]}
 
 
+FOLDERS = {"train": "training", "dev": "validation", "test": "test"}
+CNN = Source("the CNN questions", "https://cs.nyu.edu/~kcho/DMQA", FOLDERS)
+ENTITY = re.compile(r"@entity\d+")
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One `.question` file: an article, a sentence about it with a gap, and what fills it."""
+
+    id: str
+    split: str
+    passage: str
+    question: str
+    answer: str
+
+
+def read_cnn(data_dir: Path | None) -> RawCorpus:
+    """The classes are the entities of the training articles. Only entities of the passage can
+    be the answer, so a question whose answer is not among them cannot be learned or tested
+    and is dropped."""
+    questions: list[Question] = []
+    sources: dict[str, str] = {}
+    for split, (name, folder) in zip(FOLDERS, find_cnn(data_dir).items(), strict=True):
+        found, sources[name] = _read_folder(folder, split)
+        questions += found
+    labels = _entities(q.passage for q in questions if q.split == "train")
+    places = {name: number for number, name in enumerate(labels)}
+    made = [_question(each, places) for each in questions]
+    examples = [example for example in made if example is not None]
+    dropped = {"answer is no entity of the passage, or of train": len(made) - len(examples)}
+    return RawCorpus(labels, examples, sources, dropped=dropped)
+
+
+def find_cnn(data_dir: Path | None) -> dict[str, Path]:
+    """The folder of each split, with questions in it."""
+    return {f"cnn/questions/{name}": _folder(data_dir, name) for name in FOLDERS.values()}
+
+
+def parse(text: str, name: str, split: str) -> Question:
+    """Address, passage, question, answer and the entities' names, with empty lines between."""
+    parts = [part.strip() for part in re.split(r"\n\s*\n", text.strip())]
+    if len(parts) < 4 or not ENTITY.fullmatch(parts[3]) or "@placeholder" not in parts[2]:
+        raise HeedfulError(
+            f"{name} is no CNN question: it needs an address, a passage, a question with "
+            f"@placeholder and an answer like @entity1, with empty lines between."
+        )
+    return Question(f"cnn-{split}-{Path(name).stem}", split, *parts[1:4])
+
+
+def spelled(text: str) -> str:
+    """Entities with letters for digits (@entity15 becomes @entitybf): words with digits in
+    them are all made one later. Nothing moves, so offsets into the original stay right."""
+    return ENTITY.sub(lambda match: match.group().translate(LETTERS), text)
+
+
+def _question(one: Question, places: dict[str, int]) -> Example | None:
+    inside = {places[name] for name in ENTITY.findall(one.passage) if name in places}
+    label = places.get(one.answer)
+    if label is None or label not in inside:
+        return None
+    texts = {"a": spelled(one.passage), "b": spelled(one.question)}
+    return Example(one.id, one.split, texts, label, candidates=tuple(sorted(inside)))
+
+
+def _entities(passages: Iterable[str]) -> tuple[str, ...]:
+    names = {name for passage in passages for name in ENTITY.findall(passage)}
+    return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+def _folder(data_dir: Path | None, name: str) -> Path:
+    wanted = f"cnn/questions/{name}"
+    if data_dir is None or not (data_dir / wanted).is_dir():
+        raise MissingData(
+            f"the folder {wanted} is not in the data folder: get {CNN.title} from "
+            f"{CNN.homepage}, unpack them there, and name the data folder with --data-dir "
+            f"or HEEDFUL_DATA."
+        )
+    folder = data_dir / wanted
+    if next(folder.glob("*.question"), None) is None:
+        raise MissingData(f"{folder} holds no .question files: unpack {CNN.title} there.")
+    return folder
+
+
+def _read_folder(folder: Path, split: str) -> tuple[list[Question], str]:
+    """All questions by name, and one digest over names and bytes: there are very many files."""
+    questions, digest = [], hashlib.sha256()
+    for path in sorted(folder.glob("*.question")):
+        body = path.read_bytes()
+        digest.update(f"{path.name}\x1f{len(body)}\x1f".encode() + body)
+        questions.append(parse(_decoded(body, path), path.name, split))
+    return questions, digest.hexdigest()
+
+
+def _decoded(body: bytes, path: Path) -> str:
+    try:
+        return body.decode("utf8")
+    except UnicodeDecodeError as error:
+        raise HeedfulError(f"{path} is not UTF-8 text: get it again.") from error
+
+
 _inference = partial(Corpus, needs=("data",), kind="pair")
 _PREPARE = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
 ENTRIES = {
@@ -226,5 +301,16 @@ ENTRIES = {
         citation="Williams et al. 2018, A Broad-Coverage Challenge Corpus for Sentence "
         "Understanding",
         prepare=replace(_PREPARE, dev_fraction=0.1),
+    ),
+    "cnn": _inference(
+        name="cnn",
+        description="News articles and a sentence with a gap; the answer is an entity of the "
+        "article",
+        make=read_cnn,
+        find=find_cnn,
+        paper="jain2019",
+        licence="as published by DeepMind; the articles are CNN's",
+        citation="Hermann et al. 2015, Teaching Machines to Read and Comprehend",
+        prepare=PrepareSpec(tokenizer="whitespace", min_df=8, vectors="glove"),
     ),
 }
