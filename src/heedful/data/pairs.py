@@ -76,7 +76,7 @@ def read_mnli(data_dir: Path | None) -> RawCorpus:
 
 def _pairs(data_dir: Path | None, corpus: str, whole: Source) -> RawCorpus:
     source = whole.with_train(data_dir)
-    return source.read(data_dir, LABELS, COLUMNS, partial(_pair, corpus), "no gold label")
+    return source.read(data_dir, LABELS, COLUMNS, partial(_pair, corpus, source), "no gold label")
 
 
 def _find(whole: Source, data_dir: Path | None) -> dict[str, Path]:
@@ -93,20 +93,27 @@ def read_snli_cad(data_dir: Path | None, part: str = "all") -> RawCorpus:
 
 
 def _pair_of_part(part: str, split: str, number: int, row: Row) -> Example | None:
-    return _pair("snli_cad", split, number, row) if part in ("all", row["source"]) else None
+    if part not in ("all", row["source"]):
+        return None
+    return _pair("snli_cad", SNLI_CAD, split, number, row)
 
 
-def _pair(corpus: str, split: str, number: int, row: Row) -> Example | None:
-    """The premise is attended: side a. The hypothesis asks: side b. None where there is no gold
-    label; names are places in the file, so leaving some out renames none."""
+def _pair(corpus: str, source: Source, split: str, number: int, row: Row) -> Example | None:
+    """Names are places in the file, so leaving some pairs out renames none."""
+    where = Path(source.files[split]).name
+    return _labelled(f"{corpus}-{split}-{number:06d}", split, row, where)
+
+
+def _labelled(name: str, split: str, row: Row, where: str) -> Example | None:
+    """The premise is attended: side a. The hypothesis asks: side b. None without a gold label."""
     texts, label = {"a": row["premise"], "b": row["hypothesis"]}, row["label"]
     if label in (NO_GOLD, None, ""):
         return None
-    name = f"{corpus}-{split}-{number:06d}"
     if not all(isinstance(text, str) for text in texts.values()):
-        raise HeedfulError(f"{name} lacks a text: give it a premise and a hypothesis.")
+        raise HeedfulError(f"{name} of {where} lacks a text: give it a premise and a hypothesis.")
     if label not in LABELS:
-        raise HeedfulError(f"{name} has label {label!r}, the classes are {', '.join(LABELS)}.")
+        known = ", ".join(LABELS)
+        raise HeedfulError(f"{name} of {where} has label {label!r}, the classes are {known}.")
     return Example(name, split, texts, LABELS.index(label))
 
 
@@ -117,7 +124,9 @@ def _highlighted(data_dir: Path | None) -> RawCorpus:
     dropped = {"no gold label": 0, MISFIT: 0}
     files = ESNLI.find(data_dir)
     for table, number, row in ESNLI.rows(files, NEEDED):
-        pair = _pair(table, ESNLI_FILES[ESNLI.files[table]], number, _plain(row))
+        file = ESNLI.files[table]
+        split = ESNLI_FILES[file]
+        pair = _labelled(f"{table}-{split}-{number:06d}", split, _plain(row), file)
         if pair is None:
             dropped["no gold label"] += 1
         else:
