@@ -37,7 +37,6 @@ from heedful.report.audit_texts import SMALLEST as SMALLEST
 from heedful.report.audit_texts import WRONG as WRONG
 from heedful.report.audit_texts import beside as beside
 from heedful.report.audit_texts import heaviest as heaviest
-from heedful.report.audit_texts import padded as padded
 from heedful.report.audit_texts import texts as texts
 from heedful.report.audit_texts import window as window
 from heedful.report.audit_texts import word_map as word_map
@@ -64,6 +63,7 @@ from heedful.report.cells import Map as Map
 from heedful.report.cells import Sorting as Sorting
 from heedful.report.cells import Span as Span
 from heedful.report.cells import drawn as drawn
+from heedful.report.cells import padded as padded
 from heedful.report.cells import reach_of as reach_of
 from heedful.report.charts import DRAWING as DRAWING
 from heedful.report.charts import NAMES as NAMES

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.cells import listed
+from heedful.report.cells import listed, padded
 from heedful.report.formats import DASH, clipped, finite, plain, shown, weight
 
 EACH = 3
@@ -94,13 +94,13 @@ def _shown(
     name, words = str(document["example"]), _words(document)
     scores = {each: padded(maps[each][name], len(words)) for each in maps if name in maps[each]}
     start, stop = window(list(scores.values()))
-    rationale = listed(document.get("rationale"))
+    rationale = listed(document["rationale"])
     drawn = tuple(
         word_map(each, words, values, rationale, (start, stop)) for each, values in scores.items()
     )
     cut = f"words {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
     facts = tuple(_facts(evidence, name, tau, list(scores.values())))
-    context = document.get("text_b")
+    context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
     return Shown(clipped(name), why, facts, _wrong(evidence, name), drawn, cut, paired)
 
@@ -150,7 +150,7 @@ def _confidence(evidence: AuditEvidence, name: str) -> float:
 
 
 def _words(document: Mapping[str, Any]) -> list[str]:
-    return [str(word) for word in listed(document.get("words"))]
+    return [str(word) for word in listed(document["words"])]
 
 
 SHOWN = 90
@@ -213,14 +213,6 @@ def window(maps: Sequence[np.ndarray]) -> tuple[int, int]:
     total = sum((_share(each) for each in maps), start=np.zeros(length))
     start = int(np.convolve(total, np.ones(SHOWN), mode="valid").argmax())
     return start, start + SHOWN
-
-
-def padded(scores: Any, length: int) -> np.ndarray:
-    """Scores for so many words: NaN for those that were cut off."""
-    found = np.full(length, math.nan)
-    given = np.asarray(scores, dtype=np.float64).ravel()[:length]
-    found[: len(given)] = np.where(np.isfinite(given), given, math.nan)
-    return found
 
 
 def _word(text: str, score: float, most: float, marked: bool) -> Word:

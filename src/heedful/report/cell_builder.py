@@ -37,6 +37,7 @@ from heedful.report.cells import (
     known_texts,
     listed,
     means_of,
+    padded,
     reach_of,
     searched,
     searched_as_spread,
@@ -47,6 +48,32 @@ from heedful.report.formats import clipped, of_texts
 if TYPE_CHECKING:
     from heedful.report.evidence import Evidence
     from heedful.store import Run
+
+
+def _cell(read: AuditModel | StudyModel, **about: Any) -> Cell:
+    """What a page asks of any model, and `about` it what only an audit or a study knows."""
+    means = {sorting.key: float(values.mean()) for sorting, values in read.measured}
+    return Cell(
+        names=read.names,
+        maps=read.maps,
+        measures=[*(sorting for sorting, _ in read.measured), *SORTINGS],
+        means=means | means_of(read.known),
+        documents=read.documents,
+        readings=read.readings,
+        logits=read.logits,
+        **about,
+    )
+
+
+def _numbers(read: AuditModel | StudyModel, name: str) -> dict[str, float]:
+    """What a text can be sorted by, where it is defined."""
+    measured = {
+        sorting.key: float(values[name])
+        for sorting, values in read.measured
+        if name in values.index
+    }
+    return measured | read.known[name].measures
+
 
 SPLIT = re.compile(r", \w+ split$")
 
@@ -60,21 +87,14 @@ def audit_cells(evidence: AuditEvidence, number: int = 0) -> list[Cell]:
 
 def _audit_cell(model: AuditModel, number: int) -> Cell:
     facts = model.evidence.facts
-    means = {each.key: float(values.mean()) for each, values in model.measured}
-    return Cell(
+    return _cell(
+        model,
         corpus=SPLIT.sub("", clipped(facts.data)),
         classes=facts.classes,
         model=clipped(facts.model),
         seed="",
         source="audit",
-        names=model.names,
-        maps=model.maps,
-        measures=[*(each for each, _ in model.measured), *SORTINGS],
-        means=means | means_of(model.facts),
-        documents=model.documents,
-        readings=model.readings,
         whole=frozenset(map(str, model.evidence.shown["example"])),
-        logits=model.logits,
         run=audit_run(model.evidence),
         audit=number,
     )
@@ -103,11 +123,11 @@ class AuditModel:
     @cached_property
     def names(self) -> tuple[str, ...]:
         maps, documents = self.evidence.maps, self.evidence.documents
-        known = set(self.facts) & set(map(str, documents["example"]))
+        known = set(self.known) & set(map(str, documents["example"]))
         return tuple(sorted(known & set(map(str, maps["example"]))))
 
     @cached_property
-    def facts(self) -> dict[str, Known]:
+    def known(self) -> dict[str, Known]:
         return known_texts(self.evidence.main)
 
     @cached_property
@@ -176,7 +196,7 @@ class AuditModel:
     def _reading(
         self, name: str, maps: Mapping[Any, Any], shown: Mapping[Any, Any], size: int
     ) -> Reading:
-        known = self.facts[name]
+        known = self.known[name]
         scores = {key: padded(values, size) for (_, key), values in maps.items()}
         kept = {(kind, key): padded(v, size) for (kind, key), v in shown.items() if kind in WORDS}
         logits = word_logits(kept, self.logits) if WHOLE in scores else None
@@ -185,9 +205,6 @@ class AuditModel:
                 scores[FURTHEST_KEY] = values
             if kind == "weights" and WHOLE in scores:  # the same with all its digits
                 scores[WHOLE] = values
-        measures = {
-            each.key: float(values[name]) for each, values in self.measured if name in values.index
-        }
         reach = None if logits is None else reach_of(logits, known.predicted)
         curves, operator = curves_of(shown)
         return Reading(
@@ -195,7 +212,7 @@ class AuditModel:
             known.confidence,
             scores,
             logits,
-            measures | known.measures,
+            _numbers(self, name),
             reach,
             curves,
             operator,
@@ -306,14 +323,6 @@ def by_text(
     return found
 
 
-def padded(scores: Any, size: int) -> Numbers:
-    """Words at the end that were not read have no number."""
-    numbers = np.full(size, np.nan)
-    given = np.asarray(scores, dtype=np.float64)[:size]
-    numbers[: len(given)] = given
-    return numbers
-
-
 def word_logits(kept: Mapping[tuple[str, str], Numbers], count: int) -> Numbers | None:
     """`[words, logits]`, where this text has all of them."""
     keys = [("logit", str(c)) for c in range(count)]
@@ -362,25 +371,18 @@ def _model(evidence: Evidence, part: pd.DataFrame, texts: StudyTexts) -> StudyMo
         str(probe): evidence.store.open(str(run))
         for probe, run in zip(once["probe"], once["run"], strict=True)
     }
-    spec = evidence.model_facts(str(part["model_run"].iloc[0])).get("model") or {}
-    return StudyModel(runs, texts, bool(spec.get("blind", False)))
+    spec = evidence.model_spec(str(part["model_run"].iloc[0]))
+    return StudyModel(runs, texts, spec is not None and spec.blind)
 
 
 def _study_cell(model: StudyModel, part: pd.DataFrame, alone: bool) -> Cell:
-    means = {each.sorting.key: float(values.mean()) for each, values in model.measured}
-    return Cell(
+    return _cell(
+        model,
         corpus=str(part["corpus"].iloc[0]),
         classes=model.texts.classes,
         model=str(part["model" if alone else "label"].iloc[0]),
         seed=str(part["seed"].iloc[0]),
         source="study",
-        names=model.names,
-        maps=shown_maps(model.scanned.maps, model.exact),
-        measures=[*(each.sorting for each, _ in model.measured), *SORTINGS],
-        means=means | means_of(model.facts),
-        documents=model.documents,
-        readings=model.readings,
-        logits=model.scanned.logits,
         note=SEVERAL if model.scanned.several else "",
     )
 
@@ -411,7 +413,7 @@ class StudyModel:
         lengths = self.scanned.lengths
         if not lengths or self.texts.lengths(lengths, self.blind) != lengths:
             return ()
-        return tuple(sorted(name for name in lengths if name in self.facts))
+        return tuple(sorted(name for name in lengths if name in self.known))
 
     @cached_property
     def scanned(self) -> Scanned:
@@ -425,23 +427,30 @@ class StudyModel:
             lengths |= dict(zip(first["example"].map(str), first["scores"].map(len), strict=True))
         return Scanned(tuple(maps), lengths, several)
 
+    @property
+    def maps(self) -> list[Map]:
+        return shown_maps(self.scanned.maps, self.exact)
+
+    @property
+    def logits(self) -> int:
+        return self.scanned.logits
+
     @cached_property
-    def facts(self) -> dict[str, Known]:
+    def known(self) -> dict[str, Known]:
         """Of each text, from whichever probe has seen it."""
         tables = [self._rows(probe) for probe in PROBES]
         found = [known_texts(each.reindex(columns=["example", *COLUMNS])) for each in tables]
         return {name: known for each in reversed(found) for name, known in each.items()}
 
     @cached_property
-    def measured(self) -> list[tuple[Measured, pd.Series]]:
+    def measured(self) -> list[tuple[Sorting, pd.Series]]:
         """Those that exist, each by text."""
-        found = []
-        for probe in dict.fromkeys(each.probe for each in MEASURED):
-            rows = _first(self._rows(probe), "measure")
-            for each in MEASURED:
-                if each.probe == probe:
-                    found.append((each, each.values(rows)))
-        return [(each, values) for each, values in found if len(values)]
+        rows = {
+            probe: _first(self._rows(probe), "measure")
+            for probe in dict.fromkeys(each.probe for each in MEASURED)
+        }
+        found = [(each.sorting, each.values(rows[each.probe])) for each in MEASURED]
+        return [(sorting, values) for sorting, values in found if len(values)]
 
     @cached_property
     def reached(self) -> list[dict[str, float]]:
@@ -453,10 +462,10 @@ class StudyModel:
 
     @property
     def exact(self) -> bool:
-        return any(each.measure == "jsd_exact" for each, _ in self.measured)
+        return any(sorting == FURTHEST_AWAY for sorting, _ in self.measured)
 
     def documents(self, names: Sequence[str]) -> dict[str, Document]:
-        labels = {name: self.facts[name].label for name in names}
+        labels = {name: self.known[name].label for name in names}
         return self.texts.documents(labels, self.blind)
 
     def readings(self, names: Sequence[str]) -> dict[str, Reading]:
@@ -464,17 +473,11 @@ class StudyModel:
         return {name: self._reading(name, scores[name]) for name in names}
 
     def _reading(self, name: str, scores: Mapping[str, Numbers]) -> Reading:
-        known, logits = self.facts[name], _logits(scores)
+        known, logits = self.known[name], _logits(scores)
         predicted = known.predicted
-        measures = {
-            each.sorting.key: float(values[name])
-            for each, values in self.measured
-            if name in values.index
-        }
-        measures |= known.measures
         reach = reach_of(logits, predicted) if logits is not None else self._reach(name, predicted)
-        maps = {MAPS[name].key: values for name, values in scores.items() if name in MAPS}
-        return Reading(predicted, known.confidence, maps, logits, measures, reach)
+        maps = {MAPS[key].key: values for key, values in scores.items() if key in MAPS}
+        return Reading(predicted, known.confidence, maps, logits, _numbers(self, name), reach)
 
     def _reach(self, name: str, predicted: int) -> tuple[float, float] | None:
         if not all(name in each for each in self.reached):
@@ -640,15 +643,11 @@ class StudyTexts:
         """Names of the classes; of a corpus for generation the vocabulary."""
         if self.writes and self.there:
             return [str(word) for word in self._run.table("vocabulary")["word"]]
-        return [str(name) for name in self.report.get("labels", [])]
+        return list(self.evidence.corpus_report(self.key).labels)
 
     @cached_property
-    def report(self) -> dict[str, Any]:
-        return self.evidence.corpus_report(self.key)
-
-    @property
     def writes(self) -> bool:
-        return self.report.get("task") == "generation"
+        return self.evidence.corpus_report(self.key).writes
 
     def lengths(self, names: Iterable[str], blind: bool) -> dict[str, int]:
         """Tokens of each text that a model sees, of those texts that are there."""
@@ -661,7 +660,7 @@ class StudyTexts:
 
     def _document(self, name: str, label: int, blind: bool) -> Document:
         line = self._line(name)
-        marks = listed(line.get("rationale_a"))
+        marks = listed(line["rationale_a"])
         seen = _seen(line, blind)
         marked = tuple(bool(marks[i]) for i in seen) if len(marks) > max(seen, default=-1) else None
         return Document(
@@ -670,12 +669,12 @@ class StudyTexts:
 
     def _other(self, line: Mapping[str, Any]) -> str:
         """The other text of a pair; of a target, what the model was given of it."""
-        text = line.get("text_b")
+        text = line["text_b"]
         if not isinstance(text, str):
             return ""
         if not self.writes:
             return text
-        ends = listed(line.get("ends_b"))
+        ends = listed(line["ends_b"])
         given = len(ends) // QUARTER
         return text[: int(ends[given - 1])] if given else ""
 
@@ -684,15 +683,16 @@ class StudyTexts:
 
     @cached_property
     def _place(self) -> dict[str, int]:
-        names = self._columns.get("example", [])
-        return {str(name): place for place, name in enumerate(names)}
+        if not self.there:
+            return {}
+        return {str(name): place for place, name in enumerate(self._columns["example"])}
 
     @cached_property
     def _columns(self) -> dict[str, list[Any]]:
         if not self.there:
             return {}
-        table = self._run.table("examples")
-        return {name: list(table[name]) for name in TEXTS_COLUMNS if name in table}
+        table = self._run.table("examples").reindex(columns=TEXTS_COLUMNS)
+        return {name: list(table[name]) for name in TEXTS_COLUMNS}
 
     @property
     def _run(self) -> Run:
@@ -706,6 +706,6 @@ def _spans(line: Mapping[str, Any], blind: bool) -> tuple[tuple[int, int], ...]:
 
 def _seen(line: Mapping[str, Any], blind: bool) -> list[int]:
     """The tokens a model sees: a blind one those that are not impermissible."""
-    hidden = listed(line.get("impermissible_a")) if blind else []
+    hidden = listed(line["impermissible_a"]) if blind else []
     count = len(line["starts_a"])
     return [i for i in range(count) if i >= len(hidden) or not hidden[i]]

@@ -5,6 +5,7 @@ shown, drawn by rule; and which cells can be compared text by text.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -205,6 +206,14 @@ def title_of(name: str) -> str:
 def listed(value: Any) -> list[Any]:
     """What is missing in a table may be None or NaN: an empty list."""
     return list(value) if isinstance(value, (list, tuple, np.ndarray)) else []
+
+
+def padded(scores: Any, length: int) -> Numbers:
+    """Scores for so many words: NaN for those that were cut off."""
+    found = np.full(length, math.nan)
+    given = np.asarray(scores, dtype=np.float64).ravel()[:length]
+    found[: len(given)] = np.where(np.isfinite(given), given, math.nan)
+    return found
 
 
 def drawn(names: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ Everything is read from the store; nothing is computed again, and no model is lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -47,15 +47,49 @@ def cell_of_probe(store: Store, probe: Run) -> dict[str, Any]:
     }
 
 
-def model_name(spec: Any) -> str:
+def model_name(values: Any) -> str:
     """`bilstm-additive` from the fields of a ModelSpec; empty if they are not there."""
-    if not isinstance(spec, dict) or not {"encoder", "attention"} <= spec.keys():
-        return ""
+    spec = _spec(values)
+    return spec.name if spec else ""
+
+
+def _spec(values: Any) -> ModelSpec | None:
+    """A model's spec from its facts; None where they are not those of a spec."""
+    if not isinstance(values, dict) or not {"encoder", "attention"} <= values.keys():
+        return None
     known = {field.name for field in fields(ModelSpec)}
     try:
-        return spec_from_plain(ModelSpec, {k: v for k, v in spec.items() if k in known}).name
+        return spec_from_plain(ModelSpec, {k: v for k, v in values.items() if k in known})
     except ValueError:
-        return ""
+        return None
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """What preparing a corpus reported, as far as a report speaks about it. `limited` says that a
+    part of the training data was left out by a limit."""
+
+    task: str = ""
+    labels: tuple[str, ...] = ()
+    subset: bool = False
+    stands_for: str = ""
+    dimension: int | None = None
+    limited: bool = False
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> CorpusReport:
+        """From the values of `report.json`, which may leave out any of them."""
+        known = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        limits = [count for count in values.get("filters", ()) if count.get("filter") == "limit"]
+        known["limited"] = any(
+            count.get("split") == "train" and count.get("dropped") for count in limits
+        )
+        return cls(**{**known, "labels": tuple(map(str, known.get("labels", ())))})
+
+    @property
+    def writes(self) -> bool:
+        """Whether texts are generated, so that classes are words."""
+        return self.task == "generation"
 
 
 def label_cells(store: Store, cells: pd.DataFrame) -> pd.DataFrame:
@@ -120,21 +154,30 @@ class Evidence:
         rows = self._stack(cells, "rows", ROW_COLUMNS)
         return pd.DataFrame(rows[rows["measure"].isin(list(measures))]) if len(rows) else rows
 
-    def corpus_report(self, corpus_run: str) -> dict[str, Any]:
+    def corpus_report(self, corpus_run: str) -> CorpusReport:
         """What preparing the corpus reported; empty where nothing of it was carried along."""
         if corpus_run and self.store.has(corpus_run):
             run = self.store.open(corpus_run)
-            return dict(run.json("report")) if run.has("report.json") else {}
-        return dict(self._carried("corpora").get(corpus_run, {}))
+            return CorpusReport.of(run.json("report") if run.has("report.json") else {})
+        return CorpusReport.of(self._carried("corpora").get(corpus_run, {}))
 
-    def model_specs(self, corpus: str, label: str | None = None) -> list[dict[str, Any]]:
+    def corpus_reports(self, corpus: str) -> list[CorpusReport]:
+        """One for each way in which the corpus was prepared."""
+        keys = self.cells.loc[self.cells["corpus"] == corpus, "corpus_run"].unique()
+        return [self.corpus_report(str(key)) for key in keys]
+
+    def model_specs(self, corpus: str, label: str | None = None) -> list[ModelSpec]:
         """The specs of the models on a corpus (under one label), where they are known."""
         chosen = self.cells["corpus"] == corpus
         if label is not None:
             chosen &= self.cells["label"] == label
         keys = self.cells.loc[chosen, "model_run"].unique()
-        facts = [self.model_facts(str(key)) for key in keys if key]
-        return [dict(each["model"]) for each in facts if "model" in each]
+        specs = [self.model_spec(str(key)) for key in keys if key]
+        return [spec for spec in specs if spec is not None]
+
+    def model_spec(self, model_run: str) -> ModelSpec | None:
+        """None where it is not known."""
+        return _spec(self.model_facts(model_run).get("model"))
 
     def model_facts(self, model_run: str) -> dict[str, Any]:
         """What made a model; empty where nothing of it was carried along."""
@@ -167,18 +210,14 @@ class Evidence:
     def writes(self, corpus: str) -> bool:
         """Whether texts are generated, so that classes are words; where the corpus was not
         carried along, a translation that was scored tells."""
-        cells = self.cells[self.cells["corpus"] == corpus]
-        reports = [self.corpus_report(str(key)) for key in cells["corpus_run"].unique()]
-        tasks = {report.get("task") for report in reports}
-        return "generation" in tasks or "translation" in set(cells["probe"])
+        probes = set(self.cells.loc[self.cells["corpus"] == corpus, "probe"])
+        written = any(report.writes for report in self.corpus_reports(corpus))
+        return written or "translation" in probes
 
     def label_names(self, corpus: str) -> dict[int, str]:
         """Class number → name, as the corpus reports them."""
-        for key in self.cells.loc[self.cells["corpus"] == corpus, "corpus_run"].unique():
-            names = self.corpus_report(str(key)).get("labels", [])
-            if names:
-                return {index: str(name) for index, name in enumerate(names)}
-        return {}
+        reports = self.corpus_reports(corpus)
+        return dict(enumerate(next((report.labels for report in reports if report.labels), ())))
 
     def _stack(self, cells: pd.DataFrame, name: str, columns: list[str] | None) -> pd.DataFrame:
         parts = []

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.report.evidence import Evidence, study_of
+from heedful.report.evidence import CorpusReport, Evidence, study_of
 from heedful.report.readable import SUBSET
 from heedful.studies import (
     METRICS,
@@ -137,11 +137,12 @@ def _place(
     evidence: Evidence, study: Study | None, paper: Printed, corpus: str, label: str
 ) -> Place:
     report = _report(evidence, corpus)
-    instead = str(report.get("stands_for") or "")
+    instead = report.stands_for
     asked = instead if instead in paper.datasets else dataset_name(corpus)
     inside = frozenset({asked}) & paper.datasets
     sizes = _sizes(evidence, report, corpus, label) if study and study.sized else ""
-    notes = (_subset(report), _instead(instead), sizes)
+    subset = SUBSET if report.subset or report.limited else ""
+    notes = (subset, _instead(instead), sizes)
     return Place(
         corpus=corpus,
         label=label,
@@ -156,13 +157,13 @@ def _place(
             ("token_probability", "texts read right only"),
             *_vectors(evidence, corpus, label),
         ),
-        deep=any(spec.get("layers", 1) > 1 for spec in evidence.model_specs(corpus, label)),
+        deep=any(spec.layers > 1 for spec in evidence.model_specs(corpus, label)),
     )
 
 
 def _alike(evidence: Evidence, study: Study | None, paper: Printed, corpus: str) -> frozenset[str]:
     """The paper's datasets of the same kind, told by the families of models that read them."""
-    families = {spec.get("family", "one_sequence") for spec in evidence.model_specs(corpus)}
+    families = {spec.family for spec in evidence.model_specs(corpus)}
     settings = study.settings if study else ()
     kinds = {s.kind for s in settings for model in s.models if model.family in families}
     names = {dataset_name(name) for s in settings if s.kind in kinds for name in s.corpora}
@@ -176,30 +177,21 @@ def _score(evidence: Evidence, corpus: str, label: str) -> str:
     return str(evidence.params(corpus, label, "substitution").get("metric", "accuracy"))
 
 
-def _report(evidence: Evidence, corpus: str) -> dict[str, Any]:
+def _report(evidence: Evidence, corpus: str) -> CorpusReport:
     """Of several preparations, whatever one of them has to say."""
-    keys = evidence.cells.loc[evidence.cells["corpus"] == corpus, "corpus_run"].unique()
-    reports = [evidence.corpus_report(str(key)) for key in keys]
-    said = {name: value for one in reports for name, value in one.items() if value}
-    return {**said, "filters": [count for one in reports for count in one.get("filters", [])]}
-
-
-def _subset(report: dict[str, Any]) -> str:
-    """The files, or the limit, left out a part of the training data."""
-    limited = any(
-        count.get("filter") == "limit" and count.get("split") == "train" and count.get("dropped")
-        for count in report["filters"]
+    reports = evidence.corpus_reports(corpus)
+    return CorpusReport(
+        **{name: value for report in reports for name, value in vars(report).items() if value}
     )
-    return SUBSET if report.get("subset") or limited else ""
 
 
-def _sizes(evidence: Evidence, report: dict[str, Any], corpus: str, label: str) -> str:
+def _sizes(evidence: Evidence, report: CorpusReport, corpus: str, label: str) -> str:
     """How wide the vectors are, and the encoder in each direction."""
-    widths = {spec["hidden"] for spec in evidence.model_specs(corpus, label) if spec.get("hidden")}
-    if not widths or "dimension" not in report:
+    widths = {spec.hidden for spec in evidence.model_specs(corpus, label) if spec.hidden}
+    if not widths or report.dimension is None:
         return ""
     hidden = ", ".join(str(width) for width in sorted(widths))
-    return f"{report['dimension']}-d vectors, {hidden} per direction"
+    return f"{report.dimension}-d vectors, {hidden} per direction"
 
 
 def _vectors(evidence: Evidence, corpus: str, label: str) -> Iterator[tuple[str, str]]:

@@ -345,7 +345,7 @@ def _groups(evidence: Evidence, corpus: str, cells: pd.DataFrame) -> Iterator[Gr
 
 def _token_curve(evidence: Evidence, corpus: str, reading: Reading) -> Curve:
     specs = evidence.model_specs(corpus, reading.label)
-    attention = str(specs[0]["attention"]) if specs else ""
+    attention = specs[0].attention if specs else ""
     variant = reading.label.replace(f"-{attention}", "", 1) if attention else reading.label
     return Curve(variant, attention or "all models", reading)
 
