@@ -150,8 +150,8 @@ from heedful.report.sheet import check_packages as check_packages
 from heedful.report.sheet import piece as piece
 from heedful.report.study_chapter import VERSIONS as VERSIONS
 from heedful.report.study_chapter import of_first as of_first
-from heedful.report.summaries.registry import SUMMARIES as SUMMARIES
-from heedful.report.summaries.registry import five_lines as five_lines
+from heedful.report.summaries import SUMMARIES as SUMMARIES
+from heedful.report.summaries import five_lines as five_lines
 from heedful.report.tables import COLUMNS as COLUMNS
 from heedful.report.tables import places as places
 from heedful.report.tables import printed as printed

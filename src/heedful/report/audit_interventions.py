@@ -345,7 +345,7 @@ ENDS = {
     "first": ("from the first layer on", KINDS["exact"], "circle"),
     "last": ("from the last layer on", KINDS["search"], "square"),
 }
-LAYER_EDITS = {"permute": "Shuffled", "uniform": "Made even"}
+LAYER_EDITS = {"permute": "Shuffled", "uniform": "Made uniform"}
 KINDS_OF_LINE = {ACCURACY: "Accuracy", MOVED: "Mean change of the output"}
 OUTPUT = "change of the output (TVD)"
 ROOM = 0.1
@@ -455,23 +455,23 @@ def heads(evidence: AuditEvidence) -> list[dict[str, Any]]:
 
 
 def null_space(evidence: AuditEvidence) -> str:
-    """How far heads' weights could move with nothing behind them noticing; "" if not known."""
+    """How far heads' weights could move without changing the output; "" if not known."""
     freedom, apart, moved = (_all(evidence, name) for name in ("freedom", "jsd", "tvd"))
     if not len(freedom):
         return ""
     free = freedom > 0
     if not free.any():
         return (
-            "At the last layer no head’s weights can move without changing what it puts out: "
+            "At the last layer no head’s weights can move without changing its output: "
             "the texts have no more tokens than the values have independent directions."
         )
     reached = apart.reindex(freedom.index)[free]
     return (
         f"At the last layer, in {percent(free.mean())} of all pairs of text and head, weights can "
-        f"move along {shown(freedom[free].mean(), 0)} directions (mean) with what the head puts "
-        f"out unchanged; linear programmes moved them there by a Jensen–Shannon divergence of "
-        f"{shown(reached.mean())} (mean; {shown(math.log(2))} is the furthest possible), with the "
-        f"output’s TVD never above {shown(moved.max())}: a lower bound, since only some "
+        f"move along {shown(freedom[free].mean(), 0)} directions (mean) without changing the "
+        f"head’s output. Linear programmes moved them there by a Jensen–Shannon divergence of "
+        f"{shown(reached.mean())} (mean; {shown(math.log(2))} is the maximum). The TVD of the "
+        f"output was never above {shown(moved.max())}. This is a lower bound, since only some "
         "directions were tried."
     )
 

@@ -1,5 +1,5 @@
 """A dozen texts with their maps: where attention and the explanation to show differ most, least
-and as usual, and where the model is wrong.
+and typically, and where the model is wrong.
 
 Words are hostile: they leave here as plain strings, and the template escapes them.
 """
@@ -22,7 +22,7 @@ from heedful.report.formats import DASH, clipped, finite, plain, shown, weight
 EACH = 3
 """Texts of each of the four kinds."""
 
-LARGEST, SMALLEST, MEDIAN, WRONG = "differs most", "differs least", "as usual", "wrong prediction"
+LARGEST, SMALLEST, MEDIAN, WRONG = "differs most", "differs least", "typical", "wrong prediction"
 
 
 @dataclass(frozen=True)

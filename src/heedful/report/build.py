@@ -18,7 +18,7 @@ from heedful.report.page import MOST_TEXTS, Case, audit_figures, page
 from heedful.report.readable import Readable, readable
 from heedful.report.sheet import check_packages
 from heedful.report.study_chapter import Content
-from heedful.report.summaries.registry import lines_by_paper
+from heedful.report.summaries import lines_by_paper
 from heedful.report.tables import published_beside_measured
 from heedful.store import (
     FileKind,
