@@ -41,7 +41,7 @@ from heedful.report import (
     summed,
     text,
 )
-from heedful.report.cell_builder import FOUND, SPREAD
+from heedful.report.cell_builder import AUDIT_FOUND, AUDIT_SPREAD
 from heedful.report.cell_data import number
 from heedful.report.cells import LEAST, Reading
 from heedful.specs import ModelSpec
@@ -596,7 +596,7 @@ def test_what_was_searched_is_called_a_lower_bound_and_searches_are_told_apart()
 
 
 def _searched() -> tuple[list[Sorting], list[Sorting]]:
-    audits = [FOUND, SPREAD]
+    audits = [AUDIT_FOUND, AUDIT_SPREAD]
     names = ("jsd_search", "jsd_entropy_matched")
     return audits, [each.sorting for each in MEASURED if each.measure in names]
 

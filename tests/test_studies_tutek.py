@@ -24,7 +24,7 @@ from heedful.report import (
     readable,
     typical,
 )
-from heedful.report.figures.curves import SHOWN
+from heedful.report.figures.curves import MOST_TOKENS
 from heedful.runner import Choice, Machine, grid, run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store
@@ -190,7 +190,7 @@ def test_the_text_of_the_curves_is_read_right_by_all(evidence: Evidence) -> None
     assert found is not None
     assert [reading.label for reading in found.readings] == list(dict.fromkeys(cells["label"]))
     for reading in found.readings:
-        assert len(reading.by_token) == len(found.tokens) <= SHOWN
+        assert len(reading.by_token) == len(found.tokens) <= MOST_TOKENS
         assert 0.5 <= reading.final <= 1 and all(0 <= p <= 1 for p in reading.by_token)
     assert found.tokens[0].startswith("1 ") and len(set(found.tokens)) == len(found.tokens)
 
