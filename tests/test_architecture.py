@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from heedful.auditing import gathered, shown
-from heedful.auditing import table as audit_table
+from heedful.auditing import page_data, tables
 from heedful.cli import KINDS
 from heedful.cli.app import VERBS
 from heedful.experiments import Collector, ForwardBatch
@@ -152,7 +151,7 @@ def test_columns_are_those_of_the_tables() -> None:
     assert found == {
         "rows of a probe": probe_columns(),
         "summary of a probe": SUMMARY_COLUMNS,
-        "rows of an audit": list(audit_table.COLUMNS),
+        "rows of an audit": list(tables.COLUMNS),
     }
 
 
@@ -170,11 +169,11 @@ def probe_columns() -> list[str]:
 
 def test_numbers_are_those_of_the_code() -> None:
     told = " ".join(section("Audits", DESIGN).split())
-    assert f"{gathered.BLOCK:,} texts are a block" in told
-    assert f"on the first {gathered.MOST_JUDGED:,} texts" in told
+    assert f"{tables.BLOCK:,} texts are a block" in told
+    assert f"on the first {tables.MOST_JUDGED:,} texts" in told
     assert f"is given {probe.AT_ONCE:,} of them" in told
     assert f"waves of {waves.WAVE}, of more than {waves.MANY:,} texts of {waves.LARGE}" in told
-    assert f"for the first {shown.MOST_TEXTS} texts" in told
+    assert f"for the first {page_data.MOST_TEXTS} texts" in told
 
 
 ADDED = {row[0]: row for row in table("To add an entry")}

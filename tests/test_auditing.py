@@ -39,10 +39,10 @@ from heedful.auditing import (
     compare,
     estimate,
     explain,
-    gathered,
     named,
     names_in,
     spec_digest,
+    tables,
 )
 from heedful.auditing import measure as measuring
 from heedful.cli import MeasureOptions, main, measured_by
@@ -506,7 +506,7 @@ def test_language_models_are_asked_for_a_word_or_the_next_token() -> None:
 
 
 def test_a_vocabulary_is_no_part_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "MANY_CLASSES", 2)
+    monkeypatch.setattr(tables, "MANY_CLASSES", 2)
     found = audit(bert(classes=3), texts(6, 3), MOVED)
     assert "classes" not in found.verdict.facts and len(found.facts["classes"]) == 3
 
@@ -833,13 +833,13 @@ def test_a_damaged_run_is_said_to_be_so(tmp_path: Path) -> None:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """(look, looks) of every judgement."""
     seen: list[tuple[int, int]] = []
-    judge = gathered.judge
+    judge = tables.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
         seen.append((chosen.look, chosen.looks))
         return judge(rows, costs, facts, chosen)
 
-    monkeypatch.setattr(gathered, "judge", listen)
+    monkeypatch.setattr(tables, "judge", listen)
     return seen
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heedful.auditing import Audit, AuditSpec, Plan, audit, gathered
+from heedful.auditing import Audit, AuditSpec, Plan, audit, tables
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.verdict import judge, tabulate_blocks, tabulate_rows
@@ -29,8 +29,8 @@ TEXTS, BLOCK = 24, 8
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heedful.auditing.gathered.BLOCK", BLOCK)
-    monkeypatch.setattr(gathered, "BLOCK", BLOCK)
+    monkeypatch.setattr("heedful.auditing.tables.BLOCK", BLOCK)
+    monkeypatch.setattr(tables, "BLOCK", BLOCK)
     monkeypatch.setattr(auditing, "waves", partial(wave_settings.waves, wave=4))
 
 
@@ -70,7 +70,7 @@ def test_a_page_has_the_first_block_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 def test_of_very_many_texts_the_first_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "MOST_JUDGED", 2 * BLOCK)
+    monkeypatch.setattr(tables, "MOST_JUDGED", 2 * BLOCK)
     found = audit(bert(), texts(TEXTS), LEAST)
     statement = found.verdict["use"]
     assert statement.n == 2 * BLOCK

@@ -25,7 +25,7 @@ from heedful.auditing import (
     Plan,
     audit,
     batches,
-    gathered,
+    tables,
     waves,
 )
 from heedful.store import Store
@@ -155,13 +155,13 @@ def test_who_looked_on_the_way_pays_for_it_later_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finished audit is judged again as it was, with a budget or without."""
-    seen, judge = list[tuple[int, int]](), gathered.judge
+    seen, judge = list[tuple[int, int]](), tables.judge
 
     def listen(rows: Any, costs: Any, facts: Any, chosen: Settings) -> Verdict:
         seen.append((chosen.look, chosen.looks))
         return judge(rows, costs, facts, chosen)
 
-    monkeypatch.setattr(gathered, "judge", listen)
+    monkeypatch.setattr(tables, "judge", listen)
     plan = Plan(Store(tmp_path), budget=1e9)
     first = audit(MODEL, texts(12), SPEC, FEW, plan)
     assert seen == [(1, LOOKS), (2, LOOKS), (4, LOOKS)]  # after 4, 8 and 12 texts

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 import torch
 
-from heedful.auditing import BASELINES, Audit, AuditSpec, Plan, Shown, audit, over_seeds
-from heedful.auditing import shown as showing
+from heedful.auditing import BASELINES, Audit, AuditSpec, PageData, Plan, audit, over_seeds
+from heedful.auditing import page_data as showing
 from heedful.data import default_spec, prepare
 from heedful.experiments import ExclusivityParams, ForwardBatch, base_trace, exclusivity
 from heedful.metrics import jsd
@@ -202,7 +202,7 @@ def test_a_word_of_several_tokens_keeps_their_proportions() -> None:
     batch = with_words(tiny_batch((6, 9), classes=3), gap=0)
     assert word_mask(batch.texts["a"]).sum() < 15  # a word with several tokens, one with none
     trace = base_trace(model, batch)
-    seen = Shown(batch)
+    seen = PageData(batch)
     seen.linear(model, trace)
     table = seen.table().set_index(["example", "kind", "name"])["scores"]
     for row, name in enumerate(batch.ids):
@@ -216,7 +216,7 @@ def test_a_word_of_several_tokens_keeps_their_proportions() -> None:
 def test_too_many_logits_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     model, batch = tiny_model(classes=3), tiny_batch((4, 2), classes=3)
     monkeypatch.setattr(showing, "MOST_LOGITS", 2)
-    seen = Shown(batch)
+    seen = PageData(batch)
     seen.linear(model, base_trace(model, batch))
     assert seen.table().empty and list(seen.table()) == list(showing.COLUMNS)
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 
 from heedful.auditing import (
     Audit,
-    Gathered,
+    Measurements,
     Part,
     compare,
     made_with,
@@ -176,7 +176,7 @@ def test_an_explanation_is_measured_on_all_texts_or_on_none(tmp_path: Path) -> N
         Part(whole.rows[half], whole.maps, {}, {}),
         Part(whole.rows[~half], whole.maps, {}, {"random": "failed on one text."}),
     ]
-    found, seen = Gathered(tmp_path), []
+    found, seen = Measurements(tmp_path), []
     for number, part in enumerate(parts):
         write_part(tmp_path, f"part-{number}", part)
         found.add(f"part-{number}", part, int(part.rows["example"].nunique()))

@@ -1,8 +1,10 @@
 from heedful.auditing.audit import audit as audit
 from heedful.auditing.audit import audit_subject as audit_subject
 from heedful.auditing.compare import LOWER_IS_BETTER as LOWER_IS_BETTER
+from heedful.auditing.compare import check_trainings as check_trainings
 from heedful.auditing.compare import compare as compare
 from heedful.auditing.compare import made_with as made_with
+from heedful.auditing.compare import over_seeds as over_seeds
 from heedful.auditing.compare import to_markdown as to_markdown
 from heedful.auditing.explanation import Cost as Cost
 from heedful.auditing.explanation import Decisions as Decisions
@@ -18,12 +20,9 @@ from heedful.auditing.explanation import merged as merged
 from heedful.auditing.explanation import named as named
 from heedful.auditing.explanation import names_in as names_in
 from heedful.auditing.explanation import not_by_own as not_by_own
-from heedful.auditing.gathered import Gathered as Gathered
-from heedful.auditing.gathered import Part as Part
-from heedful.auditing.gathered import read_part as read_part
-from heedful.auditing.gathered import write_part as write_part
 from heedful.auditing.measure import Measurer as Measurer
 from heedful.auditing.measure import checked_texts as checked_texts
+from heedful.auditing.page_data import PageData as PageData
 from heedful.auditing.result import AUDIT as AUDIT
 from heedful.auditing.result import TABLES as TABLES
 from heedful.auditing.result import VERSION as VERSION
@@ -43,9 +42,6 @@ from heedful.auditing.schedule import Plan as Plan
 from heedful.auditing.schedule import batches as batches
 from heedful.auditing.schedule import estimate as estimate
 from heedful.auditing.schedule import waves as waves
-from heedful.auditing.seeds import check_trainings as check_trainings
-from heedful.auditing.seeds import over_seeds as over_seeds
-from heedful.auditing.shown import Shown as Shown
 from heedful.auditing.spec import ALWAYS as ALWAYS
 from heedful.auditing.spec import ATTENTION as ATTENTION
 from heedful.auditing.spec import BASELINES as BASELINES
@@ -61,4 +57,8 @@ from heedful.auditing.spec import AuditSpec as AuditSpec
 from heedful.auditing.spec import declaration as declaration
 from heedful.auditing.spec import group_name as group_name
 from heedful.auditing.spec import works as works
-from heedful.auditing.table import COLUMNS as COLUMNS
+from heedful.auditing.tables import COLUMNS as COLUMNS
+from heedful.auditing.tables import Measurements as Measurements
+from heedful.auditing.tables import Part as Part
+from heedful.auditing.tables import read_part as read_part
+from heedful.auditing.tables import write_part as write_part

@@ -14,16 +14,8 @@ import torch
 from heedful.attributions import fit_prior
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
-from heedful.auditing.gathered import (
-    Gathered,
-    Home,
-    Part,
-    counted,
-    judge_rows,
-    read_part,
-    write_part,
-)
 from heedful.auditing.measure import Measurer, checked_texts
+from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import (
     KIND,
     Audit,
@@ -46,8 +38,16 @@ from heedful.auditing.schedule import (
     first_texts,
     waves,
 )
-from heedful.auditing.shown import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
+from heedful.auditing.tables import (
+    Home,
+    Measurements,
+    Part,
+    counted,
+    judge_rows,
+    read_part,
+    write_part,
+)
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
 from heedful.store import Frames, PartGone, Run, run_key
@@ -118,9 +118,9 @@ def audit_subject(
         return trial.again(known, settings)
 
 
-def _measured(trial: Trial, settings: Settings) -> tuple[Gathered, Verdict]:
+def _measured(trial: Trial, settings: Settings) -> tuple[Measurements, Verdict]:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
-    plan, found = trial.plan, trial.gathered()
+    plan, found = trial.plan, trial.measurements()
     _forecast(trial, found)
     verdict: Verdict | None = None
     first = FIRST if plan.budget else WAVE
@@ -138,7 +138,7 @@ def _measured(trial: Trial, settings: Settings) -> tuple[Gathered, Verdict]:
     return found, verdict or trial.judge(found, settings, LOOKS)
 
 
-def _forecast(trial: Trial, found: Gathered) -> None:
+def _forecast(trial: Trial, found: Measurements) -> None:
     """Say how long it will take, where somebody listens and it is long. Nothing is timed where a
     first guess says it is short, where time is limited anyway, or where a start was made before."""
     plan, subject = trial.plan, trial.subject
@@ -193,14 +193,14 @@ class Trial:
         """The attention on trial, in words."""
         return site_words(self.subject.model, self.subject.encode(np.array([0])))
 
-    def gathered(self) -> Gathered:
+    def measurements(self) -> Measurements:
         """Nothing yet. Without a store parts are kept in a folder that goes with the result."""
         if self.plan.opened is not None:
-            return Gathered(self.plan.opened.scratch(self.key))
+            return Measurements(self.plan.opened.scratch(self.key))
         home = Home()
-        return Gathered(home.path, home)
+        return Measurements(home.path, home)
 
-    def add(self, found: Gathered, indices: np.ndarray) -> None:
+    def add(self, found: Measurements, indices: np.ndarray) -> None:
         """Measured now, or found where an earlier start left it."""
         batch = self.subject.encode(indices)
         name = run_key("part", {"ids": list(batch.ids)})
@@ -237,7 +237,7 @@ class Trial:
             marks[row, :width] = torch.tensor(given[:width], dtype=torch.bool)
         return marks
 
-    def judge(self, found: Gathered, settings: Settings, look: int) -> Verdict:
+    def judge(self, found: Measurements, settings: Settings, look: int) -> Verdict:
         looks = LOOKS if self.plan.budget else 1
         chosen = replace(settings, look=min(look, looks), looks=looks)
         rows = found.tables()["rows"]

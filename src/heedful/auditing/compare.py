@@ -1,16 +1,22 @@
-"""Several audits side by side: one measure of every explanation, with intervals over texts."""
+"""Several audits: side by side, or of several trainings of one model as one verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float
+from torch import Tensor
 
 from heedful.auditing.explanation import not_by_own
 from heedful.auditing.result import Audit
+from heedful.auditing.spec import ATTENTION
+from heedful.auditing.tables import COLUMNS, judge_rows, ordered
 from heedful.errors import HeedfulError, unknown_name
+from heedful.experiments import between_seeds
 from heedful.metrics import (
     F1_OF_MEANS,
     Intervals,
@@ -18,12 +24,14 @@ from heedful.metrics import (
     bootstrap_statistic,
     f1_of_means,
 )
+from heedful.store import Frames, Store
+from heedful.targets import described, source_of
 from heedful.verdict import Settings, escape
 
 LOWER_IS_BETTER = frozenset(
     {"sufficiency", "eraser_sufficiency", "deletion_auc", "flip_share", "flip_censored"}
 )
-COLUMNS = ["audit", "explanation", "measure", "operator", "mean", "low", "high", "n"]
+COMPARED = ["audit", "explanation", "measure", "operator", "mean", "low", "high", "n"]
 
 
 def compare(
@@ -64,7 +72,7 @@ def _means(name: str, audit: Audit, measure: str, operator: str | None, seed: in
         rows = _never_is_all(rows, audit.rows)
     wide, *others = (_wide(rows[rows["measure"] == part]) for part in parts)
     if wide.empty:
-        return pd.DataFrame(columns=COLUMNS)
+        return pd.DataFrame(columns=COMPARED)
     values = wide.to_numpy(dtype=np.float64)
     if others:
         means, found = _f1s(values, others[0].to_numpy(dtype=np.float64), seed)
@@ -134,3 +142,91 @@ def to_markdown(table: pd.DataFrame) -> str:
         ),
     ]
     return "\n".join(lines)
+
+
+# Several trainings of one model: one verdict, with seeds and texts as crossed effects.
+
+
+def check_trainings(models: Sequence[str], store: Store | None) -> None:
+    """Refuse what is not one model trained with several seeds, before any of them is measured."""
+    first, *others = models
+    seen = {source_of(first, store): first}
+    known = described(first, store) if others else {}
+    for each in others:
+        same = seen.setdefault(source_of(each, store), each)
+        if same is not each:
+            raise HeedfulError(f"{each} is given twice: give each training (--seed-model) once.")
+        for what, value in described(each, store).items():
+            if value != known.get(what):
+                raise HeedfulError(
+                    f"{each} is not {first} trained with another seed (its {what} is {value}, not "
+                    f"{known.get(what, known['kind'])}): leave this --seed-model out."
+                )
+
+
+def over_seeds(audits: Sequence[Audit], settings: Settings = Settings()) -> Audit:
+    """The first audit's maps and texts, all audits' measurements, and how alike their
+    attention is. Maps are compared on words, so tokenizers may differ."""
+    first, *others = audits
+    texts = set(first.rows["example"])
+    for each in others:
+        if set(each.rows["example"]) != texts:
+            raise HeedfulError("the audits are of different texts: audit all on the same data.")
+        if any(each.facts[name] != first.facts[name] for name in ("model", "classes")):
+            raise HeedfulError(
+                f"{each.facts['model']} is not {first.facts['model']} trained with another seed: "
+                f"leave it out."
+            )
+    renamed = [
+        each.rows.assign(model=each.rows["model"].replace({"base": f"seed={number}"}))
+        for number, each in enumerate(others, 1)
+    ]
+    kept = [rows[rows["model"] != "randomised"] for rows in renamed]
+    alike = _alike(first, others)
+    rows = ordered(pd.concat([first.rows, *kept, alike], ignore_index=True))
+    known = Settings.from_dict(first.verdict.settings)
+    chosen = replace(
+        settings,
+        importance=settings.importance or _importance(first.rows),
+        uses={**known.uses, **settings.uses},
+        signed=settings.signed or known.signed,
+    )
+    facts = {**first.facts, "checkpoints": len(audits)}
+    tables = {**first.tables, "rows": Frames.of(rows)}
+    verdict = judge_rows(tables["rows"], first.costs, facts, chosen)
+    return Audit(verdict, tables, facts)
+
+
+def _importance(rows: pd.DataFrame) -> tuple[str, ...]:
+    measures = sorted({str(name) for name in rows["measure"]})
+    return tuple(name.removeprefix("tau:") for name in measures if name.startswith("tau:"))
+
+
+def _alike(first: Audit, others: Sequence[Audit]) -> pd.DataFrame:
+    """How alike the models' attention is, by example."""
+    facts = first.rows[first.rows["model"] == "base"].drop_duplicates("example")
+    maps = [_attention(audit).loc[facts["example"]] for audit in (first, *others)]
+    shared = np.array([min(map(len, scores)) for scores in zip(*maps, strict=True)])
+    scores = [_padded(column, int(shared.max(initial=0))) for column in maps]
+    seen = torch.arange(scores[0].shape[1]) < torch.from_numpy(shared)[:, None]
+    attention, *rest = (torch.where(seen, each.nan_to_num(), 0.0) for each in scores)
+    found = between_seeds(attention, rest, seen & ~scores[0].isnan())
+    place = facts.drop(columns=["measure", "value", "explanation", "operator"])
+    place = place.assign(explanation=ATTENTION, operator="")
+    rows = [place.assign(measure=name, value=values.numpy()) for name, values in found.items()]
+    return pd.concat(rows, ignore_index=True)[list(COLUMNS)]
+
+
+def _attention(audit: Audit) -> pd.Series:
+    """Scores of words, by example."""
+    chosen = audit.maps[audit.maps["explanation"] == ATTENTION]
+    return chosen.set_index("example")["scores"]
+
+
+def _padded(scores: pd.Series, width: int) -> Float[Tensor, "b w"]:
+    """Of as many words, NaN where there is none."""
+    table = np.full((len(scores), width), np.nan)
+    for row, numbers in enumerate(scores):
+        some = np.asarray(numbers, dtype=np.float64)[:width]
+        table[row, : len(some)] = some
+    return torch.from_numpy(table)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from heedful.attributions import text_site, text_sites
 from heedful.auditing.explanation import Decisions, Named, explanation
-from heedful.auditing.shown import Shown
+from heedful.auditing.page_data import PageData
 from heedful.auditing.spec import ATTENTION, ORACLE, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.experiments import (
@@ -88,7 +88,7 @@ class AuditBatch:
     sites: Mapping[str, Tensor] = field(default_factory=dict)
     rationale: Tensor | None = None
     marked_share: float = 0.0
-    shown: Shown | None = None
+    shown: PageData | None = None
     role: str = "base"
 
     @property

@@ -20,10 +20,9 @@ from heedful.auditing.explanation import (
     fitted,
     named,
 )
-from heedful.auditing.gathered import Part
-from heedful.auditing.shown import Shown, last
+from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
-from heedful.auditing.table import Facts, Table
+from heedful.auditing.tables import Facts, Part, Table
 from heedful.experiments import ForwardBatch, head_maps, randomised
 from heedful.randomness import stable_hash
 from heedful.types import Batch, Model
@@ -72,7 +71,7 @@ class Measurer:
         made = Decisions(self.model, batch, forward.predicted)
         mask = word_mask(batch.texts["a"])
         table = Table(_facts(batch, clusters, p, mask))
-        shown = Shown(batch, self.kept)
+        shown = PageData(batch, self.kept)
         shown.linear(self.model, forward.trace)
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
         found = explained(made, self.wanted, self.spec.target, self.skipped, self.must)

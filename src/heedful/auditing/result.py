@@ -15,7 +15,7 @@ import pyarrow as pa
 import torch
 
 from heedful.auditing.explanation import distinct_operators, named
-from heedful.auditing.shown import nothing
+from heedful.auditing.page_data import nothing
 from heedful.auditing.spec import RENAMED, AuditSpec
 from heedful.errors import HeedfulError
 from heedful.perturbations import REMOVALS

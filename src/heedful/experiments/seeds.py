@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.entries import LN2, SHARE, Experiment, Measure, Role
 from heedful.errors import HeedfulError
+from heedful.experiments.adversarial import largest_jsd
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
-from heedful.metrics import jsd, tvd
+from heedful.metrics import jsd, kendall_tau_b, tvd
 from heedful.models import probabilities
 from heedful.types import AttentionRows, Model, SiteSpec
 
@@ -84,6 +85,34 @@ def beside(model: Model, forward: ForwardBatch, site: SiteSpec, view: AttentionR
     weights = full[view.example, view.head, view.query].double()
     moved = tvd(probabilities(trace.logits), forward.probabilities)
     return Beside(weights, jsd(weights, view.weights.double()), moved[view.example])
+
+
+# The same of attention by word that was kept, without the models: tokenizers may differ.
+
+
+def between_seeds(
+    attention: Float[Tensor, "b w"],
+    others: Sequence[Float[Tensor, "b w"]],
+    mask: Bool[Tensor, "b w"],
+) -> dict[str, Float[Tensor, " b"]]:
+    """τ-b and JSD of a model's attention by word with each other seed's, averaged; the JSD also as
+    a share of the furthest any attention to these words is from the first's. The `mask` has the
+    words that the first model can attend to. NaN where there are no two of them, or a model has no
+    weight on any word."""
+    first, *rest = map(_normalised, (attention, *others))
+    taus = [kendall_tau_b(first, other, mask).tau for other in rest]
+    apart = torch.stack([jsd(first, other) for other in rest]).mean(0)
+    furthest = torch.where(mask.sum(-1) > 1, largest_jsd(first, mask), torch.nan)
+    return {
+        "tau_seeds": torch.stack(taus).mean(0),
+        "jsd_seeds": apart,
+        "jsd_seeds_ratio": apart / furthest,
+    }
+
+
+def _normalised(weights: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
+    total = weights.sum(-1, keepdim=True)
+    return torch.where(total > 0, weights / total, torch.nan)
 
 
 ENTRY = Experiment(

@@ -50,7 +50,7 @@ def together(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 @dataclass
-class Shown:
+class PageData:
     """Gathers what is shown of one batch: of the texts in `kept`, or of all."""
 
     batch: Batch
