@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 
@@ -19,9 +20,10 @@ from heedful.data import CORPORA, Example, Prepared, RawCorpus, default_spec, pr
 from heedful.entries import Piece
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
+from heedful.report import drawn_figures, gather
 from heedful.runner import Reading, probe_facts, unfit
 from heedful.specs import PrepareSpec, ProbeSpec
-from heedful.store import Store
+from heedful.store import Store, run_key
 from probing import evidence
 from tiny import tiny_batch, tiny_model, tiny_split
 
@@ -284,3 +286,20 @@ def test_packages_are_not_looked_for_before_somebody_asks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
+
+
+def test_an_experiment_without_a_figure_is_drawn_measure_by_measure(tmp_path: Path) -> None:
+    """Also one that no report has heard of; and none whose numbers are for tables only."""
+    store, runs = Store(tmp_path), []
+    names = {"site": "a", "head": 0, "query": 0, "predicted": 0, "length": 3, "max_weight": 0.5}
+    rows = [{**names, "example": str(n), "measure": "focus", "value": n / 10} for n in range(9)]
+    summary = {"site": "a", "measure": "focus", "group": "all", "n": 9, "mean": 0.4}
+    for piece in ("mine", "score"):
+        facts = {"piece": piece, "seed": 0, "upstream": {}}
+        with store.writing("probe", facts) as run:
+            run.table("rows", pd.DataFrame(rows))
+            run.table("summary", pd.DataFrame([summary]))
+        runs.append(store.open(run_key("probe", facts)))
+    [figure] = drawn_figures(gather(store, runs))
+    assert figure.title == "mine: focus" and not figure.missing
+    assert "9 texts; focus mean 0.40; from 0.00 to 0.80" in figure.groups[0].panels[0].says

@@ -45,6 +45,7 @@ from heedful.report.build import REPORT as REPORT
 from heedful.report.build import ReportFiles as ReportFiles
 from heedful.report.build import build_report as build_report
 from heedful.report.build import chosen_figures as chosen_figures
+from heedful.report.build import drawn_figures as drawn_figures
 from heedful.report.build import gather_case as gather_case
 from heedful.report.build import kind_of as kind_of
 from heedful.report.cell_builder import MEASURED as MEASURED
@@ -81,6 +82,7 @@ from heedful.report.evidence import measured as measured
 from heedful.report.evidence import model_name as model_name
 from heedful.report.evidence import papers_of as papers_of
 from heedful.report.figures import FIGURES as FIGURES
+from heedful.report.figures import TABLES_ONLY as TABLES_ONLY
 from heedful.report.figures.bars import EVEN as EVEN
 from heedful.report.figures.bars import changes as changes
 from heedful.report.figures.curves import Curve as Curve

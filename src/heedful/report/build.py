@@ -12,9 +12,11 @@ import pandas as pd
 from heedful.report.audit_evidence import AuditEvidence, audit_of_folder, audit_of_run
 from heedful.report.charts import render
 from heedful.report.evidence import Evidence, expected_probes, gather, measured, papers_of
-from heedful.report.figures import FIGURES
+from heedful.report.figures import FIGURES, TABLES_ONLY
+from heedful.report.figures.distributions import measures_of_experiment
 from heedful.report.formats import to_json, to_latex
 from heedful.report.page import MOST_TEXTS, Case, audit_figures, page
+from heedful.report.panels import Figure
 from heedful.report.readable import Readable, readable
 from heedful.report.sheet import check_packages
 from heedful.report.study_chapter import Content
@@ -108,7 +110,7 @@ def gather_case(store: Store, runs: Sequence[Run], folders: Sequence[Path] = ())
         evidence,
         lines_by_paper(evidence),
         {paper: readable(frame, paper, evidence) for paper, frame in frames.items()},
-        [FIGURES[name].make(evidence) for name in chosen_figures(evidence)],
+        drawn_figures(evidence),
         frames,
     )
     return Case(audits, content)
@@ -135,6 +137,15 @@ def chosen_figures(evidence: Evidence) -> list[str]:
     """Those whose probes were run, and those whose probes the study should have run."""
     known = set(evidence.cells["probe"]) | expected_probes(evidence)
     return [name for name in FIGURES if known.intersection(FIGURES[name].needs)]
+
+
+def drawn_figures(evidence: Evidence) -> list[Figure]:
+    """The figures of a report; an experiment without one gets a histogram of each measure."""
+    figures = [FIGURES[name].make(evidence) for name in chosen_figures(evidence)]
+    known = {*TABLES_ONLY, *(need for name in FIGURES for need in FIGURES[name].needs)}
+    for experiment in sorted(set(evidence.cells["probe"]) - known):
+        figures += measures_of_experiment(evidence, experiment)
+    return figures
 
 
 def write_folder(case: Case, html: str, out: Path) -> None:

@@ -29,3 +29,19 @@ FIGURES = Registry(
         "token_curves": "heedful.report.figures.curves:ENTRIES",
     },
 )
+TABLES_ONLY = frozenset(
+    {
+        "alignment",
+        "detector",
+        "extracted",
+        "guides",
+        "mutual_information",
+        "rationale",
+        "reachability",
+        "score",
+        "token_logits",
+        "translation",
+    }
+)
+"""Experiments whose numbers stand in tables and sentences. Any other experiment, also one of a
+plugin, that no figure above needs is drawn measure by measure (`measures_of_experiment`)."""

@@ -179,6 +179,32 @@ def _histograms(
     return small_multiples(evidence, rows, words, draw, legend)
 
 
+def measures_of_experiment(evidence: Evidence, experiment: str) -> list[Figure]:
+    """A histogram of each measure of an experiment that has no figure of its own."""
+    summaries = evidence.summaries
+    measures = summaries.loc[summaries["probe"] == experiment, "measure"].astype(str).unique()
+    return [_measure_histogram(evidence, experiment, measure) for measure in measures]
+
+
+def _measure_histogram(evidence: Evidence, experiment: str, measure: str) -> Figure:
+    words = Words(
+        f"{experiment}_{measure}",
+        f"{experiment}: {measure}",
+        f"The measure {measure} of the experiment {experiment}, one value per text, by predicted "
+        "class; each colour adds up to 100%. The mean over all texts is dashed.",
+        f"{experiment}, {measure}",
+    )
+    rows = folded(evidence, evidence.rows(experiment, [measure]))
+    values = rows["value"].to_numpy(dtype=float) if len(rows) else np.empty(0)
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return small_multiples(evidence, rows, words, lambda cell: None)
+    low, high = float(finite.min()), float(finite.max())
+    axis = Axis(measure, low, high if high > low else low + 1, 20, mark=float(finite.mean()))
+    rows = rows.assign(colour=rows["predicted"].map(class_colour))
+    return _histograms(evidence, rows, words, axis)
+
+
 PERMUTATION_WORDS = Words(
     "permutation",
     "Shuffled attention (jain2019, Figure 3)",
