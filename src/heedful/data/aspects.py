@@ -7,13 +7,12 @@ asked: a model must let the aspect choose the words it looks at. These words are
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from heedful.data.example import Example, GivenTokens, RawCorpus, Spans, marked_spans
-from heedful.data.generated import SIZES, Token, check_recipe, plain, spell
+from heedful.data.example import Example, GivenTokens, Spans, marked_spans
+from heedful.data.generated import SIZES, Generator, Token, plain, reader, spell
 from heedful.entries import SHARE, Corpus
-from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
 ASPECTS = ("service", "food")
@@ -69,70 +68,53 @@ def scene(rng: random.Random) -> list[Token]:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How reviews are made; see `read`."""
-
-    scenes: int
-    shared_words: bool
-    negation: float
-    seed: int
-
-
-def read(
-    data_dir: Path | None = None,
-    n_train: int = 800,
-    n_dev: int = 150,
-    n_test: int = 250,
-    scenes: int = 2,
-    shared_words: bool = True,
-    negation: float = 0.15,
-    seed: int = 0,
-) -> RawCorpus:
+class Aspects(Generator):
     """Sizes count reviews; each gives two examples of one split. Up to `scenes` sentences judge
     nothing. With `shared_words` both aspects are judged with the same words, so that only
     what is judged tells them apart; `negation` is the probability of a negator."""
-    recipe = Recipe(scenes, shared_words, negation, seed)
-    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
-    _check(recipe, sizes)
-    examples = [
-        example
-        for split, size in sizes.items()
-        for number in range(size)
-        for example in _make_review(f"aspects-{split}-{number:05d}", split, recipe)
-    ]
-    return RawCorpus(LABELS, examples, {})
 
+    corpus = "aspects"
+    labels = LABELS
+    n_train: int = 800
+    n_dev: int = 150
+    n_test: int = 250
+    scenes: int = 2
+    shared_words: bool = True
+    negation: float = 0.15
+    seed: int = 0
 
-def _make_review(name: str, split: str, recipe: Recipe) -> list[Example]:
-    """The two examples of one review; its own random numbers, so that other sizes leave it."""
-    rng = random.Random(stable_hash(recipe.seed, "aspects", name))
-    labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
-    sentences = [[*clause, Token(".")] for clause in _compose(rng, labels, recipe)]
-    text, tokens = spell(sentences)
-    return [
-        Example(
-            f"{name}-{aspect}",
-            split,
-            {"a": text, "b": aspect},
-            labels[aspect],
-            {"a": tokens, "b": [(aspect, 0, len(aspect))]},
-            {"a": _told(sentences, tokens, aspect)},
-        )
-        for aspect in ASPECTS
-    ]
+    def problems(self) -> Mapping[str, bool]:
+        return {
+            "scenes must not be negative": self.scenes < 0,
+            "negation must be from 0 to 1": not 0 <= self.negation <= 1,
+        }
 
+    def examples(self, name: str, split: str) -> Iterator[Example]:
+        rng = self.random(name)
+        labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
+        sentences = [[*clause, Token(".")] for clause in self._clauses(rng, labels)]
+        text, tokens = spell(sentences)
+        for aspect in ASPECTS:
+            yield Example(
+                f"{name}-{aspect}",
+                split,
+                {"a": text, "b": aspect},
+                labels[aspect],
+                {"a": tokens, "b": [(aspect, 0, len(aspect))]},
+                {"a": _told(sentences, tokens, aspect)},
+            )
 
-def _compose(rng: random.Random, labels: dict[str, int], recipe: Recipe) -> list[list[Token]]:
-    """Two judgements, in one sentence or two, among scenes, in random order."""
-    clauses = [
-        judgement(rng, aspect, label, recipe.shared_words, recipe.negation)
-        for aspect, label in labels.items()
-    ]
-    rng.shuffle(clauses)
-    sentences = [linked(rng, *clauses)] if rng.random() < 0.5 else clauses
-    sentences += [scene(rng) for _ in range(rng.randint(0, recipe.scenes))]
-    rng.shuffle(sentences)
-    return sentences
+    def _clauses(self, rng: random.Random, labels: dict[str, int]) -> list[list[Token]]:
+        """Two judgements, in one sentence or two, among scenes, in random order."""
+        clauses = [
+            judgement(rng, aspect, label, self.shared_words, self.negation)
+            for aspect, label in labels.items()
+        ]
+        rng.shuffle(clauses)
+        sentences = [linked(rng, *clauses)] if rng.random() < 0.5 else clauses
+        sentences += [scene(rng) for _ in range(rng.randint(0, self.scenes))]
+        rng.shuffle(sentences)
+        return sentences
 
 
 def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spans:
@@ -141,14 +123,7 @@ def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spa
     return marked_spans(tokens, [token.tells == aspect for token in every]) or []
 
 
-def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
-    problems = {
-        "scenes must not be negative": recipe.scenes < 0,
-        "negation must be from 0 to 1": not 0 <= recipe.negation <= 1,
-    }
-    check_recipe("aspects", sizes, problems)
-
-
+read = reader(Aspects)
 ENTRY = Corpus(
     name="aspects",
     description="Generated reviews of service and food; the aspect asked for decides",

@@ -8,7 +8,7 @@ own; everything is worked out from the list of facts itself, never from a state 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,9 @@ from heedful.data.example import (
     numbered,
 )
 from heedful.data.files import MissingData, Row, Source, digests, read_rows
-from heedful.data.generated import SIZES, check_recipe, generated
+from heedful.data.generated import SIZES, Generator, reader
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError
-from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
 PEOPLE = ("Amara", "Bruno", "Chiara", "Dagny", "Emil", "Farid")
@@ -192,81 +191,72 @@ def _can(facts: Sequence[Fact], deed: str, person: str, here: str, thing: str) -
 SHORTEST = {1: 1, 2: 4, 3: 6}
 
 
-def read(
-    data_dir: Path | None = None,
-    task: int = 1,
-    n_train: int = 1000,
-    n_dev: int = 150,
-    n_test: int = 300,
-    people: int = 4,
-    places: int = 6,
-    things: int = 3,
-    min_facts: int = 6,
-    max_facts: int = 12,
-    seed: int = 0,
-) -> RawCorpus:
+@dataclass(frozen=True)
+class Babi(Generator):
     """`task` 1 asks where somebody is (one supporting fact), 2 where a thing is (two), 3 where
     a thing was before it came to a place (three). Each question has a story of its own, of
     `min_facts` to `max_facts` facts, one to a line. The classes are the places."""
-    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
-    counts = {"people": (people, PEOPLE), "places": (places, PLACES), "things": (things, THINGS)}
-    _check(task, sizes, counts, (min_facts, max_facts))
-    world = World(PEOPLE[:people], PLACES[:places], THINGS[:things], 0.0 if task == 1 else 0.5)
-    make = partial(_make_example, world, (task, min_facts, max_facts, seed))
-    return RawCorpus(PLACES[:places], list(generated("babi", sizes, make)), {})
+
+    corpus = "babi"
+    task: int = 1
+    n_train: int = 1000
+    n_dev: int = 150
+    n_test: int = 300
+    people: int = 4
+    places: int = 6
+    things: int = 3
+    min_facts: int = 6
+    max_facts: int = 12
+    seed: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return PLACES[: self.places]
+
+    @property
+    def world(self) -> World:
+        touching = 0.0 if self.task == 1 else 0.5
+        return World(PEOPLE[: self.people], self.labels, THINGS[: self.things], touching)
+
+    def problems(self) -> Mapping[str, bool]:
+        if self.task not in SHORTEST:
+            raise HeedfulError(f"task is {self.task}: give 1, 2 or 3.")
+        shortest = max(SHORTEST[self.task], self.min_facts)
+        return {
+            f"people must be 2 to {len(PEOPLE)}": not 2 <= self.people <= len(PEOPLE),
+            f"places must be 2 to {len(PLACES)}": not 2 <= self.places <= len(PLACES),
+            f"things must be 2 to {len(THINGS)}": not 2 <= self.things <= len(THINGS),
+            "min_facts must be at least 1": self.min_facts < 1,
+            f"max_facts must be at least {shortest}": self.max_facts < shortest,
+            "places must be at least 3 for task 3": self.task == 3 and self.places < 3,
+        }
+
+    def examples(self, name: str, split: str) -> Iterator[Example]:
+        facts, asked = self._story(self.random(self.task, name))
+        lines = [fact.text for fact in facts]
+        texts = {"a": "\n".join(lines), "b": asked.question}
+        yield Example(
+            name,
+            split,
+            texts,
+            PLACES.index(asked.answer),
+            {side: matched_tokens(r"\w+|[^\w\s]", text) for side, text in texts.items()},
+            {"a": fact_spans(lines, list(asked.support))},
+        )
+
+    def _story(self, rng: random.Random) -> tuple[list[Fact], Asked]:
+        """One that something can be asked about; where nothing can be, another is begun."""
+        world = self.world
+        while True:
+            facts: list[Fact] = []
+            for _ in range(rng.randint(self.min_facts, self.max_facts)):
+                add_fact(facts, world, rng)
+            possible = questions(facts, world, self.task)
+            if possible:
+                return facts, rng.choice(possible)
 
 
-def _make_example(
-    world: World, recipe: tuple[int, int, int, int], name: str, split: str
-) -> Example:
-    """One story; its own random numbers, so that other sizes leave it as it is."""
-    task, low, high, seed = recipe
-    rng = random.Random(stable_hash(seed, "babi", task, name))
-    facts, asked = _story(rng, world, task, (low, high))
-    lines = [fact.text for fact in facts]
-    texts = {"a": "\n".join(lines), "b": asked.question}
-    return Example(
-        name,
-        split,
-        texts,
-        PLACES.index(asked.answer),
-        {side: matched_tokens(r"\w+|[^\w\s]", text) for side, text in texts.items()},
-        {"a": fact_spans(lines, list(asked.support))},
-    )
-
-
-def _story(
-    rng: random.Random, world: World, task: int, bounds: tuple[int, int]
-) -> tuple[list[Fact], Asked]:
-    """A story that something can be asked about; one that allows no question is begun anew."""
-    while True:
-        facts: list[Fact] = []
-        for _ in range(rng.randint(*bounds)):
-            add_fact(facts, world, rng)
-        possible = questions(facts, world, task)
-        if possible:
-            return facts, rng.choice(possible)
-
-
-def _check(
-    task: int,
-    sizes: dict[str, int],
-    counts: dict[str, tuple[int, tuple[str, ...]]],
-    facts: tuple[int, int],
-) -> None:
-    if task not in SHORTEST:
-        raise HeedfulError(f"task is {task}: give 1, 2 or 3.")
-    problems = {
-        f"{name} must be 2 to {len(known)}": not 2 <= count <= len(known)
-        for name, (count, known) in counts.items()
-    }
-    problems["min_facts must be at least 1"] = facts[0] < 1
-    shortest = max(SHORTEST[task], facts[0])
-    problems[f"max_facts must be at least {shortest}"] = facts[1] < shortest
-    problems["places must be at least 3 for task 3"] = task == 3 and counts["places"][0] < 3
-    check_recipe("babi", sizes, problems)
-
-
+read = reader(Babi)
 COLUMNS = ("facts", "question", "answer", "support")
 SMALL = "_1k.jsonl.gz"
 SUBSET = "the training file is the version of 1000 questions, the papers used 10000"

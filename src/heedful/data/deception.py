@@ -13,17 +13,16 @@ split is cut from it. The test file is the authors' own.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from heedful.data.example import Example, GivenTokens, RawCorpus, marked_spans, matched_tokens
 from heedful.data.files import Row, Source, by_split
-from heedful.data.generated import SIZES, Token, check_recipe, generated, plain, spell
+from heedful.data.generated import SIZES, Generator, Token, plain, reader, spell
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
-from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
 GENDERED = (
@@ -113,81 +112,69 @@ LABELS = {"pronoun": GENDERS, "occupation": OCCUPATIONS}
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How texts are made; see `read`."""
-
-    task: str
-    about: int
-    scenes: int
-    agreement: float
-    clue: float
-    seed: int
-
-
-def read(
-    data_dir: Path | None = None,
-    n_train: int = 1500,
-    n_dev: int = 300,
-    n_test: int = 500,
-    task: str = "pronoun",
-    about: int = 2,
-    scenes: int = 1,
-    agreement: float = 0.9,
-    clue: float = 0.75,
-    seed: int = 0,
-) -> RawCorpus:
+class Deception(Generator):
     """One to `about` sentences speak of the person, up to `scenes` more of nobody. For the task
     `occupation`, gender goes with the label as often as `agreement` says, and the one word of
     the trade as often as `clue` says."""
-    recipe = Recipe(task, about, scenes, agreement, clue, seed)
-    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
-    _check(recipe, sizes)
-    examples = generated(f"deception-{task}", sizes, partial(_make_example, recipe))
-    return RawCorpus(LABELS[task], list(examples), {})
+
+    corpus = "deception"
+    n_train: int = 1500
+    n_dev: int = 300
+    n_test: int = 500
+    task: str = "pronoun"
+    about: int = 2
+    scenes: int = 1
+    agreement: float = 0.9
+    clue: float = 0.75
+    seed: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return LABELS[self.task]
+
+    @property
+    def prefix(self) -> str:
+        return f"deception-{self.task}"
+
+    def problems(self) -> Mapping[str, bool]:
+        if self.task not in LABELS:
+            raise unknown_name("task of deception", self.task, list(LABELS))
+        shares = (self.agreement, self.clue)
+        return {
+            "about must be at least 1": self.about < 1,
+            "scenes must not be negative": self.scenes < 0,
+            "agreement and clue must be from 0 to 1": not all(0 <= s <= 1 for s in shares),
+        }
+
+    def examples(self, name: str, split: str) -> Iterator[Example]:
+        rng = self.random(name)
+        label = rng.randrange(2)
+        sentences = self._sentences(rng, label)
+        sentences += [plain(rng.choice(SCENES)) for _ in range(rng.randint(0, self.scenes))]
+        rng.shuffle(sentences)
+        text, tokens = spell(sentences, capitals=False)
+        every = [token for words in sentences for token in words]
+        yield Example(
+            name,
+            split,
+            {"a": text},
+            label,
+            {"a": tokens},
+            {"a": marked_spans(tokens, [token.decisive for token in every]) or []},
+            impermissible={"a": marked_spans(tokens, [token.forbidden for token in every]) or []},
+        )
+
+    def _sentences(self, rng: random.Random, label: int) -> list[list[Token]]:
+        """About the person, and for an occupation about the work."""
+        count = rng.randint(1, self.about)
+        if self.task == "pronoun":
+            return [_about(rng, label) for _ in range(count)]
+        gender = label if rng.random() < self.agreement else 1 - label
+        trade = label if rng.random() < self.clue else 1 - label
+        return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]
 
 
-def _make_example(recipe: Recipe, name: str, split: str) -> Example:
-    """One text; its own random numbers."""
-    rng = random.Random(stable_hash(recipe.seed, "deception", name))
-    label = rng.randrange(2)
-    sentences = _compose(rng, label, recipe)
-    sentences += [plain(rng.choice(SCENES)) for _ in range(rng.randint(0, recipe.scenes))]
-    rng.shuffle(sentences)
-    text, tokens = spell(sentences, capitals=False)
-    every = [token for words in sentences for token in words]
-    return Example(
-        name,
-        split,
-        {"a": text},
-        label,
-        {"a": tokens},
-        {"a": marked_spans(tokens, [token.decisive for token in every]) or []},
-        impermissible={"a": marked_spans(tokens, [token.forbidden for token in every]) or []},
-    )
-
-
-def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
-    """What is said of the person, and for an occupation what is said of the work."""
-    count = rng.randint(1, recipe.about)
-    if recipe.task == "pronoun":
-        return [_about(rng, label) for _ in range(count)]
-    gender = label if rng.random() < recipe.agreement else 1 - label
-    trade = label if rng.random() < recipe.clue else 1 - label
-    return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]
-
-
-def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
-    if recipe.task not in LABELS:
-        raise unknown_name("task of deception", recipe.task, list(LABELS))
-    shares = (recipe.agreement, recipe.clue)
-    problems = {
-        "about must be at least 1": recipe.about < 1,
-        "scenes must not be negative": recipe.scenes < 0,
-        "agreement and clue must be from 0 to 1": not all(0 <= share <= 1 for share in shares),
-    }
-    check_recipe("deception", sizes, problems)
-
-
+read = reader(Deception)
 PRONOUNS = frozenset({"he", "she", "him", "her", "his", "hers", "himself", "herself"})
 Marks = Callable[[Row, GivenTokens, str], list[bool]]
 """Which words of a row are impermissible; the last argument says where it stands."""

@@ -8,15 +8,12 @@ and are the rationale. Other sentences judge things that do not matter, or judge
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
-from heedful.data.example import Example, RawCorpus, marked_spans
-from heedful.data.generated import LENGTH, SIZES, Token, check_recipe, generated, plain, spell
+from heedful.data.example import Example, marked_spans
+from heedful.data.generated import LENGTH, SIZES, Generator, Token, plain, reader, spell
 from heedful.entries import SHARE, Corpus
-from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
 
@@ -109,98 +106,77 @@ def _judgement(
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How texts are made; see `read`."""
-
-    classes: int
-    min_length: int
-    max_length: int
-    distractors: int
-    shared_words: bool
-    negation: float
-    noise: float
-    seed: int
-
-
-def read(
-    data_dir: Path | None = None,
-    n_train: int = 1500,
-    n_dev: int = 300,
-    n_test: int = 500,
-    classes: int = 2,
-    min_length: int = 8,
-    max_length: int = 28,
-    distractors: int = 1,
-    shared_words: bool = False,
-    negation: float = 0.15,
-    noise: float = 0.0,
-    seed: int = 0,
-) -> RawCorpus:
+class Planted(Generator):
     """Lengths count tokens with punctuation. `distractors` sentences judge something else,
     as far as `max_length` has room; with `shared_words` they do it with the decisive words,
     so that only the sentence's subject tells them apart. `negation` is a probability,
     `noise` the share of labels replaced by another class.
     """
-    recipe = Recipe(
-        classes, min_length, max_length, distractors, shared_words, negation, noise, seed
-    )
-    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
-    _check(recipe, sizes)
-    examples = generated("planted", sizes, partial(_make_example, recipe))
-    return RawCorpus(label_names(classes), list(examples), {})
 
+    corpus = "planted"
+    n_train: int = 1500
+    n_dev: int = 300
+    n_test: int = 500
+    classes: int = 2
+    min_length: int = 8
+    max_length: int = 28
+    distractors: int = 1
+    shared_words: bool = False
+    negation: float = 0.15
+    noise: float = 0.0
+    seed: int = 0
 
-def _make_example(recipe: Recipe, name: str, split: str) -> Example:
-    """One text; its own random numbers."""
-    rng = random.Random(stable_hash(recipe.seed, "planted", name))
-    label = rng.randrange(recipe.classes)
-    sentences = _compose(rng, label, recipe)
-    text, tokens = spell(sentences)
-    spans = marked_spans(tokens, [token.decisive for words in sentences for token in words])
-    if rng.random() < recipe.noise:
-        label = (label + rng.randrange(1, recipe.classes)) % recipe.classes
-    return Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans or []})
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return label_names(self.classes)
 
+    def problems(self) -> Mapping[str, bool]:
+        shares = (self.negation, self.noise)
+        longest = max(6, self.min_length)
+        return {
+            "classes must be 2 to 5": not 2 <= self.classes <= 5,
+            "min_length must be at least 1": self.min_length < 1,
+            "max_length must be at least min_length, and 6": self.max_length < longest,
+            "distractors must not be negative": self.distractors < 0,
+            "negation and noise must be from 0 to 1": not all(0 <= s <= 1 for s in shares),
+        }
 
-def _compose(rng: random.Random, label: int, recipe: Recipe) -> list[list[Token]]:
-    """Sentences in random order, together within the bounds on length."""
-    goal = rng.randint(recipe.min_length, recipe.max_length)
-    sentences = [verdict(rng, label, recipe.classes, recipe.negation)]
-    words = class_words(rng.randrange(recipe.classes), recipe.classes)
-    for _ in range(recipe.distractors):
-        extra = remark(rng, words if recipe.shared_words else None, recipe.negation)
-        if _size(sentences) + len(extra) <= recipe.max_length:
-            sentences.append(extra)
-    while _size(sentences) < goal:
-        room = goal - _size(sentences)
-        more = scene(rng)
-        if len(more) <= room and rng.random() < 0.5:
-            sentences.append(more)
-        else:
-            sentence = rng.choice(sentences)  # an aside goes before its full stop
-            sentence[-1:-1] = aside(rng, room, {token.word for token in sentence})
-    rng.shuffle(sentences)
-    return sentences
+    def examples(self, name: str, split: str) -> Iterator[Example]:
+        rng = self.random(name)
+        label = rng.randrange(self.classes)
+        sentences = self._sentences(rng, label)
+        text, tokens = spell(sentences)
+        spans = marked_spans(tokens, [token.decisive for words in sentences for token in words])
+        if rng.random() < self.noise:
+            label = (label + rng.randrange(1, self.classes)) % self.classes
+        yield Example(name, split, {"a": text}, label, {"a": tokens}, {"a": spans or []})
+
+    def _sentences(self, rng: random.Random, label: int) -> list[list[Token]]:
+        """In random order, together within the bounds on length."""
+        goal = rng.randint(self.min_length, self.max_length)
+        sentences = [verdict(rng, label, self.classes, self.negation)]
+        words = class_words(rng.randrange(self.classes), self.classes)
+        for _ in range(self.distractors):
+            extra = remark(rng, words if self.shared_words else None, self.negation)
+            if _size(sentences) + len(extra) <= self.max_length:
+                sentences.append(extra)
+        while _size(sentences) < goal:
+            room = goal - _size(sentences)
+            more = scene(rng)
+            if len(more) <= room and rng.random() < 0.5:
+                sentences.append(more)
+            else:
+                sentence = rng.choice(sentences)  # an aside goes before its full stop
+                sentence[-1:-1] = aside(rng, room, {token.word for token in sentence})
+        rng.shuffle(sentences)
+        return sentences
 
 
 def _size(sentences: list[list[Token]]) -> int:
     return sum(map(len, sentences))
 
 
-def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
-    problems = {
-        "classes must be 2 to 5": not 2 <= recipe.classes <= 5,
-        "min_length must be at least 1": recipe.min_length < 1,
-        "max_length must be at least min_length, and 6": recipe.max_length
-        < max(6, recipe.min_length),
-        "distractors must not be negative": recipe.distractors < 0,
-        "negation and noise must be from 0 to 1": not (
-            0 <= recipe.negation <= 1 and 0 <= recipe.noise <= 1
-        ),
-    }
-    check_recipe("planted", sizes, problems)
-
-
+read = reader(Planted)
 ENTRY = Corpus(
     name="planted",
     description="Generated reviews whose decisive words are known",

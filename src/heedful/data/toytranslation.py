@@ -10,16 +10,14 @@ words become two.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from heedful.data.example import Example, RawCorpus, join_tokens
-from heedful.data.generated import LENGTH, SIZES, check_recipe
+from heedful.data.example import Example, join_tokens
+from heedful.data.generated import LENGTH, SIZES, Generator, reader
 from heedful.entries import Corpus
 from heedful.errors import unknown_name
-from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
 NOUNS = {
@@ -111,57 +109,57 @@ def _arranged(parts: Sequence[Phrase], target: Sequence[int]) -> Phrase:
     return Phrase(tuple(word for part in parts for word in part.words), tuple(order))
 
 
-Pair = tuple[list[str], list[str], list[int]]
-"""Source, target, and for each target word the number of the source's word."""
-
-
 @dataclass(frozen=True)
-class Recipe:
-    """How texts are made; see `read`."""
-
-    task: str
-    words: int
-    min_length: int
-    max_length: int
-    seed: int
-
-
-def read(
-    data_dir: Path | None = None,
-    n_train: int = 4000,
-    n_dev: int = 300,
-    n_test: int = 500,
-    task: str = "translate",
-    words: int = 100,
-    min_length: int = 3,
-    max_length: int = 12,
-    seed: int = 0,
-) -> RawCorpus:
+class ToyTranslation(Generator):
     """`task` is `translate` (a toy grammar with a lexicon of its own), `copy`, `reverse` or
     `flip` (the words of each pair change places). The latter three draw from so many made-up
     `words`, as often as the lengths say; a translation's length follows from the grammar."""
-    recipe = Recipe(task, words, min_length, max_length, seed)
-    sizes = {"train": n_train, "dev": n_dev, "test": n_test}
-    _check(recipe, sizes)
-    examples = [
-        _make_example(f"toy-{task}-{split}-{number:06d}", split, recipe)
-        for split, size in sizes.items()
-        for number in range(size)
-    ]
-    return RawCorpus((), examples, {}, task="generation")
 
+    corpus = "toytranslation"
+    labels = ()
+    digits = 6
+    n_train: int = 4000
+    n_dev: int = 300
+    n_test: int = 500
+    task: str = "translate"
+    words: int = 100
+    min_length: int = 3
+    max_length: int = 12
+    seed: int = 0
 
-def _make_example(name: str, split: str, recipe: Recipe) -> Example:
-    """One pair; its own random numbers, so that other sizes leave it as it is."""
-    rng = random.Random(stable_hash(recipe.seed, "toytranslation", name))
-    source, target, origins = TASKS[recipe.task](rng, recipe)
-    tokens = {"a": join_tokens(source)[1], "b": join_tokens(target)[1]}
-    links = [
-        (tokens["a"][origin][1:], token[1:])
-        for origin, token in zip(origins, tokens["b"], strict=True)
-    ]
-    texts = {"a": " ".join(source), "b": " ".join(target)}
-    return Example(name, split, texts, 0, tokens, alignment=links)
+    @property
+    def prefix(self) -> str:
+        return f"toy-{self.task}"
+
+    def problems(self) -> Mapping[str, bool]:
+        if self.task not in TASKS:
+            raise unknown_name("task of the corpus toytranslation", self.task, list(TASKS))
+        return {
+            "words must be at least 2": self.words < 2,
+            "min_length must be at least 1": self.min_length < 1,
+            "max_length must be at least min_length": self.max_length < self.min_length,
+        }
+
+    def examples(self, name: str, split: str) -> Iterator[Example]:
+        source, target, origins = self._pair(self.random(name))
+        tokens = {"a": join_tokens(source)[1], "b": join_tokens(target)[1]}
+        links = [
+            (tokens["a"][origin][1:], token[1:])
+            for origin, token in zip(origins, tokens["b"], strict=True)
+        ]
+        texts = {"a": " ".join(source), "b": " ".join(target)}
+        yield Example(name, split, texts, 0, tokens, alignment=links)
+
+    def _pair(self, rng: random.Random) -> tuple[list[str], list[str], list[int]]:
+        """Source, target, and for each target word the number of the source's word."""
+        order = TASKS[self.task]
+        if order is None:
+            phrase = sentence(rng)
+            return list(phrase.words), *translate(phrase)
+        length = rng.randint(self.min_length, self.max_length)
+        source = [made_up(rng.randrange(self.words)) for _ in range(length)]
+        origins = order(length)
+        return source, [source[origin] for origin in origins], origins
 
 
 def made_up(number: int) -> str:
@@ -172,45 +170,19 @@ def made_up(number: int) -> str:
     return word if number < len(syllables) else made_up(number // len(syllables) - 1) + word
 
 
-def _translation(rng: random.Random, recipe: Recipe) -> Pair:
-    phrase = sentence(rng)
-    return list(phrase.words), *translate(phrase)
-
-
-def _rearranged(order: Callable[[int], list[int]]) -> Callable[[random.Random, Recipe], Pair]:
-    def pair(rng: random.Random, recipe: Recipe) -> Pair:
-        length = rng.randint(recipe.min_length, recipe.max_length)
-        source = [made_up(rng.randrange(recipe.words)) for _ in range(length)]
-        origins = order(length)
-        return source, [source[origin] for origin in origins], origins
-
-    return pair
-
-
 def _pairs_flipped(length: int) -> list[int]:
     """1 0 3 2 …; a last word without a partner stays."""
     return [min(place ^ 1, length - 1) for place in range(length)]
 
 
-TASKS: dict[str, Callable[[random.Random, Recipe], Pair]] = {
-    "translate": _translation,
-    "copy": _rearranged(lambda length: list(range(length))),
-    "reverse": _rearranged(lambda length: list(reversed(range(length)))),
-    "flip": _rearranged(_pairs_flipped),
+TASKS: Mapping[str, Callable[[int], list[int]] | None] = {
+    "translate": None,
+    "copy": lambda length: list(range(length)),
+    "reverse": lambda length: list(reversed(range(length))),
+    "flip": _pairs_flipped,
 }
-
-
-def _check(recipe: Recipe, sizes: dict[str, int]) -> None:
-    if recipe.task not in TASKS:
-        raise unknown_name("task of the corpus toytranslation", recipe.task, list(TASKS))
-    problems = {
-        "words must be at least 2": recipe.words < 2,
-        "min_length must be at least 1": recipe.min_length < 1,
-        "max_length must be at least min_length": recipe.max_length < recipe.min_length,
-    }
-    check_recipe("toytranslation", sizes, problems)
-
-
+"""The order in which a task writes the words of a source of some length; None for a translation."""
+read = reader(ToyTranslation)
 PREPARE = PrepareSpec(tokenizer="given", dimension=64)
 BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
 
