@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.interventions import custom, held, permute, uniform
-from heedful.models import HuggingFace, Notes, attach, layers_of
+from heedful.models import HuggingFace, LayerCache, attach, layers_of
 from heedful.types import Keep
 from test_hf_forward import BOTH, CLASSIFIERS, DECODERS, WRITERS, batch_for
 from tiny_hf import FILLERS, attached_bert, hf_batch, tiny_hf
@@ -49,7 +49,7 @@ def test_every_site_resumed_is_the_whole_run(name: str, task: str, padding: str)
     module, batch = tiny_hf(name, task), batch_for(name, task)
     with attach(module, FILLERS, padding=padding) as model:
         base = model(batch, keep=STATES)
-        assert isinstance(base.encoding, Notes) and base.encoding.answers
+        assert isinstance(base.encoding, LayerCache) and base.encoding.outputs
         for site in model.sites:
             for edits in ({site.name: permute()}, held(model, base, {site.name: uniform()})):
                 whole, resumed = model(batch, edits), model.resume(batch, base, edits)
@@ -180,8 +180,8 @@ def test_modules_whose_layers_do_more_than_answer_start_anew(way: str) -> None:
     with attach(module, FILLERS) as model:
         said.clear()
         base, edits = model(batch, keep=STATES), {model.sites[-1].name: uniform()}
-        assert isinstance(base.encoding, Notes)
-        assert bool(base.encoding.answers) == (way == "openly")
+        assert isinstance(base.encoding, LayerCache)
+        assert bool(base.encoding.outputs) == (way == "openly")
         said.clear()
         whole = model(batch, edits).logits
         for _ in range(2):

@@ -21,8 +21,8 @@ from heedful.models import Family, build
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import (
     DevScore,
+    GoalLoss,
     Loss,
-    Objective,
     Trained,
     TrainingState,
     bucketed,
@@ -89,7 +89,7 @@ def test_batches_are_of_like_length_but_in_no_order() -> None:
     assert means != sorted(means)
 
 
-def loss_of(lossy: Objective, logits: Tensor, labels: list[int]) -> float:
+def loss_of(lossy: GoalLoss, logits: Tensor, labels: list[int]) -> float:
     ids = tuple(map(str, labels))
     return lossy(Trace(logits, {}, {}), Batch(ids, {}, torch.tensor(labels))).item()
 

@@ -34,6 +34,71 @@ from heedful.models import (
 from heedful.types import Batch, Model, Target, Trace
 
 
+class Relevance(NamedTuple):
+    """Scores, and what of the explained number reached no token of the text."""
+
+    scores: Float[Tensor, "b t"]
+    gap: Float[Tensor, " b"]
+
+
+def lrp(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = logit,
+    epsilon: float = 1e-6,
+) -> Float[Tensor, "b t"]:
+    """The relevance of each token, signed; zero where no token is."""
+    return lrp_relevance(model, batch, label, target, epsilon).scores
+
+
+def lrp_relevance(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = logit,
+    epsilon: float = 1e-6,
+) -> Relevance:
+    """Scores and gap add up to Σ_c z_c · ∂f/∂z_c over the logits z, which is f for a logit.
+
+    The gap is the share of biases (position and type embeddings and the shift of a norm among
+    them), of start, end and separator tokens, and what ε swallowed. Without all those it is 0.
+    """
+    embedded = model.embed(batch)["a"].detach().requires_grad_()
+    with torch.enable_grad():
+        logits = lrp_logits(model, batch, embedded, epsilon)
+        # a view of its own: hooks on the logits belong to the pass below them
+        start = logits.detach().requires_grad_()
+        (seed,) = torch.autograd.grad(target(start, label).sum(), start)
+        (slope,) = torch.autograd.grad(logits, embedded, seed)
+    scores = (slope.double() * embedded.detach().double()).sum(-1) * batch.texts["a"].mask
+    whole = (seed.double() * start.detach().double()).sum(-1)
+    return Relevance(scores, whole - scores.sum(-1))
+
+
+ENTRY = Attribution(
+    name="lrp",
+    description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
+    make=lrp,
+    uses=(),
+    bounds={"epsilon": NOT_NEGATIVE},
+    paper="bastings2020",
+    signed=True,
+    citation="Bach et al. 2015; Arras et al. 2017; Ali et al. 2022",
+    formula=(
+        "R_i = Σ_j z_ij / (z_j + ε sign z_j) · R_j from the logit down; gates and attention "
+        "hand all to their signal"
+    ),
+    range=ANY,
+    higher="more of the logit was handed down to the token; below 0: it speaks against it",
+    cost="one forward and one backward pass",
+    limits=(
+        "Rules are a choice, and attention is taken for a constant: that it chose the token "
+        "counts nothing. Biases keep a part for themselves."
+    ),
+)
+
+
 def stable(total: Float[Tensor, "*n"], epsilon: float) -> Float[Tensor, "*n"]:
     """A sum under the ε-rule: the relevance handed on is z / (z + ε·sign z) of what came."""
     if epsilon and total.requires_grad:
@@ -69,54 +134,6 @@ def lrp_logits(model: object, batch: Batch, embedded: Tensor, epsilon: float) ->
         f"LRP has no rules for {type(model).__name__}: it knows one-sequence models and "
         "Hugging Face models like BERT, so leave it out."
     )
-
-
-Walk = Callable[[Tensor, Tensor, dict[str, Tensor], str, float], Tensor]
-"""`(x, live, weights, suffix, ε) -> states`, time first; `live` is 0 on padding."""
-
-
-def walked(
-    walk: Walk,
-    layer: nn.RNNBase,
-    x: Float[Tensor, "b t e"],
-    lengths: Int[Tensor, " b"],
-    epsilon: float,
-) -> Float[Tensor, "b t d"]:
-    """Both directions of a layer, or the one it has; zeros after each text's end."""
-    weights: dict[str, Tensor] = dict(layer.named_parameters())
-    live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
-    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
-    sides = [walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
-    return torch.cat(sides, -1).transpose(0, 1)
-
-
-def gru_states(
-    layer: nn.GRU, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
-) -> Float[Tensor, "b t d"]:
-    """The states of an `nn.GRU` of one layer; zeros after each text's end."""
-    return walked(_walk, layer, x, lengths, epsilon)
-
-
-def _walk(
-    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
-) -> Tensor:
-    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
-    bias, again = weights[f"bias_ih_l0{suffix}"], weights[f"bias_hh_l0{suffix}"]
-    size = recurrent.shape[1]
-    rows = slice(2 * size, 3 * size)  # PyTorch's order: reset, update, candidate
-    inputs = nn.functional.linear(x, inward, bias)
-    h = x.new_zeros(x.shape[1], size)
-    states = list(x.new_zeros(len(x), *h.shape))
-    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
-    for place in places:
-        gates = inputs[place] + nn.functional.linear(h, recurrent, again)
-        reset, update = gates.detach()[:, : 2 * size].sigmoid().chunk(2, -1)
-        before = nn.functional.linear(h, recurrent[rows], again[rows])
-        candidate = stable(inputs[place][:, rows] + reset * before, epsilon)
-        signal = passing(candidate, candidate.detach().tanh())
-        h = stable(((1 - update) * signal + update * h) * live[place], epsilon)
-        states[place] = h
-    return torch.stack(states)
 
 
 FAMILIES = (
@@ -235,14 +252,14 @@ def lrp_states(
 def recurrent_states(encoder: Recurrent, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
     for layer in encoder.stack:
         assert isinstance(layer, nn.LSTM)
-        x = lstm_states(layer, x, lengths, epsilon)
+        x = walked(_lstm_walk, layer, x, lengths, epsilon)
     return x
 
 
 @lrp_states.register
 def gated_states(encoder: Gru, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
     for layer in encoder.stack:
-        x = gru_states(layer, x, lengths, epsilon)
+        x = walked(_gru_walk, layer, x, lengths, epsilon)
     return x
 
 
@@ -270,81 +287,52 @@ def embedded_states(encoder: PassThrough, x: Tensor, lengths: Tensor, epsilon: f
     return encoding.states
 
 
-class Relevance(NamedTuple):
-    """Scores, and what of the explained number reached no token of the text."""
-
-    scores: Float[Tensor, "b t"]
-    gap: Float[Tensor, " b"]
+Walk = Callable[[Tensor, Tensor, dict[str, Tensor], str, float], Tensor]
+"""`(x, live, weights, suffix, ε) -> states`, time first; `live` is 0 on padding."""
 
 
-def lrp(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    target: Target = logit,
-    epsilon: float = 1e-6,
-) -> Float[Tensor, "b t"]:
-    """The relevance of each token, signed; zero where no token is."""
-    return lrp_relevance(model, batch, label, target, epsilon).scores
-
-
-def lrp_relevance(
-    model: Model,
-    batch: Batch,
-    label: Int[Tensor, " b"],
-    target: Target = logit,
-    epsilon: float = 1e-6,
-) -> Relevance:
-    """Scores and gap add up to Σ_c z_c · ∂f/∂z_c over the logits z, which is f for a logit.
-
-    The gap is the share of biases (position and type embeddings and the shift of a norm among
-    them), of start, end and separator tokens, and what ε swallowed. Without all those it is 0.
-    """
-    embedded = model.embed(batch)["a"].detach().requires_grad_()
-    with torch.enable_grad():
-        logits = lrp_logits(model, batch, embedded, epsilon)
-        # a view of its own: hooks on the logits belong to the pass below them
-        start = logits.detach().requires_grad_()
-        (seed,) = torch.autograd.grad(target(start, label).sum(), start)
-        (slope,) = torch.autograd.grad(logits, embedded, seed)
-    scores = (slope.double() * embedded.detach().double()).sum(-1) * batch.texts["a"].mask
-    whole = (seed.double() * start.detach().double()).sum(-1)
-    return Relevance(scores, whole - scores.sum(-1))
-
-
-ENTRY = Attribution(
-    name="lrp",
-    description="layer-wise relevance propagation: the logit shared out among the tokens, ε-rule",
-    make=lrp,
-    uses=(),
-    bounds={"epsilon": NOT_NEGATIVE},
-    paper="bastings2020",
-    signed=True,
-    citation="Bach et al. 2015; Arras et al. 2017; Ali et al. 2022",
-    formula=(
-        "R_i = Σ_j z_ij / (z_j + ε sign z_j) · R_j from the logit down; gates and attention "
-        "hand all to their signal"
-    ),
-    range=ANY,
-    higher="more of the logit was handed down to the token; below 0: it speaks against it",
-    cost="one forward and one backward pass",
-    limits=(
-        "Rules are a choice, and attention is taken for a constant: that it chose the token "
-        "counts nothing. Biases keep a part for themselves."
-    ),
-)
-
-
-def lstm_states(
-    layer: nn.LSTM, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
+def walked(
+    walk: Walk,
+    layer: nn.RNNBase,
+    x: Float[Tensor, "b t e"],
+    lengths: Int[Tensor, " b"],
+    epsilon: float,
 ) -> Float[Tensor, "b t d"]:
-    """The states of an `nn.LSTM` of one layer; zeros after each text's end."""
-    return walked(_lrp_lstm_walk, layer, x, lengths, epsilon)
+    """Both directions of a layer, or the one it has; zeros after each text's end."""
+    weights: dict[str, Tensor] = dict(layer.named_parameters())
+    live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
+    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
+    sides = [walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
+    return torch.cat(sides, -1).transpose(0, 1)
 
 
-def _lrp_lstm_walk(
+def _gru_walk(
     x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
 ) -> Tensor:
+    """One direction of an `nn.GRU` of one layer."""
+    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
+    bias, again = weights[f"bias_ih_l0{suffix}"], weights[f"bias_hh_l0{suffix}"]
+    size = recurrent.shape[1]
+    rows = slice(2 * size, 3 * size)  # PyTorch's order: reset, update, candidate
+    inputs = nn.functional.linear(x, inward, bias)
+    h = x.new_zeros(x.shape[1], size)
+    states = list(x.new_zeros(len(x), *h.shape))
+    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
+    for place in places:
+        gates = inputs[place] + nn.functional.linear(h, recurrent, again)
+        reset, update = gates.detach()[:, : 2 * size].sigmoid().chunk(2, -1)
+        before = nn.functional.linear(h, recurrent[rows], again[rows])
+        candidate = stable(inputs[place][:, rows] + reset * before, epsilon)
+        signal = passing(candidate, candidate.detach().tanh())
+        h = stable(((1 - update) * signal + update * h) * live[place], epsilon)
+        states[place] = h
+    return torch.stack(states)
+
+
+def _lstm_walk(
+    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
+) -> Tensor:
+    """One direction of an `nn.LSTM` of one layer."""
     inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
     bias = weights[f"bias_ih_l0{suffix}"] + weights[f"bias_hh_l0{suffix}"]
     size = recurrent.shape[1]

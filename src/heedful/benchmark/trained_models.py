@@ -69,7 +69,10 @@ def _spec(corpus: Corpus, encoder: str) -> ModelSpec:
 def _trained(corpus: Corpus, spec: ModelSpec, training: TrainSpec = TRAINING) -> Family:
     seed = stable_hash(corpus.seed, spec.name) % (1 << 30)
     fresh = edited(build(spec, corpus.vectors, corpus.classes, seed), spec, seed)
-    return train(fresh, corpus, training, seed, objective=Objective(spec.goal, spec.terms)).model
+    model: Family = train(
+        fresh, corpus, training, seed, objective=Objective(spec.goal, spec.terms)
+    ).model
+    return model
 
 
 def _plain(encoder: str, epochs: int = TRAINING.epochs) -> Maker:

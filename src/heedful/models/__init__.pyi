@@ -43,7 +43,7 @@ from heedful.models.generation import greedy as greedy
 from heedful.models.hard_attention import Hard as Hard
 from heedful.models.hard_attention import HardKuma as HardKuma
 from heedful.models.hf.attach import attach as attach
-from heedful.models.hf.attach import places as places
+from heedful.models.hf.attach import max_positions as max_positions
 from heedful.models.hf.attach import token_embeddings as token_embeddings
 from heedful.models.hf.config import check_tokenizer as check_tokenizer
 from heedful.models.hf.folder import ModelFolder as ModelFolder
@@ -61,7 +61,7 @@ from heedful.models.hf.inputs import next_token as next_token
 from heedful.models.hf.inputs import one_label as one_label
 from heedful.models.hf.inputs import regression as regression
 from heedful.models.hf.model import HuggingFace as HuggingFace
-from heedful.models.hf.model import Notes as Notes
+from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level

@@ -123,7 +123,7 @@ def longest(loaded: Loaded, wanted: int | None) -> int:
     """The most tokens of a text: as many as are wanted, the model has places for, and the
     tokenizer was made for."""
     limits = [loaded.tokenizer.model_max_length, LONGEST if wanted is None else wanted]
-    room = models.places(loaded.module.config)
+    room = models.max_positions(loaded.module.config)
     if room is not None:
         limits.append(room)
     return int(min(limits))

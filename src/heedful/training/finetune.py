@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from accelerate import Accelerator
 from torch import Tensor
@@ -25,7 +24,16 @@ from heedful.models import probabilities
 from heedful.progress import Progress, silent
 from heedful.specs import TermSpec, TrainSpec
 from heedful.training.dev_scores import DevScore, class_score
-from heedful.training.loop import best_epoch, bucketed, drawing
+from heedful.training.loop import (
+    Trained,
+    best_epoch,
+    bucketed,
+    check_loss,
+    descend,
+    drawing,
+    mean_losses,
+    with_parts,
+)
 from heedful.training.loop import check as check_training
 from heedful.training.loss import STATE_TERMS, check_terms
 from heedful.training.pretrained import Encoded
@@ -107,14 +115,6 @@ def tf32(wanted: bool) -> Iterator[None]:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-@dataclass(frozen=True)
-class Finetuned:
-    """A classifier with its best weights, and what happened in each epoch."""
-
-    model: Any
-    history: pd.DataFrame
-
-
 def finetune(
     model: Any,
     data: Mapping[str, Encoded],
@@ -123,19 +123,38 @@ def finetune(
     device: str = "cpu",
     scratch: Path | None = None,
     progress: Progress = silent,
-) -> Finetuned:
-    """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
+) -> Trained:
+    """Fine-tune a Hugging Face classifier on `data["train"]`.
+
+    The epoch that is best on `data["dev"]` is kept. With a folder `scratch`, a killed training
+    resumes from its last whole epoch there and ends with the same weights.
+    """
     check(spec, device)
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
-    lossy = finetune_loss(model, spec.terms)
-    epochs = _Epochs(lossy, optimizer, accelerator, data["train"], spec, seed, progress)
+    loss_fn = finetune_loss(model, spec.terms)
+    train, place = data["train"], accelerator.device
 
     def epoch(number: int) -> tuple[dict[str, float], DevScore]:
-        return epochs(number), _score(model, data["dev"], spec, device)
+        batches = bucketed(train.lengths, spec.batch_size, seed, number)
+
+        def step(done: int, index: np.ndarray) -> dict[str, Tensor]:
+            with torch.autocast(place.type, torch.bfloat16, spec.precision == "bf16"):
+                parts = loss_fn(_to(train.batch(index), place), train.labels[index].to(place))
+            loss = torch.stack(list(parts.values())).sum()
+            rate = spec.rate(number * len(batches) + done, spec.epochs * len(batches))
+            descend(loss, model, optimizer, accelerator, rate, spec.clip)
+            return with_parts(loss, parts)
+
+        model.train()
+        with drawing(seed, number), tf32(spec.precision == "tf32"):
+            title = f"epoch {number + 1} of {spec.epochs}"
+            losses = mean_losses(batches, step, progress, title)
+        check_loss(losses["loss"])
+        return losses, _score(model, data["dev"], spec, device)
 
     history = best_epoch(model, optimizer, spec.shared, epoch, scratch)
-    return Finetuned(model.eval(), history)
+    return Trained(model.eval(), history)
 
 
 def predict(model: Any, texts: Encoded, device: str) -> np.ndarray:
@@ -161,7 +180,9 @@ class FinetuneLoss:
         output = self.model(**inputs, **self._asked)
         parts = {"goal": F.cross_entropy(output.logits.float(), labels)}
         for spec, term in self.terms:
-            states = states_of(output.hidden_states, term.layer, inputs["attention_mask"])
+            # in float32, whatever training is done in: distances of near states need the digits
+            mixed, embedded = (output.hidden_states[n].float() for n in (term.layer, 0))
+            states = States(mixed, embedded, inputs["attention_mask"].to(torch.bool))
             parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.value(states)
         return parts
 
@@ -175,58 +196,6 @@ def finetune_loss(model: Any, terms: Sequence[TermSpec]) -> FinetuneLoss:
     layers = Layers(model)
     made = tuple((t, STATE_TERMS[t.name].make(layers, **dict(t.params))) for t in terms)
     return FinetuneLoss(model, made)
-
-
-def states_of(hidden: Sequence[Tensor], layer: int, mask: Tensor) -> States:
-    """In float32, whatever training is done in: distances of near states need the digits."""
-    return States(hidden[layer].float(), hidden[0].float(), mask.to(torch.bool))
-
-
-@dataclass(frozen=True)
-class _Epochs:
-    """One pass over the training texts, named by its number."""
-
-    lossy: FinetuneLoss
-    optimizer: Any
-    accelerator: Accelerator
-    data: Encoded
-    spec: FinetuneSpec
-    seed: int
-    progress: Progress
-
-    def __call__(self, epoch: int) -> dict[str, float]:
-        """The mean loss, and of its parts where there are several."""
-        batches = bucketed(self.data.lengths, self.spec.batch_size, self.seed, epoch)
-        total: dict[str, Tensor] = {}
-        self.lossy.model.train()
-        with drawing(self.seed, epoch), tf32(self.spec.precision == "tf32"):
-            for number, index in enumerate(batches):
-                rate = self.spec.rate(
-                    epoch * len(batches) + number, self.spec.epochs * len(batches)
-                )
-                for name, value in self._step(index, rate).items():
-                    total[name] = value * len(index) + total.get(name, 0.0)
-                self.progress(f"epoch {epoch + 1} of {self.spec.epochs}", number + 1, len(batches))
-        if not torch.isfinite(total["loss"]):
-            raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
-        return {name: float(value) / len(self.data) for name, value in total.items()}
-
-    def _step(self, index: np.ndarray, rate: float) -> dict[str, Tensor]:
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        device = self.accelerator.device
-        with torch.autocast(device.type, torch.bfloat16, self.spec.precision == "bf16"):
-            parts = self.lossy(
-                _to(self.data.batch(index), device), self.data.labels[index].to(device)
-            )
-        loss = torch.stack(list(parts.values())).sum()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.accelerator.backward(loss)
-        if self.spec.clip is not None:
-            self.accelerator.clip_grad_norm_(self.lossy.model.parameters(), self.spec.clip)
-        self.optimizer.step()
-        more = parts if len(parts) > 1 else {}
-        return {name: part.detach() for name, part in {"loss": loss, **more}.items()}
 
 
 def _optimizer(model: Any, spec: FinetuneSpec) -> torch.optim.Optimizer:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from heedful.data import Split
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
@@ -29,8 +26,7 @@ from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
 from heedful.store import refusals, whole_path
 from heedful.training.dev_scores import DevScore, selector
-from heedful.training.loss import Data, Loss, Objective, loss_of
-from heedful.types import Batch
+from heedful.training.loss import Data, Objective, loss_of
 
 _POOL = 50  # batches sorted by length together: little padding, still a random order
 
@@ -61,7 +57,7 @@ def bucketed(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> lis
 class Trained:
     """A model with its best weights, and what happened in each epoch."""
 
-    model: Family
+    model: Any
     history: pd.DataFrame
 
 
@@ -75,19 +71,34 @@ def train(
     progress: Progress = silent,
     objective: Objective = Objective(),
 ) -> Trained:
-    """Train, keep the epoch that is best on dev, and resume from `scratch` if it was killed."""
+    """Train a model of our own.
+
+    The epoch that is best on dev is kept. With a folder `scratch`, a killed training resumes from
+    its last whole epoch there and ends with the same weights. `seed` decides the order of batches
+    and dropout, not the initial weights.
+    """
     check(spec)
     accelerator = Accelerator(cpu=device == "cpu")
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
     data, dev = corpus.split("train"), corpus.split("dev")
-    lossy = loss_of(model, corpus, spec, objective)
-    score = selector(spec, corpus.task, corpus.classes, lossy)
+    loss_fn = loss_of(model, corpus, spec, objective)
+    score = selector(spec, corpus.task, corpus.classes, loss_fn)
 
     def epoch(number: int) -> tuple[dict[str, float], DevScore]:
-        steps = count(number * -(-len(data) // spec.batch_size) + 1)
-        step = _stepper(optimizer, accelerator, lossy, spec, steps)
+        batches = bucketed(data.lengths, spec.batch_size, seed, number)
+        first = number * -(-len(data) // spec.batch_size) + 1
+
+        def step(place: int, index: np.ndarray) -> dict[str, float]:
+            loss, parts = loss_fn(data.batch(index).to(accelerator.device))
+            check_loss(loss.detach())
+            rate = spec.learning_rate * _pace(first + place, spec.warmup)
+            descend(loss, model, optimizer, accelerator, rate, spec.clip)
+            return {name: float(part) for name, part in with_parts(loss, parts).items()}
+
+        model.train()
         with drawing(seed, number):
-            losses = _epoch(data, spec, seed, number, step, progress)
+            title = f"epoch {number + 1} of {spec.epochs}"
+            losses = mean_losses(batches, step, progress, title)
             return losses, score(model.eval(), dev, device)
 
     history = best_epoch(model, optimizer, spec, epoch, scratch)
@@ -118,47 +129,52 @@ def best_epoch(
     return pd.DataFrame(done.history)
 
 
-Step = Callable[[Batch], dict[str, float]]
-
-
-def _epoch(
-    data: Split, spec: TrainSpec, seed: int, epoch: int, step: Step, progress: Progress
+def mean_losses(
+    batches: Sequence[np.ndarray],
+    step: Callable[[int, np.ndarray], Mapping[str, Any]],
+    progress: Progress,
+    title: str,
 ) -> dict[str, float]:
-    """The mean loss, and of its parts where there are several."""
-    batches = bucketed(data.lengths, spec.batch_size, seed, epoch)
-    total: dict[str, float] = defaultdict(float)
+    """One epoch: call `step(number, index)` with every batch, and average what it returns.
+
+    Returns the mean over examples of the loss, and of its parts where there are several.
+    """
+    total: dict[str, Any] = {}
     for number, index in enumerate(batches):
-        for name, value in step(data.batch(index)).items():
-            total[name] += value * len(index)
-        progress(f"epoch {epoch + 1} of {spec.epochs}", number + 1, len(batches))
-    return {name: value / len(data) for name, value in total.items()}
+        for name, value in step(number, index).items():
+            total[name] = value * len(index) + total.get(name, 0.0)
+        progress(title, number + 1, len(batches))
+    examples = sum(map(len, batches))
+    return {name: float(value) / examples for name, value in total.items()}
 
 
-def _stepper(
+def descend(
+    loss: Tensor,
+    model: nn.Module,
     optimizer: torch.optim.Optimizer,
     accelerator: Accelerator,
-    lossy: Loss,
-    spec: TrainSpec,
-    steps: Iterator[int],
-) -> Step:
-    lossy.model.train()
+    rate: float,
+    clip: float | None,
+) -> None:
+    """One step down the gradient of the loss, at this learning rate."""
+    optimizer.zero_grad(set_to_none=True)
+    accelerator.backward(loss)
+    if clip is not None:
+        accelerator.clip_grad_norm_(model.parameters(), clip)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
 
-    def step(batch: Batch) -> dict[str, float]:
-        loss, parts = lossy(batch.to(accelerator.device))
-        if not torch.isfinite(loss):
-            raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
-        optimizer.zero_grad(set_to_none=True)
-        accelerator.backward(loss)
-        if spec.clip is not None:
-            accelerator.clip_grad_norm_(lossy.model.parameters(), spec.clip)
-        rate = spec.learning_rate * _pace(next(steps), spec.warmup)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.step()
-        more = parts if len(parts) > 1 else {}
-        return {name: float(part.detach()) for name, part in {"loss": loss, **more}.items()}
 
-    return step
+def with_parts(loss: Tensor, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The loss, and its parts where there are several, without gradients."""
+    more = parts if len(parts) > 1 else {}
+    return {name: part.detach() for name, part in {"loss": loss, **more}.items()}
+
+
+def check_loss(loss: Tensor | float) -> None:
+    if not math.isfinite(loss):
+        raise HeedfulError("the loss is not a number: lower --learning-rate or set --clip.")
 
 
 def _optimizer(model: Family, spec: TrainSpec) -> torch.optim.Optimizer:

@@ -17,8 +17,8 @@ from heedful.data import SPLITS, Example, RawCorpus
 from heedful.errors import HeedfulError
 from heedful.models import (
     ModelFolder,
+    max_positions,
     opened,
-    places,
     quiet,
     read_folder,
     token_embeddings,
@@ -98,7 +98,7 @@ def _check(folder: Path, model: Any, tokenizer: Any, max_length: int) -> None:
             f"the tokenizer in {folder} has {len(tokenizer)} tokens, its model {rows}: "
             f"call model.resize_token_embeddings and save it again."
         )
-    most = min(places(model.config) or max_length, tokenizer.model_max_length)
+    most = min(max_positions(model.config) or max_length, tokenizer.model_max_length)
     if max_length > most:
         raise HeedfulError(
             f"--max-length is {max_length}, and the model in {folder} reads at most {most} tokens: "

@@ -112,7 +112,7 @@ _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
 
 
 @dataclass(frozen=True)
-class Heard:
+class AttentionCall:
     """One call of attention: its module, how many keys, and does a query see only the past?"""
 
     module: nn.Module
@@ -120,16 +120,16 @@ class Heard:
     causal: bool
 
 
-class Ear:
-    """A listener that only listens."""
+class CallCollector:
+    """A listener that changes nothing and collects the calls."""
 
     def __init__(self) -> None:
-        self.heard: list[Heard] = []
+        self.calls: list[AttentionCall] = []
 
     def __call__(self, call: Call) -> Output:
         mask = call.mask
         causal = mask is not None and mask.shape[-1] > 1 and bool(mask[0, 0, 0, -1] < 0)
-        self.heard.append(Heard(call.module, call.value.shape[2], causal))
+        self.calls.append(AttentionCall(call.module, call.value.shape[2], causal))
         return call.run(lambda weights: weights, mask)
 
 
@@ -165,15 +165,15 @@ def tiny_batch(module: Any, form: Form) -> Batch:
 
 def find_sites(module: Any, form: Form) -> tuple[tuple[Site, ...], Any]:
     """The sites in the order they are called, and the module's output."""
-    ear, arguments = Ear(), inputs_of(tiny_batch(module, form), form).arguments
-    with listening(ear):
+    collector, arguments = CallCollector(), inputs_of(tiny_batch(module, form), form).arguments
+    with listening(collector):
         output = _run(module, arguments)
-    if not ear.heard:  # DeBERTa, for one
+    if not collector.calls:  # DeBERTa, for one
         raise HeedfulError(
             f"{type(module).__name__} does its own attention, which cannot be reached: choose a "
             "model that uses the attention interface of transformers."
         )
-    return _named(module, ear.heard, form), output
+    return _named(module, collector.calls, form), output
 
 
 def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tensor]) -> Form:
@@ -181,7 +181,7 @@ def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tens
     itself (RoBERTa counts from elsewhere, and by its padding). With padding on the left, the
     module must then say the same as with padding on the right."""
     batch, right = tiny_batch(module, form), replace(form, left=False)
-    with still(module):
+    with inference(module):
         own = logits(right, batch)
         if "position_ids" in form.takes:
             passed = logits(replace(right, positions=True), batch)
@@ -199,7 +199,7 @@ def can_repeat(module: Any, form: Form, model: Model) -> bool:
     gave? Not if layers hand on something else than their outputs, or change those later."""
     batch, edits = tiny_batch(module, form), {model.sites[-1].name: _same}
     try:
-        with still(module):
+        with inference(module):
             trace = model(batch, keep=Keep(states=True))
             again = [model.resume(batch, trace, edits).logits for _ in range(2)]
     except (ValueError, RuntimeError, LookupError, TypeError, AttributeError, HeedfulError):
@@ -211,11 +211,11 @@ def _same(call: SiteCall) -> Tensor:
     return call.weights
 
 
-def _named(module: Any, heard: list[Heard], form: Form) -> tuple[Site, ...]:
+def _named(module: Any, calls: list[AttentionCall], form: Form) -> tuple[Site, ...]:
     names = _names(module)
-    often, seen, decoding = Counter(each.module for each in heard), Counter[nn.Module](), False
+    often, seen, decoding = Counter(each.module for each in calls), Counter[nn.Module](), False
     sites = []
-    for each in heard:
+    for each in calls:
         past = form.decodes and (each.causal or each.keys != _LENGTHS[0])
         decoding = decoding or past
         nth = seen[each.module]
@@ -235,7 +235,7 @@ def _names(module: Any) -> dict[nn.Module, str]:
 
 def _run(module: Any, arguments: Mapping[str, Any]) -> Any:
     try:
-        with still(module):
+        with inference(module):
             return module(**arguments)
     except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
         raise HeedfulError(
@@ -276,7 +276,7 @@ def token_embeddings(module: Any) -> Any:
     return embedding
 
 
-def places(config: Any) -> int | None:
+def max_positions(config: Any) -> int | None:
     """The size of the table of positions, less those never used: some begin to count after the
     padding token's id. None where there is no table."""
     text = config.get_text_config()
@@ -288,7 +288,7 @@ def places(config: Any) -> int | None:
 
 
 @contextmanager
-def still(module: nn.Module) -> Iterator[None]:
+def inference(module: nn.Module) -> Iterator[None]:
     """No dropout and no gradients; the training mode comes back."""
     with evaluating(module), torch.no_grad():
         yield

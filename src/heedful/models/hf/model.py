@@ -66,20 +66,20 @@ class HuggingFace(nn.Module):
     ) -> Trace:
         if embeddings is None and keep.embeddings:
             embeddings = self._leaves(batch)
-        notes = Notes(embeddings) if keep.states else None
-        return self._pass(batch, edits or {}, keep, notes, embeddings)
+        cache = LayerCache(embeddings) if keep.states else None
+        return self._pass(batch, edits or {}, keep, cache, embeddings)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the layer of the first edited site on, where the trace kept its states and the
         module has layers; else from the start, with the embeddings that were given if the trace
         kept any states."""
-        notes = trace.encoding
-        if not isinstance(notes, Notes):
+        cache = trace.encoding
+        if not isinstance(cache, LayerCache):
             return self.forward(batch, edits)
         first = next(
             (i for i, site in enumerate(self.sites) if site.name in edits), len(self.sites)
         )
-        after = self._pass(batch, edits, Keep(), notes, notes.embeddings, first)
+        after = self._pass(batch, edits, Keep(), cache, cache.embeddings, first)
         weights, masks = {**trace.weights, **after.weights}, {**trace.masks, **after.masks}
         return replace(after, weights=weights, masks=masks)
 
@@ -88,15 +88,15 @@ class HuggingFace(nn.Module):
         batch: Batch,
         edits: Edits,
         keep: Keep,
-        notes: Notes | None,
+        cache: LayerCache | None,
         embeddings: Embeddings | None,
         first: int = 0,
     ) -> Trace:
-        """Notes of an earlier pass are repeated up to the site number `first`."""
+        """LayerCache of an earlier pass are repeated up to the site number `first`."""
         _known(edits, self.sites)
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
         recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
-        with torch.set_grad_enabled(graph), layered(self._layers, recorder, notes, first):
+        with torch.set_grad_enabled(graph), cached_layers(self._layers, recorder, cache, first):
             with recorder.projecting(self.module) if keep.values else nullcontext():
                 logits = self._logits(inputs, recorder, embeddings)
             readout = self._readout_weights(logits, recorder)
@@ -105,7 +105,7 @@ class HuggingFace(nn.Module):
             weights=recorder.weights,
             masks=recorder.masks,
             embeddings=dict(embeddings) if keep.embeddings and embeddings else {},
-            encoding=notes,
+            encoding=cache,
             values=recorder.values,
             projections=recorder.projections,
             readout_weights=readout,
@@ -122,7 +122,7 @@ class HuggingFace(nn.Module):
 
     def _logits(self, inputs: Inputs, recorder: Recorder, embeddings: Embeddings | None) -> Tensor:
         given = None if embeddings is None else inputs.sides["a"].turn(embeddings["a"], 1)
-        with listening(recorder), replaced(self._embedding(), given):
+        with listening(recorder), replaced_embeddings(self._embedding(), given):
             output = self.module(**inputs.arguments)
         recorder.check(type(self.module).__name__)
         logits = self._head(output, inputs.last)
@@ -145,7 +145,7 @@ class HuggingFace(nn.Module):
 
 
 @contextmanager
-def replaced(embedding: nn.Module, given: Tensor | None) -> Iterator[None]:
+def replaced_embeddings(embedding: nn.Module, given: Tensor | None) -> Iterator[None]:
     """The embedding's first answer is `given`. Everything else a module makes of the tokens
     (positions, the decoder's input, where the text ends) stays as it is, which passing
     `inputs_embeds` does not promise."""
@@ -178,7 +178,7 @@ Layers = Sequence[nn.Module]
 
 
 @dataclass(frozen=True)
-class Answer:
+class LayerOutput:
     """What a call of a layer gave, and how many sites had been called by then."""
 
     sites: int
@@ -186,12 +186,12 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Notes:
-    """The answers of one pass by layer and by which of its calls it was, and the embeddings
+class LayerCache:
+    """The outputs of one pass by layer and by the number of the call, and the embeddings
     that pass was given."""
 
     embeddings: Embeddings | None = None
-    answers: dict[tuple[nn.Module, int], Answer] = field(default_factory=dict)
+    outputs: dict[tuple[nn.Module, int], LayerOutput] = field(default_factory=dict)
 
 
 def layers_of(module: nn.Module, sites: Sequence[Site]) -> tuple[nn.Module, ...]:
@@ -207,33 +207,35 @@ def layers_of(module: nn.Module, sites: Sequence[Site]) -> tuple[nn.Module, ...]
 
 
 @contextmanager
-def layered(layers: Layers, recorder: Recorder, notes: Notes | None, first: int) -> Iterator[None]:
-    """What is in the notes and was through before the site number `first` is repeated; what is
-    not is noted. Nothing after the last site is: it is never repeated."""
-    if notes is None:
+def cached_layers(
+    layers: Layers, recorder: Recorder, cache: LayerCache | None, first: int
+) -> Iterator[None]:
+    """Layers whose output is in the cache, and that end before the site number `first`, are not run
+    again; the outputs of the others are added, except after the last site."""
+    if cache is None:
         yield
         return
-    answers = notes.answers
+    outputs = cache.outputs
 
     def answer(layer: nn.Module, nth: int, forward: Callable[[], Any]) -> Any:
-        known = answers.get((layer, nth))
+        known = outputs.get((layer, nth))
         if known is not None and known.sites <= first:
             recorder.skip(known.sites)
             return known.output
         output = forward()
         if known is None and recorder.passed < len(recorder.sites):
-            answers[layer, nth] = Answer(recorder.passed, output)
+            outputs[layer, nth] = LayerOutput(recorder.passed, output)
         return output
 
-    with _instead(layers, answer):
+    with _intercepted(layers, answer):
         yield
 
 
-Answering = Callable[[nn.Module, int, Callable[[], Any]], Any]
+Intercept = Callable[[nn.Module, int, Callable[[], Any]], Any]
 
 
 @contextmanager
-def _instead(layers: Layers, answer: Answering) -> Iterator[None]:
+def _intercepted(layers: Layers, answer: Intercept) -> Iterator[None]:
     """`answer` is asked in place of each layer. A `forward` of the layer's own (other tools put
     one there too) comes back afterwards."""
     called: Counter[nn.Module] = Counter()
