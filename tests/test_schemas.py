@@ -17,7 +17,7 @@ from tools.public_api import commands
 from tools.schemas import PAGE, page
 
 import heedful
-from heedful.apps.annotation import database, jsonl, label_studio
+from heedful.apps.annotation import database, exchange
 from heedful.auditing import COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, output
 from heedful.preregistration import registration
@@ -60,7 +60,7 @@ VERSIONS: dict[str, int] = {
     "run": SCHEMA_VERSION,
     "audit-facts": import_module("heedful.verdict.stored").FACTS_VERSION,
     "annotate-results": import_module("heedful.apps.annotation.results").VERSION,
-    "annotate-line": jsonl.VERSION,
+    "annotate-line": exchange.LINE_VERSION,
     "grid": gridfile.SCHEMA_VERSION,
     "report-table": formats.SCHEMA_VERSION,
     "registration": registration.SCHEMA_VERSION,
@@ -74,7 +74,7 @@ def test_schemas_name_the_versions_that_are_written() -> None:
     for name, version in VERSIONS.items():
         assert schema(name)["properties"]["schema_version"]["const"] == version
     task = schema("annotate-label-studio")["items"]["properties"]["data"]
-    assert task["properties"]["schema_version"]["const"] == label_studio.VERSION
+    assert task["properties"]["schema_version"]["const"] == exchange.TASK_VERSION
     assert schema("audit-rows")["heedful_schema_version"] == SCHEMA_VERSION
     assert database.VERSION == 1, "say in docs/stability.md which studies are read"
 

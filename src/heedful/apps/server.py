@@ -1,7 +1,7 @@
-"""A server that begins with a free port, bounds its connections, and ends when it is told to.
+"""A server that binds its port first, limits its connections, and stops on a signal.
 
-Whoever opens a connection and sends nothing never reaches the application, so the limits are
-here, below it, and hold before anybody has shown a token.
+A client that connects and sends nothing never reaches the application, so the limits are here,
+below it, and hold before anybody has shown a token.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from heedful.apps.guard import LOOPBACK, Rules, quoted
 from heedful.errors import HeedfulError
 
 MOST, AT_ONCE = 400, 128
-"""Connections there may be, and that are taken in one go; fewer where few files may be open."""
+"""Most connections, and most accepted at once; fewer where few files may be open."""
 SECONDS = 15.0
 """For a client to send a whole request, or to take some of an answer."""
 
@@ -37,12 +37,12 @@ def most_connections() -> int:
 
 
 def taken_at_once() -> int:
-    """They hold files before they can be refused, and while they are."""
+    """Each holds a file until it is served or refused."""
     return min(AT_ONCE, _files() // 8)
 
 
 def _files() -> int:
-    """That this process may open."""
+    """Files that this process may open."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1 << 20 if files == resource.RLIM_INFINITY else max(32, files)
 
@@ -50,8 +50,8 @@ def _files() -> int:
 class LimitedConnection(H11Protocol):
     """A connection of uvicorn's with a deadline whenever it is the client's turn.
 
-    Where there are too many, the one that has kept us waiting longest makes room: connections
-    that send nothing cannot lock anybody out.
+    When there are too many, the one that has kept us waiting longest is closed, so that idle
+    connections cannot lock anybody out.
     """
 
     def __init__(self, *given: Any, **more: Any) -> None:
@@ -67,11 +67,11 @@ class LimitedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._wait()
-        every = [each for each in self.connections if isinstance(each, LimitedConnection)]
-        there = [each for each in every if not each.transport.is_closing()]
-        if len(there) > most_connections():
-            waiting = [each for each in there if not each.answering]  # this one is among them
-            min(waiting, key=lambda each: each.due).give_up()
+        ours = [other for other in self.connections if isinstance(other, LimitedConnection)]
+        alive = [other for other in ours if not other.transport.is_closing()]
+        if len(alive) > most_connections():
+            waiting = [other for other in alive if not other.answering]  # this one is among them
+            min(waiting, key=lambda other: other.due).give_up()
 
     @property
     def due(self) -> float:
@@ -79,7 +79,7 @@ class LimitedConnection(H11Protocol):
         return self._deadline.when() if self._deadline is not None else float("inf")
 
     def data_received(self, data: bytes) -> None:
-        """A byte now and then does not put the deadline off."""
+        """A trickle of bytes does not extend the deadline."""
         super().data_received(data)
         if self.answering:
             self._wait_no_more()
@@ -105,7 +105,7 @@ class LimitedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def give_up(self) -> None:
-        """At once: a client that takes nothing would hold what is still to be sent for ever."""
+        """Close at once: a client that reads nothing would hold unsent data forever."""
         self._wait_no_more()
         self.transport.abort()
 
@@ -120,14 +120,14 @@ class LimitedConnection(H11Protocol):
 
 
 def errors_once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
-    """For an event loop: what the system refuses, each kind of it once. asyncio would print a
+    """A handler for an event loop that logs each kind of system error once. asyncio would print a
     traceback for every connection that finds no file left, thousands in a second."""
     said: set[int | None] = set()
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if isinstance(error, ValueError) and "_start_serving" in context["message"]:
-            return  # it was to be tried again in a second, and the server has ended by then
+            return  # a retry that was due after the server had stopped
         if not isinstance(error, OSError):
             loop.default_exception_handler(context)
         elif error.errno not in said:
@@ -138,7 +138,7 @@ def errors_once() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]
 
 
 def rules_for(host: str, token: str | None) -> Rules:
-    """Who comes from elsewhere must know a token: the one given, else a random one."""
+    """Clients from other machines need a token: the given one, or a random one."""
     if token is not None and not token.strip():
         raise HeedfulError("--token is empty: give one, or leave it out for a random one.")
     if host in LOOPBACK:
@@ -147,7 +147,7 @@ def rules_for(host: str, token: str | None) -> Rules:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """The port, held from now on; 0 is any free one."""
+    """A socket on the port, held from now on; port 0 is any free one."""
     if not host.strip():
         raise HeedfulError("--host is empty: give a name or an address, or leave it out.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -175,7 +175,7 @@ def address(here: socket.socket, rules: Rules = Rules()) -> str:
 
 
 def serve(app: ASGIApp, here: socket.socket) -> None:
-    """Until SIGINT or SIGTERM, the usual ends of a server: what is under way is finished first."""
+    """Serve until SIGINT or SIGTERM; requests under way are finished first."""
     config = uvicorn.Config(
         app,
         http=LimitedConnection,
@@ -193,12 +193,12 @@ def serve(app: ASGIApp, here: socket.socket) -> None:
 
 
 def _told(record: logging.LogRecord) -> bool:
-    """A request that was cancelled because the server ends is no error."""
+    """A request that was cancelled because the server stops is no error."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's own would raise the signal once more afterwards, and end with a traceback."""
+    """uvicorn's own server raises the signal again when it stops, and ends with a traceback."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(errors_once())

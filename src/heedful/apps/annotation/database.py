@@ -45,7 +45,7 @@ STUDY = FileKind("a study")
 
 @dataclass(frozen=True)
 class Plan:
-    """A study before anybody has answered."""
+    """A study before anybody has answered it."""
 
     task: str
     items: tuple[Item, ...]
@@ -54,7 +54,7 @@ class Plan:
 
 @contextmanager
 def whole_study(path: Path) -> Iterator[Path]:
-    """Where to make a new file, which is there when the block ends, or not at all."""
+    """A path to build a new file at; it appears whole when the block ends, or not at all."""
     check_file(path, STUDY)
     draft = path.with_name(f"{path.name}.unfinished")
     try:
@@ -94,7 +94,7 @@ def create(path: Path, plan: Plan, key: str) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection of one's own; threads and processes never share one."""
+    """A new connection; threads and processes never share one."""
     if not path.is_file():
         raise HeedfulError(f"there is no study at {path}: make one with `heedful annotate new`.")
     try:
@@ -113,7 +113,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def as_written(path: Path) -> Iterator[None]:
-    """What another program changed is no study any more."""
+    """Refuse a file that another program has changed."""
     try:
         yield
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -127,7 +127,7 @@ def _damaged(path: Path) -> Refusal:
 
 @contextmanager
 def written(db: sqlite3.Connection) -> Iterator[None]:
-    """One transaction that nobody else writes beside; on the disk when it ends."""
+    """One exclusive transaction, on disk when it ends."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -149,7 +149,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
 
 
 class Refusal(HeedfulError):
-    """One sentence, an HTTP status, and what else the asker should know."""
+    """One sentence, an HTTP status, and further facts for the client."""
 
     def __init__(self, status: int, sentence: str, **more: Any) -> None:
         super().__init__(sentence)

@@ -16,8 +16,8 @@ ORIGINAL, PERMUTED, PLAIN = "original", "permuted", "plain"
 class Item:
     """`words` are [start, end) spans in characters, numbered over side a, then b; `top` are
     numbers of words, the heaviest first. `shown` says whose weights chose them, and `correct`
-    whether the prediction made under these weights is right: neither is ever sent to an
-    annotator, nor is the `label`."""
+    whether the prediction under these weights is right; neither is ever sent to an annotator,
+    nor is the `label`."""
 
     number: int
     example: str

@@ -1,4 +1,4 @@
-"""What a study says so far: progress, agreement (Cohen's κ, Krippendorff's α), its tables."""
+"""Results of a study so far: progress, agreement (Cohen's κ, Krippendorff's α), tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY = 10  # pairs of annotators that are still listed one by one
 
 
 def results(study: Study) -> dict[str, Any]:
-    """Plain values, None where a number is not defined."""
+    """As plain values; None where a number is undefined."""
     answers = study.everybody()
     seed = int(study.facts["seed"])
     agreed = agreement(study, answers, seed)
@@ -122,8 +122,8 @@ class Agreement:
 
 
 def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int = 0) -> Agreement:
-    """What is judged is an item, or each word of it: was it marked? α's interval comes from
-    drawing items again, with all their words."""
+    """Of judgements of items or, for rationales, of each word: was it marked? α's interval
+    resamples items with all their words."""
     names = [name for name in answers if answers[name]]
     items = sorted({item for name in names for item in answers[name]})
     blocks = [_block(study, item, [answers[name].get(item) for name in names]) for item in items]
@@ -166,7 +166,7 @@ def _block(study: Study, item: int, said: Sequence[Any]) -> Block:
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader wants first: the tables, then how far annotators agree."""
+    """For a terminal: progress, tables, then agreement."""
     for each in found["progress"]:
         yield f"{each['annotator']}: {each['answered']} of {found['items']} answered"
     if found["task"] == RELEVANCE:

@@ -23,7 +23,7 @@ from heedful.words import to_words, word_mask
 
 @dataclass(frozen=True)
 class Wanted:
-    """`n` items of each kind with their `top` words; of the task `rationale`, n texts."""
+    """`n` items of each kind with their `top` words; n texts for the task `rationale`."""
 
     task: str = RELEVANCE
     n: int = 100
@@ -100,7 +100,7 @@ def _items(
 
 
 def _trace(subject: AuditTarget, batch: Batch, shown: str, seed: int) -> Trace:
-    """What the model does under the weights that are shown."""
+    """The forward pass under the weights that are shown."""
     trace = base_trace(subject.model, batch)
     if shown != PERMUTED:
         return trace
@@ -113,7 +113,7 @@ def _trace(subject: AuditTarget, batch: Batch, shown: str, seed: int) -> Trace:
 def _tops(
     subject: AuditTarget, batch: Batch, trace: Trace, wanted: Wanted
 ) -> list[tuple[int, ...]]:
-    """The heaviest words first; ties fall by a hash."""
+    """The words of largest weight first; a hash breaks ties."""
     if wanted.task == RATIONALE:
         return [()] * len(batch)
     text = batch.texts["a"]

@@ -29,7 +29,7 @@ PAGES = {"/": "index.html", "/results": "results.html"}
 
 
 class Desk:
-    """A study and what was computed of it last."""
+    """A study and its last computed results."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -37,7 +37,7 @@ class Desk:
         self._computing = threading.Lock()
 
     def results(self) -> dict[str, Any]:
-        """Computed again only after a change."""
+        """Recomputed only after a change."""
         with self._computing:
             now = (self.study.changes(), len(self.study.annotators()))
             if now != self._known[0]:
@@ -61,7 +61,7 @@ Me = Annotated[Annotator, Depends(asker)]
 
 
 class AnswerBody(BaseModel):
-    """`before` is the answer the page has been showing; `request` names this attempt."""
+    """`before` is the answer that the page has shown; `request` names this attempt."""
 
     item: StrictInt
     value: Value
@@ -75,7 +75,7 @@ class UndoBody(BaseModel):
 
 @router.get("/study")
 def state(desk: TheDesk, me: Me) -> dict[str, Any]:
-    """What is asked, and how far this annotator is."""
+    """The task, and how far this annotator is."""
     study = desk.study
     facts = {"task": study.task, "labels": study.facts["labels"], "annotator": me.name}
     return {**facts, **_progress(study, me)}
@@ -102,7 +102,7 @@ def item(place: int, desk: TheDesk, me: Me) -> dict[str, Any]:
 
 @router.post("/answers")
 def answer(body: AnswerBody, desk: TheDesk, me: Me) -> dict[str, Any]:
-    """Replies when the answer is on the disk."""
+    """Replies when the answer is on disk."""
     desk.study.answer(me.name, Answer(body.item, body.value, body.before, body.request))
     return {"saved": True, **_progress(desk.study, me)}
 
@@ -150,8 +150,8 @@ def _refused(_: Request, error: Exception) -> Response:
 
 
 def serve_study(study: Study, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Returns when the server was stopped. `ready` is told the address once it is taken. Everybody
-    who answers has a link of their own, so other machines need no further token."""
+    """Serve until stopped; `ready` is called with the address once the port is bound. Every
+    annotator has a personal link, so other machines need no further token."""
     hosts = LOOPBACK if host in LOOPBACK else None
     # One connection stays: without it SQLite would tidy up its log after every single answer.
     with bound(host, port) as here, opened(study.path):
@@ -160,6 +160,6 @@ def serve_study(study: Study, host: str, port: int, ready: Callable[[str], None]
 
 
 def links(study: Study, root: str) -> dict[str, str]:
-    """Everybody's own link, and that of the results."""
+    """The link of each annotator, and that of the results."""
     found = {each.name: f"{root}?annotator={quote(each.token)}" for each in study.annotators()}
     return {**found, "results": f"{root}results?key={quote(study.key)}"}

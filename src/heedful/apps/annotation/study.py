@@ -1,7 +1,7 @@
-"""A study that is being answered, by many at once.
+"""A study that is being answered, by many annotators at once.
 
-An answer is acknowledged after its transaction is on the disk, never before. There is one
-answer per item and annotator; whatever was said before stays in the history.
+An answer is acknowledged after its transaction is on disk, never before. There is one answer per
+item and annotator; earlier answers stay in the history.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +28,7 @@ from heedful.apps.annotation.database import (
     written,
 )
 from heedful.apps.annotation.items import Item, item_of
-from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
-from heedful.store import FileKind
 
 YES, NO, UNSURE = "yes", "no", "unsure"
 JUDGEMENTS = (YES, NO, UNSURE)
@@ -47,8 +45,8 @@ class Annotator:
 
 @dataclass(frozen=True)
 class Answer:
-    """`before` is what the annotator believed to have answered so far: somebody who looks at an
-    old page must not overwrite. `request` names the attempt, so that it can be made again."""
+    """`before` is the answer that the annotator's page has shown, so that a stale page overwrites
+    nothing. `request` names the attempt, so that it can be repeated."""
 
     item: int
     value: Any
@@ -79,7 +77,7 @@ class Study:
             return [Annotator(name, token, _places(places)) for name, token, places in rows]
 
     def annotator(self, token: str) -> Annotator:
-        """Whose link it is; asked of the disk once."""
+        """The annotator of a link, read from disk once."""
         if token not in self._known:
             self._known[token] = self._annotator(token)
         return self._known[token]
@@ -120,7 +118,7 @@ class Study:
         return int(last)
 
     def answer(self, name: str, answer: Answer) -> None:
-        """Returns when the answer is safe. The same request again changes nothing."""
+        """Returns when the answer is on disk. Repeating a request changes nothing."""
         item = self._item(answer.item)
         value = stored(self.task, item, answer.value)
         before = None if answer.before is None else stored(self.task, item, answer.before)
@@ -135,8 +133,8 @@ class Study:
                 _change(db, (name, item.number), value, now, answer.request)
 
     def undo(self, name: str, request: str) -> int | None:
-        """Take the last answer back that was not taken back yet: what was said before it stands
-        again. Returns the item, None where there is nothing to undo."""
+        """Take back the last answer that was not taken back yet; the one before it stands again.
+        Returns the item, or None where there is nothing to undo."""
         with self._writing, opened(self.path) as db, written(db):
             done = _known(db, name, request)
             if done is not None:
@@ -154,7 +152,7 @@ class Study:
             return int(item)
 
     def check(self, answers: Mapping[str, Mapping[int, Any]]) -> None:
-        """Whether answers from elsewhere are answers to this study."""
+        """Refuse answers from elsewhere that do not belong to this study."""
         for name, said in answers.items():
             if not name.strip():
                 raise Refusal(422, f"an annotator is called {name!r}: give everybody a name.")
@@ -172,7 +170,7 @@ class Study:
         source: str,
         invited: Sequence[Annotator] = (),
     ) -> int:
-        """Answers from elsewhere, and those `invited` with them, all or none; returns how many
+        """Store answers from elsewhere and the newly `invited`, all or none; returns how many
         answers are new."""
         new = 0
         with self._writing, opened(self.path) as db, written(db):
@@ -201,23 +199,6 @@ class Study:
         return self.items[number]
 
 
-def export_of(study: Study, reader: Callable[[Study, Path], Mapping[str, Any]]) -> FileKind:
-    """Files of answers that may be replaced: those of which the study has every answer."""
-
-    def fits(path: Path) -> bool:
-        try:
-            answers, known = reader(study, path), study.everybody()
-        except HeedfulError:
-            return False
-        return all(
-            known.get(name, {}).get(item) == value
-            for name, said in answers.items()
-            for item, value in said.items()
-        )
-
-    return FileKind("an export of this study, or has answers that were not imported", fits)
-
-
 def _invite(db: sqlite3.Connection, invited: Sequence[Annotator]) -> None:
     rows = [(each.name, each.token, json.dumps(each.places)) for each in invited]
     db.executemany("INSERT INTO annotators VALUES (?, ?, ?)", rows)
@@ -244,7 +225,7 @@ def _change(
 
 
 def _known(db: sqlite3.Connection, name: str, request: str) -> int | None:
-    """The item of a request that was granted already: its acknowledgement was lost."""
+    """The item of a request that was stored before, whose acknowledgement was lost."""
     asked = "SELECT item FROM history WHERE annotator = ? AND request = ?"
     row = db.execute(asked, (name, request)).fetchone()
     return None if row is None else int(row[0])
@@ -265,14 +246,14 @@ def _clock() -> str:
 
 
 def new_study(path: Path, plan: Plan, count: int) -> list[Annotator]:
-    """A study with its first annotators, all in one: there is none without."""
+    """A study and its first annotators, created together or not at all."""
     with whole_study(path) as draft:
         create(draft, plan, new_key())
         return invite(Study(draft), count)
 
 
 def invite(study: Study, count: int) -> list[Annotator]:
-    """So many more, named by numbers."""
+    """`count` more annotators, named by numbers."""
     there = {each.name for each in study.annotators()}
     free = (f"annotator {n}" for n in range(1, len(there) + count + 1))
     invited = annotators(study, [name for name in free if name not in there][:count])
@@ -281,8 +262,8 @@ def invite(study: Study, count: int) -> list[Annotator]:
 
 
 def annotators(study: Study, names: list[str]) -> list[Annotator]:
-    """Not invited yet. The order depends on the study's seed and the name alone; the token on
-    nothing."""
+    """Not invited yet. The order of items depends only on the study's seed and the name; the token
+    is random."""
     seed = study.facts["seed"]
     return [
         Annotator(
@@ -295,12 +276,12 @@ def annotators(study: Study, names: list[str]) -> list[Annotator]:
 
 
 def new_key() -> str:
-    """What opens the results."""
+    """The key that opens the results."""
     return secrets.token_urlsafe(12)
 
 
 def stored(task: str, item: Item, value: Any) -> str:
-    """An answer as it is kept, in one spelling."""
+    """An answer in its canonical, stored form."""
     if task == RELEVANCE:
         if not isinstance(value, str) or value not in JUDGEMENTS:
             raise Refusal(422, f"the answer must be one of {', '.join(JUDGEMENTS)}.")

@@ -55,7 +55,7 @@ class Place(Ask):
 
 
 class Edit(Place):
-    """Either the weights of the site's words (or sentences), or a kind of them."""
+    """Either weights of the site's words (or sentences), or a preset."""
 
     queries: Literal["reading", "all"] = "reading"
     weights: Annotated[list[Weight] | None, Field(max_length=MOST_UNITS)] = None
@@ -64,7 +64,7 @@ class Edit(Place):
 
 
 class Explain(Place):
-    """`of` is the class whose logit is added up."""
+    """`of` is the class whose logit is decomposed."""
 
     of: Written | None = None
 
@@ -124,7 +124,7 @@ class Live:
         return await self._turn(lambda: self._explain(asked))
 
     async def _turn(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """A model looks up before each of its modules, so that work nobody waits for ends."""
+        """A hook before each module ends work that nobody waits for any more."""
 
         def interruptible() -> dict[str, Any]:
             watch = register_module_forward_pre_hook(lambda *_: self.turns.check())
@@ -167,15 +167,15 @@ class TooSlow(HeedfulError):
 
 
 class GivenUp(BaseException):
-    """Nobody waits for this work any more; no `except` on its way takes it for an error."""
+    """Nobody waits for this work any more. Not an `Exception`, so that no handler swallows it."""
 
 
 class Turns:
-    """Work is done by one thread, in the order it came.
+    """One thread does all work, first come, first served.
 
-    Work that calls `check` now and then ends soon after whoever asked has given it up; other
-    work is finished before the next turn begins. The thread is a daemon: a long call never keeps
-    the process from ending.
+    Work that calls `check` now and then stops soon after its client has given up; other work is
+    finished before the next turn. The thread is a daemon, so that a long call never keeps the
+    process from ending.
     """
 
     def __init__(self, waiting: int = 8, seconds: float = 30.0) -> None:
@@ -188,7 +188,7 @@ class Turns:
         self._thread.start()
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns, or its exception; `Busy` or `TooSlow` where there is no answer."""
+        """The result of `work`, or its exception; `Busy` or `TooSlow` if there is none in time."""
         self._enter()
         future: Future[T] = Future()
         future.add_done_callback(self._leave)

@@ -1,8 +1,8 @@
-"""Attention taken apart with the numbers of one text: states, scores, weights, contributions.
+"""Attention of one text step by step: states, scores, weights, contributions.
 
-Where what follows a site is linear in its weights, every step is exact and the numbers add
-up. Elsewhere what is known is shown, and says what it is: scores up to a constant, and how
-long the vectors are that a weight brings, not what becomes of them.
+Where everything after a site is linear in its weights, each step is exact and the numbers add
+up. Elsewhere scores are known up to a constant, and contributions are the norms of the weighted
+value vectors, not their effect on the prediction.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ def _states(work: _Work) -> dict[str, Any] | None:
 
 
 def _scores(work: _Work) -> dict[str, Any]:
-    """Exact with the terms they are made of, or the logarithms of the weights, less the
-    largest: a head's scores before a softmax are known from its weights up to a constant. Those
-    of a `mean` over heads are no scores of anybody's."""
+    """Exact with the terms they are sums of; else the logarithms of the weights, less the largest:
+    scores before a softmax are known from the weights up to a constant. A `mean` over heads has
+    no scores of its own."""
     attention = work.attention
     if attention is None:
         logs = work.each.shown(work.head).clamp_min(1e-30).log()
@@ -131,7 +131,7 @@ def _scores_of(attention: Attention, states: Tensor, query: Tensor | None) -> Te
 
 
 def _weights(work: _Work) -> dict[str, Any]:
-    """With e to the score (less the largest) where they are that divided by its sum."""
+    """With exp(score − largest) where the weights are a softmax of known scores."""
     shown = work.each.shown(work.head).tolist()
     kind = "softmax" if work.attention is None else weighting_name(work.attention)
     known = _scores(work)
@@ -162,7 +162,7 @@ def _contributions(work: _Work, label: int) -> dict[str, Any]:
 
 
 def _lengths(work: _Work) -> dict[str, Any]:
-    """How long the vectors are that the weights bring, and that times the weights."""
+    """Norms of the value vectors, alone and times the weights."""
     each, site = work.each, work.each.site.name
     norms = work.trace.values[site][0].double().norm(dim=-1)
     rows = readout_rows(work.trace.weights[site], each.readers[None])[0]
@@ -185,7 +185,7 @@ def _towards(logits: Float[Tensor, "*n c"], label: int) -> Float[Tensor, "*n"]:
 
 
 def _logits(seen: Seen) -> list[float]:
-    """All of them where they are few, else none."""
+    """All logits where there are few classes, else none."""
     return class_logits(seen.logits).tolist() if len(seen.logits) <= NUMBERS else []
 
 
@@ -209,7 +209,7 @@ class Terms:
 def terms(
     attention: Attention, states: Float[Tensor, "k d"], query: Float[Tensor, " d"] | None
 ) -> Terms | None:
-    """None where a score is no sum (a gate drawn from its shapes)."""
+    """None where a score is not a sum (a sampled gate)."""
     if isinstance(attention, Additive):
         inner = attention.project(states)
         return Terms("v · tanh(W h + b)", _times(inner, attention.score))

@@ -1,7 +1,7 @@
 """The model with other weights at one site: its own forward pass, edited.
 
-Whatever comes after the site is computed anew, later attention included. Weights are given by hand,
-or are a preset: even, shuffled, the furthest with the same prediction.
+Everything after the site is recomputed, later attention included. Weights are given by hand or by
+a preset: uniform, permuted, or the furthest with the same prediction.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ EPSILON = 0.01
 
 @dataclass(frozen=True)
 class Change:
-    """Where: a head (None: all of them) of a site, at the queries the prediction is read from
-    or at all of them."""
+    """What is edited: a head of a site (None: all heads), at the queries the prediction is read
+    from or at all of them."""
 
     each: Sight
     head: int | None = None
@@ -38,12 +38,12 @@ class Change:
 
 
 def edited(seen: Seen, change: Change, weights: list[float]) -> dict[str, Any]:
-    """Given weights of the units, one each."""
+    """The answer with the given weights, one for each unit."""
     return _answered(seen, change, _checked(change.each, weights, seen))
 
 
 def edited_by(seen: Seen, change: Change, kind: str, seed: int) -> dict[str, Any]:
-    """A preset, by name."""
+    """The answer with a preset, by name."""
     return _answered(seen, change, PRESETS[kind](seen, change.each, change.head, seed))
 
 
@@ -85,7 +85,7 @@ def _where(change: Change, call: SiteCall) -> Tensor:
 
 
 def _checked(each: Sight, weights: list[float], seen: Seen) -> Tensor:
-    """Weights that are to sum to 1 are brought there."""
+    """Weights, normalised where those of the site sum to 1."""
     if len(weights) != len(each.units):
         raise HeedfulError(
             f"{len(weights)} weights were given and {each.site.name!r} has {len(each.units)} "
@@ -109,13 +109,13 @@ def has_furthest(seen: Seen, each: Sight) -> bool:
 
 
 def _uniform(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
-    """Even; gates, which need not sum to 1, keep what they let through in all."""
+    """Uniform; gates, which need not sum to 1, keep their total."""
     shown = each.shown(head)
     return torch.full_like(shown, float(shown.sum()) / len(shown))
 
 
 def _shuffled(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
-    """Another order for every seed, the same for the same words."""
+    """Permuted: another order for every seed, the same for the same words."""
     shown = each.shown(head)
     keys = example_keys(seed, (" ".join(each.units.labels),), "shuffled", each.site.name)
     order = keyed_uniform(keys.to(shown.device), (len(shown),))[0].argsort()
@@ -123,7 +123,7 @@ def _shuffled(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Ten
 
 
 def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
-    """Found on the token logits, a hair inside of the band; `editing` runs the model with it."""
+    """Computed from token logits, slightly inside the band; the model is then run with it."""
     if len(each.units) < 2:
         raise HeedfulError("one word has all the attention there is: write at least two words.")
     if not has_furthest(seen, each):

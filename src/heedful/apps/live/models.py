@@ -1,4 +1,4 @@
-"""A model that is served: its facts, the texts it has just seen, and what it says of one."""
+"""A model that is served: its facts, its last texts, and its answers about one of them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class NotThere(HeedfulError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a request: characters and words of a text, explanations at once, and the largest
-    `number` that one of their parameters may be, such as LIME's samples. `waiting` calls may
-    wait for the model, and an answer may take so many `seconds`, waiting included."""
+    """Limits of a request: characters and words of a text, explanations at once, and the largest
+    `number` that one of their parameters may be, such as LIME's samples. At most `waiting` calls
+    wait for the model, and an answer takes at most `seconds`, waiting included."""
 
     characters: int = 40_000
     words: int = 512
@@ -56,7 +56,7 @@ class Limits:
             raise HeedfulError(f"the text has {words} words: at most {self.words} are read here.")
 
     def check_params(self, explanation: str, params: Mapping[str, Any]) -> None:
-        """One call of a million runs would take every other's time."""
+        """One call with a million model runs would block all others."""
         for name, value in params.items():
             if name != "seed" and isinstance(value, int) and abs(value) > self.number:
                 raise HeedfulError(
@@ -73,7 +73,7 @@ class Opened:
         self._see = lru_cache(maxsize=16)(self._see_anew)
 
     def see(self, text: str, text_b: str | None) -> Seen:
-        """The same text is not run twice in a row: dragging asks again and again."""
+        """Cached, since dragging a weight asks for the same text again and again."""
         text_b = text_b or None
         self.limits.check_text(text, "text")
         if text_b is not None:
@@ -86,7 +86,7 @@ class Opened:
         return see(subject)
 
     def facts(self) -> dict[str, Any]:
-        """What does not depend on a text, found with a first one."""
+        """What does not depend on the text, measured on a first one."""
         subject, first = self.asked.subject, see(self.asked.subject)
         names = subject.label_names
         return {
@@ -117,8 +117,8 @@ def sight_of(seen: Seen, site: str, head: int | None) -> Sight:
 
 
 def fitting(seen: Seen) -> list[dict[str, Any]]:
-    """Every explanation, with the reason where it does not fit this model. What takes long is
-    not tried before somebody asks."""
+    """Every explanation, with the reason where it does not fit this model. Slow ones are not
+    tried before somebody asks for them."""
     until = time.monotonic() + _TRYING
     found = []
     for name in SALIENCIES:
@@ -129,7 +129,7 @@ def fitting(seen: Seen) -> list[dict[str, Any]]:
 
 
 def _about(name: str) -> str:
-    """A package whose piece cannot be loaded costs that piece, not the page."""
+    """A plugin that cannot be loaded must not break the page."""
     try:
         return SALIENCIES[name].description
     except HeedfulError as error:
@@ -149,7 +149,7 @@ def _site_facts(each: Sight) -> dict[str, Any]:
 
 
 def _main(seen: Seen) -> str:
-    """The last site over the words, else the last: what a reader would be shown."""
+    """The site a reader would be shown: the last over words, else the last of all."""
     words = [name for name, each in seen.sights.items() if each.units.kind == "words"]
     if not seen.sights:
         raise HeedfulError("this model has no attention: give one that has some.")
@@ -168,7 +168,7 @@ def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
 
 
 def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of those that there are; why others are none is told beside the prediction."""
+    """Of explanations that exist; for others the reason is beside the prediction."""
     for text in explanations:
         try:
             each = named(text)
@@ -178,7 +178,7 @@ def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def explained(seen: Seen, name: str) -> dict[str, Any]:
-    """Scores for the predicted class, null for words that were cut off; or why there are none."""
+    """Scores for the predicted class, null for truncated words; or the reason there are none."""
     try:
         each = fitted(named(name), fit_prior([seen.batch]))
         label = seen.p.argmax(-1)[None]
@@ -193,7 +193,7 @@ def explained(seen: Seen, name: str) -> dict[str, Any]:
 
 
 def _words(seen: Seen) -> list[dict[str, Any]]:
-    """With the side each stands on, and whether the model saw it at all."""
+    """Each with its side, and whether the model read it."""
     document = seen.subject.documents[0]
     there = word_mask(seen.batch.texts["a"])[0].tolist()
     sides = [side for side, spans in document.words.items() for _ in spans]

@@ -1,9 +1,8 @@
 """A text as a model sees it: what it predicts, and how much each site looks at each unit.
 
-Units are what a person moves at a site: words, sentences, or positions where it is neither. A word
-may be several tokens, and some tokens belong to no word: those are one unit together. Weights of a
-word's tokens are added up to be shown; a word's new weight goes to its tokens in the proportions
-the model gave them.
+Units are what a person moves at a site: words, sentences, or else positions. A word may be several
+tokens, and tokens that belong to no word are one unit together. The weight of a word is the sum over
+its tokens; a new weight is split among them in the proportions the model gave them.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Seen:
-    """One text. Of the trace only what is small is kept, so that many texts can be."""
+    """One text. Only small parts of the trace are kept, so that many texts fit in memory."""
 
     subject: AuditTarget
     batch: Batch
@@ -89,7 +88,7 @@ def sight(site: SiteSpec, trace: Trace, batch: Batch, subject: AuditTarget) -> S
 
 
 def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
-    """Where nobody knows which queries are read, all of them are."""
+    """Uniform over queries where it is not known which are read."""
     if site.name in trace.readout_weights:
         return trace.readout_weights[site.name].double()
     queries = trace.weights[site.name].shape[2]
@@ -98,8 +97,8 @@ def _readers(trace: Trace, site: SiteSpec) -> Float[Tensor, "b q"]:
 
 @dataclass(frozen=True)
 class Units:
-    """`of_key` is the unit of each key (−1: of none, it cannot be attended); `words` the
-    number of each unit's word, −1 where it has none."""
+    """`of_key` is the unit of each key, −1 for keys that cannot be attended; `words` the number
+    of each unit's word, −1 where it has none."""
 
     kind: str
     labels: tuple[str, ...]
@@ -137,8 +136,8 @@ def spread(
     mask: Bool[Tensor, "b h q k"],
     normalised: bool,
 ) -> Float[Tensor, "b h q k"]:
-    """Every row with these weights of units, float64: less what it may not attend, brought to
-    a sum of 1 again. A row that is left with nothing stays as it was."""
+    """Every row with these weights of units, in float64: masked, then normalised to a sum of 1
+    again. A row that is left with nothing stays as it was."""
     own, there = learned.double() * mask, mask.double()
     total, count = units.total(own), units.total(there)
     place = units.of_key.clamp_min(0)
@@ -152,7 +151,7 @@ def spread(
 
 
 def _words(readable: Tensor, numbers: Tensor, document: Document) -> Units:
-    """Words in their order, then whatever else may be attended."""
+    """Words in their order, then all other keys that may be attended as one unit."""
     of_word = torch.where(readable, numbers, -1)
     known = sorted(set(of_word.tolist()) - {-1})
     unit = {number: place for place, number in enumerate(known)}
@@ -195,8 +194,8 @@ def _sentences(text: Text, document: Document, count: int) -> list[str]:
 def answer(
     names: tuple[str, ...], p: Float[Tensor, " c"], before: Float[Tensor, " c"] | None = None
 ) -> dict[str, Any]:
-    """The likeliest classes in the model's order, of now or of before; `moved` is the total
-    variation distance between the two."""
+    """The likeliest classes, now or before, in the model's order; `moved` is the total variation
+    distance between the two."""
     was = p if before is None else before
     top = torch.maximum(p, was).topk(min(MOST_CLASSES, len(p))).indices.sort().values.tolist()
     classes = [

@@ -1,34 +1,128 @@
-"""A study as Label Studio's tasks, and its annotations back.
+"""A study as files that other tools read, and answers back from them: JSON lines, Label Studio.
 
-Tasks say nothing of whose weights are shown: they are as blind as our own page. Label Studio
-counts characters in units of UTF-16, Heedful in characters.
+JSON lines hold one item each, with everybody's answer. Those of the task `rationale` are a table
+that `heedful audit` and the corpus `file` read: columns `id`, `text`, `label` and `rationale`, in
+characters. Tasks of Label Studio say nothing of whose weights are shown: they are as blind as our
+own page. Label Studio counts characters in units of UTF-16, Heedful in characters.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heedful.apps.annotation.database import RELEVANCE
+from heedful.apps.annotation.database import RATIONALE, RELEVANCE
 from heedful.apps.annotation.items import Item, Span
 from heedful.apps.annotation.study import JUDGEMENTS, Study
-from heedful.errors import HeedfulError
+from heedful.data import read_rows
+from heedful.errors import HeedfulError, unknown_name
 from heedful.input_files import read_whole, readable
 from heedful.schemas import check_version
 from heedful.store import FileKind, begins, write_file
 
 Answers = dict[str, dict[int, Any]]
-VERSION = 1
-"""Of a task's data; the first ones said none."""
+LINE_VERSION, TASK_VERSION = 1, 1
+"""Of a JSON line and of a task's data; the first ones said none."""
+MERGES = ("majority", "union", "intersection")
 SIDES = {"a": "text", "b": "text_b"}
 TOP, REASON, CHOICE = "top word", "reason", "relevant"
-
-
 INTERFACE = FileKind(
     "a labelling interface of Heedful", begins('<View>\n<Header value="$class"/>\n', "</View>")
 )
+
+
+def export_of(study: Study, reader: Callable[[Study, Path], Answers]) -> FileKind:
+    """Files of answers that may be replaced: those of which the study has every answer."""
+
+    def fits(path: Path) -> bool:
+        try:
+            answers, known = reader(study, path), study.everybody()
+        except HeedfulError:
+            return False
+        return all(
+            known.get(name, {}).get(item) == value
+            for name, said in answers.items()
+            for item, value in said.items()
+        )
+
+    return FileKind("an export of this study, or has answers that were not imported", fits)
+
+
+def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
+    """Returns the number of lines."""
+    answers = study.everybody()
+    lines = [_line(study, item, answers, merge) for item in study.items.values()]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    write_file(path, text)
+    return len(lines)
+
+
+def read_jsonl(study: Study, path: Path) -> Answers:
+    """Everybody's answers in a file that `write_jsonl` wrote, or that has `item` and `answers`."""
+    found: Answers = {}
+    for number, row in enumerate(read_rows(path, ("item", "answers")), 1):
+        item = _item_of_line(study, row, f"line {number} of {path.name}")
+        for name, value in row["answers"].items():
+            found.setdefault(str(name), {})[item.number] = value
+    return found
+
+
+def _line(study: Study, item: Item, answers: Answers, merge: str) -> dict[str, Any]:
+    said = {name: given[item.number] for name, given in answers.items() if item.number in given}
+    line: dict[str, Any] = {
+        "schema_version": LINE_VERSION,
+        "id": item.example,
+        "item": item.number,
+        "text": item.texts["a"],
+        **({"text_b": item.texts["b"]} if "b" in item.texts else {}),
+        "label": item.label,
+        "prediction": item.prediction,
+    }
+    if study.task == RATIONALE:
+        line["rationale"] = rationale(item, said, merge)
+    else:
+        line |= {"shown": item.shown, "correct": item.correct, "top": list(item.top)}
+    return {**line, "answers": said}
+
+
+def rationale(item: Item, said: Mapping[str, list[int]], merge: str) -> Any:
+    """[start, end) pairs of characters; by side where both have words on trial. None where
+    nobody has answered."""
+    chosen = merged(list(said.values()), merge)
+    if chosen is None:
+        return None
+    spans = item.spans(chosen)
+    by_side = {side: spans.get(side, []) for side in item.words}
+    return by_side if "b" in by_side else by_side["a"]
+
+
+def _item_of_line(study: Study, row: Mapping[str, Any], where: str) -> Item:
+    number, said = row["item"], row["answers"]
+    check_version(where, row.get("schema_version", 1), LINE_VERSION, "export the study again")
+    if type(number) is not int or number not in study.items:
+        known = f"from 0 to {len(study.items) - 1}"
+        raise HeedfulError(f"{where} is of item {number!r}, which is none: give one {known}.")
+    if not isinstance(said, Mapping):
+        raise HeedfulError(f"{where} has no answers by annotator: write {{name: answer}}.")
+    item = study.items[number]
+    if row.get("id", item.example) != item.example:
+        raise HeedfulError(f"{where} is of another study: give answers to this one.")
+    return item
+
+
+def merged(marked: Sequence[Sequence[int]], how: str = "majority") -> tuple[int, ...] | None:
+    """The words that a majority of annotators, any of them, or all of them marked; None where
+    nobody has answered."""
+    if how not in MERGES:
+        raise unknown_name("merge", how, list(MERGES))
+    if not marked:
+        return None
+    least = {"majority": len(marked) // 2 + 1, "union": 1, "intersection": len(marked)}[how]
+    counts = Counter(word for words in marked for word in set(words))
+    return tuple(sorted(word for word, count in counts.items() if count >= least))
 
 
 def write_label_studio(study: Study, path: Path) -> int:
@@ -41,13 +135,13 @@ def write_label_studio(study: Study, path: Path) -> int:
 
 
 def read_label_studio(study: Study, path: Path) -> Answers:
-    """Answers by annotator; who annotated is our own name, else Label Studio's number."""
+    """Answers by annotator, named by our own name or else by Label Studio's number."""
     with readable(path):
         tasks = json.loads(read_whole(path))
     found: Answers = {}
     try:
         for task in tasks:
-            item = _item(study, task["data"])
+            item = _item_of_task(study, task["data"])
             for made in task.get("annotations", ()):
                 if not made.get("was_cancelled"):
                     found.setdefault(_who(made), {})[item.number] = _value(study, item, made)
@@ -86,7 +180,7 @@ def _rationale(sides: list[str]) -> list[str]:
 
 
 def _labels(sides: list[str], name: str, label: str) -> Iterator[str]:
-    """Labels belong to one text: each that has words on trial needs its own."""
+    """Labels belong to one text, so each text with words to judge needs its own."""
     for side in sides:
         to = f'name="{_tag(name, side)}" toName="{SIDES[side]}"'
         yield f'<Labels {to}><Label value="{label}"/></Labels>'
@@ -97,7 +191,7 @@ def _tag(name: str, side: str) -> str:
 
 
 def _task(study: Study, item: Item, answers: Answers) -> dict[str, Any]:
-    data = {"schema_version": VERSION, "item": item.number, "id": item.example}
+    data = {"schema_version": TASK_VERSION, "item": item.number, "id": item.example}
     data["class"] = item.explained
     data |= {SIDES[side]: text for side, text in item.texts.items()}
     made = [
@@ -165,9 +259,9 @@ def _who(made: Mapping[str, Any]) -> str:
     return number if isinstance(number, str) else f"label studio {number}"
 
 
-def _item(study: Study, data: Mapping[str, Any]) -> Item:
+def _item_of_task(study: Study, data: Mapping[str, Any]) -> Item:
     version = data.get("schema_version", 1)
-    check_version("this file", version, VERSION, "export the study again for Label Studio")
+    check_version("this file", version, TASK_VERSION, "export the study again for Label Studio")
     item = study.items[data["item"]]
     if data["id"] != item.example:
         raise HeedfulError("the file is of another study: export the project of this one.")
