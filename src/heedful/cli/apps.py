@@ -1,4 +1,4 @@
-"""`heedful serve` and `heedful annotate`: pages to ask a model, and to ask people."""
+"""`heedful serve` and `heedful annotate`: pages that query a model, and that query people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heedful.cli.audit_options import DataArgument, ModelArgument, ModelOptions, SubjectOptions
-from heedful.cli.options import MOST, JsonOption, existing_store, set_threads, spread, was_given
+from heedful.cli.options import (
+    MOST,
+    JsonOption,
+    PortOption,
+    existing_store,
+    set_threads,
+    spread,
+    was_given,
+)
 from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
 from heedful.errors import HeedfulError, unknown_name
 
@@ -22,7 +30,10 @@ if TYPE_CHECKING:
 PORT = 8765
 annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
 StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
-Count = Annotated[int, typer.Option("--annotators", min=1, max=1000, help="How many links.")]
+Count = Annotated[
+    int,
+    typer.Option("--annotators", min=1, max=1000, help="Number of annotators."),
+]
 Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
 FORMATS = ("jsonl", "label-studio")
 
@@ -31,19 +42,17 @@ FORMATS = ("jsonl", "label-studio")
 def serve(
     model: ModelArgument,
     other: Annotated[
-        str | None, typer.Argument(metavar="[MODEL2]", help="A second model, to stand beside it.")
+        str | None, typer.Argument(metavar="[MODEL2]", help="A second model to compare with.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; other than this machine only with a token.")
+        str, typer.Option(help="Address to listen on; any but this machine's needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 is any free one.")] = PORT,
+    port: PortOption = PORT,
     token: Annotated[
-        str | None, typer.Option(help="What every request must know; random if it is needed.")
+        str | None, typer.Option(help="Token that requests must carry. [default: random if needed]")
     ] = None,
-    words: Annotated[int, typer.Option(min=1, max=100_000, help="Words a text may have.")] = 512,
-    waiting: Annotated[
-        int, typer.Option(min=0, max=10_000, help="Calls that may wait for the model.")
-    ] = 8,
+    words: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum words per text.")] = 512,
+    waiting: Annotated[int, typer.Option(min=0, max=10_000, help="Maximum waiting calls.")] = 8,
     seconds: Annotated[
         float, typer.Option(min=0.1, max=86_400, help="Request timeout in seconds.")
     ] = 30.0,
@@ -84,7 +93,7 @@ def serve(
 class StudyOptions(SubjectOptions):
     """Those of an audit; `n` counts items of each kind."""
 
-    n: Annotated[int, typer.Option(min=1, max=MOST, help="Items with each kind of weights.")] = 100
+    n: Annotated[int, typer.Option(min=1, max=MOST, help="Items of each kind of weights.")] = 100
 
 
 @annotate.command("new")
@@ -93,16 +102,16 @@ def new_study(
     context: typer.Context,
     model: ModelArgument,
     data: DataArgument = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The study's file.")] = Path("study.db"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of the study.")] = Path("study.db"),
     task: Annotated[
         str, typer.Option(help="relevance: judge the top words; rationale: mark the reason.")
     ] = "relevance",
-    top: Annotated[int, typer.Option(min=1, max=50, help="How many words are highlighted.")] = 3,
+    top: Annotated[int, typer.Option(min=1, max=50, help="Number of highlighted words.")] = 3,
     annotators: Count = 1,
     subject: StudyOptions = StudyOptions(),
     as_json: JsonOption = False,
 ) -> None:
-    """Make a study: N items with the model's own weights, N with permuted ones, shuffled."""
+    """Make a study: n items with the model's own weights and n with permuted ones, shuffled."""
     from heedful.apps.annotation import RATIONALE, STUDY, Wanted, plan_study
     from heedful.apps.annotation import new_study as make
 
@@ -125,7 +134,7 @@ def new_study(
 
 @annotate.command("invite")
 def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
-    """Links for more annotators; also while the study is being served."""
+    """Invite more annotators, also while the study is being served."""
     from heedful.apps.annotation import invite
 
     found = invite(_opened(study), annotators)
@@ -138,12 +147,12 @@ def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption
 @annotate.command("serve")
 def serve_study(
     study: StudyArgument,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free one.")] = 8010,
-    host: Annotated[str, typer.Option(help="Another than this machine's own: open to others.")] = (
-        "127.0.0.1"
-    ),
+    port: PortOption = 8010,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but this machine's is open to others.")
+    ] = ("127.0.0.1"),
 ) -> None:
-    """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on the disk."""
+    """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on disk."""
     try:
         from heedful.apps.annotation import links
         from heedful.apps.annotation import serve_study as run
@@ -163,12 +172,10 @@ def serve_study(
 @annotate.command("results")
 def results(
     study: StudyArgument,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for the tables.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the tables.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Progress, agreement and the tables of Figure 5, so far."""
+    """Print progress, agreement and the tables of Figure 5 so far."""
     from heedful.apps.annotation import RESULTS, lines, write_tables
     from heedful.apps.annotation import results as compute
 
@@ -187,13 +194,13 @@ def results(
 def export(
     context: typer.Context,
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="Where to: .jsonl, or .json for Label Studio.")],
+    file: Annotated[Path, typer.Argument(help="File to write: .jsonl, or .json for Label Studio.")],
     kind: Format = "jsonl",
     merge: Annotated[
-        str, typer.Option(help="Of several rationales: majority, union or intersection.")
+        str, typer.Option(help="How rationales are merged: majority, union or intersection.")
     ] = "majority",
 ) -> None:
-    """Write items and answers. Rationales can be audited: --rationale-column rationale."""
+    """Export items and answers; rationales can be audited with --rationale-column rationale."""
     from heedful.apps.annotation import (
         INTERFACE,
         export_of,
@@ -222,10 +229,10 @@ def export(
 @annotate.command("import")
 def import_answers(
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="A file that was exported and answered.")],
+    file: Annotated[Path, typer.Argument(help="An exported file with answers.")],
     kind: Format = "jsonl",
 ) -> None:
-    """Take answers from a file, all or none; unknown annotators are added."""
+    """Import answers from a file, all or none; unknown annotators are added."""
     from heedful.apps.annotation import annotators, read_jsonl, read_label_studio
 
     opened = _opened(study)

@@ -1,4 +1,4 @@
-"""Options of audits: a model, its texts, what is measured and how it is judged."""
+"""Options of audits: a model, its texts, what is measured and how it is decided."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from heedful.cli.options import (
     MOST,
     DataDirOption,
     DeviceOption,
+    MaxLengthOption,
     ParamOption,
     QuickOption,
     SeedOption,
@@ -43,17 +44,17 @@ DataArgument = Annotated[
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How a model is loaded and asked, as it was typed."""
+    """How a model is loaded and queried, as it was typed."""
 
-    label: Annotated[str | None, typer.Option(help="Label to explain, of a multi-label model.")] = (
+    label: Annotated[str | None, typer.Option(help="Label to explain of a multi-label model.")] = (
         None
     )
     label_words: Annotated[
         str | None,
-        typer.Option(help="A language model's answers: positive= good,negative= bad"),
+        typer.Option(help="Answers of a language model by label: positive= good,negative= bad"),
     ] = None
     template: Annotated[str, typer.Option(help="Prompt of a language model.")] = "{text}"
-    max_length: Annotated[int | None, typer.Option(max=MOST, help="Most tokens of a text.")] = None
+    max_length: MaxLengthOption = None
     dtype: Annotated[str | None, typer.Option(help="float32, float64 or bfloat16.")] = None
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
@@ -73,10 +74,10 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class SubjectOptions(ModelOptions):
-    """Everything `open_target` may be told: the model's options and the data's."""
+    """All options of `open_target`: those of the model and those of the data."""
 
     n: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Size of a random sample of the texts.")
+        int | None, typer.Option(min=1, max=MOST, help="Audit a random sample of this many texts.")
     ] = None
     split: Annotated[
         str | None,
@@ -98,7 +99,8 @@ class SubjectOptions(ModelOptions):
         typer.Option(help="Column of what texts share, such as their author."),
     ] = None
     label_map: Annotated[
-        str | None, typer.Option(help="The data's labels as the model's: pos=LABEL_1,neg=LABEL_0")
+        str | None,
+        typer.Option(help="Labels of data and model: pos=LABEL_1,neg=LABEL_0"),
     ] = None
     param: ParamOption = None
     data_dir: DataDirOption = None
@@ -116,7 +118,7 @@ class SubjectOptions(ModelOptions):
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """Everything that decides besides the model and its texts, as it was typed."""
+    """What is measured and how it is decided, as it was typed."""
 
     explanations: Annotated[
         str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
@@ -170,7 +172,7 @@ class MeasureOptions:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The explanations that were asked for by name."""
+        """The explanations that were named."""
         from heedful.auditing import all_named, names_in
 
         texts = [text for text in (self.explanations, self.also) if text is not None]
@@ -178,7 +180,7 @@ class MeasureOptions:
 
     @property
     def must(self) -> frozenset[str]:
-        """All that was asked for by name: explanations, and groups of measures."""
+        """All explanations and groups of measures that were named, which may not be skipped."""
         groups = [names(text, "") for text in (self.only, self.extra) if text is not None]
         return frozenset((*self.chosen, *(name for group in groups for name in group)))
 
@@ -194,7 +196,7 @@ class MeasureOptions:
         return plain if self.alpha is None else replace(plain, alpha=self.alpha)
 
     def _check_used(self, spec: AuditSpec) -> None:
-        """What was asked for by name must be looked at by some group."""
+        """Every explanation that was named must be measured by some group."""
         from heedful.auditing import MAPPED, all_named
 
         all_named(spec.explanations)

@@ -92,20 +92,18 @@ def run_part(options: ShortcutOptions) -> None:
 def benchmark(
     context: typer.Context,
     part: Annotated[
-        str | None, typer.Option(help="Only these: trained, compiled, or shortcuts.")
+        str | None, typer.Option(help="Run only these parts: trained, compiled, or shortcuts.")
     ] = None,
     kinds: Annotated[
-        str | None, typer.Option(help="Only these kinds, such as average,idle.")
+        str | None, typer.Option(help="Run only these kinds, such as average,idle.")
     ] = None,
     held_out: Annotated[
-        bool, typer.Option("--held-out", help="The held-out models instead of development's.")
+        bool, typer.Option("--held-out", help="Held-out models instead of those of development.")
     ] = False,
     seeds: Annotated[
-        str | None, typer.Option(help="Populations of these seeds: 2, or 4,7.")
+        str | None, typer.Option(help="Seeds of populations: a count (2) or a list (4,7).")
     ] = None,
-    texts: Annotated[
-        int, typer.Option(min=1, max=MOST_TEXTS, help="Examples of each model.")
-    ] = 5000,
+    texts: Annotated[int, typer.Option(min=1, max=MOST_TEXTS, help="Examples per model.")] = 5000,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Write rows here, as CSV; run again to resume."),
@@ -114,14 +112,12 @@ def benchmark(
         bool, typer.Option("--report", help="Write docs/which-metric.md from the kept rows.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say which models would be measured, and the cost.")
+        bool, typer.Option("--dry-run", help="Print the models and the cost without measuring.")
     ] = False,
-    corpora: Annotated[
-        str | None, typer.Option(help="Of the shortcuts: sst, imdb, toxicity.")
-    ] = None,
-    models: Annotated[str | None, typer.Option(help="Of the shortcuts: bilstm, minilm.")] = None,
+    corpora: Annotated[str | None, typer.Option(help="For shortcuts: sst, imdb, toxicity.")] = None,
+    models: Annotated[str | None, typer.Option(help="For shortcuts: bilstm, minilm.")] = None,
     pretrained: Annotated[
-        Path | None, typer.Option(help="The folder of MiniLM, for shortcuts.")
+        Path | None, typer.Option(help="For shortcuts: the folder of MiniLM.")
     ] = None,
     data_dir: DataDirOption = None,
     store: StoreOption = DEFAULT_STORE,

@@ -36,22 +36,21 @@ DataDirOption = Annotated[
     typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="Folder with the real corpora."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of everything random.")
-]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Random seed.")]
 _Seeds = typer.Option("--seeds", help="Several seeds: a count (3) or a list (0,7).")
 SeedsOption = Annotated[str, _Seeds]
 MaybeSeedsOption = Annotated[str | None, _Seeds]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", help="CPU threads; fix it for byte-equal reruns.")
+    int | None, typer.Option("--threads", help="CPU threads. Set it for byte-identical reruns.")
 ]
 BatchOption = Annotated[
-    int, typer.Option("--batch-size", help="Texts per batch; rows agree to about 1e-4.")
+    int,
+    typer.Option("--batch-size", help="Texts per batch; rows agree to about 1e-4."),
 ]
 DryRunOption = Annotated[
     bool,
-    typer.Option("--dry-run", help="Print the plan and its cost; prepares a corpus at most."),
+    typer.Option("--dry-run", help="Print the plan and its cost without running it."),
 ]
 QuickOption = Annotated[
     bool, typer.Option("--quick", help="Search less for the best order of words.")
@@ -61,10 +60,13 @@ ParamOption = Annotated[
     typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
 ]
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", min=1, max=MOST, help="Most texts of each split.")
+    int | None, typer.Option("--limit", min=1, max=MOST, help="Maximum texts per split.")
 ]
 TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
-EpochsOption = Annotated[int | None, typer.Option("--epochs", max=MOST, help="Most epochs.")]
+MaxLengthOption = Annotated[
+    int | None, typer.Option("--max-length", max=MOST, help="Maximum tokens per text.")
+]
+EpochsOption = Annotated[int | None, typer.Option("--epochs", max=MOST, help="Maximum epochs.")]
 HiddenSizesOption = Annotated[
     str | None,
     typer.Option("--hidden-sizes", help="Sizes of the authors' code, or of the paper."),

@@ -34,7 +34,7 @@ PLACE = ""
 
 
 def say(line: str) -> None:
-    """For people: to standard error, so that --json stays clean."""
+    """Print a message for people to standard error, so that --json stays clean."""
     sys.stderr.write(f"{harmless(line)}\n")
     sys.stderr.flush()
 
@@ -44,18 +44,17 @@ def show(*lines: str) -> None:
 
 
 def harmless(line: str) -> str:
-    """Names from data and models may hold control characters, which a terminal would obey."""
+    """Replace control characters, which names from data and models may hold and terminals obey."""
     return "".join(c if c in "\n\t" or _plain(c) else "\ufffd" for c in line)
 
 
 def _plain(c: str) -> bool:
-    """Half of a character is none: a terminal could not even be sent it."""
+    """Neither a control character nor a lone surrogate, which cannot be encoded."""
     return c.isprintable() or (ord(c) > 0x9F and not "\ud800" <= c <= "\udfff")
 
 
 def show_json(verb: str, value: dict[str, Any]) -> None:
-    """One JSON object with the schema's version; what is not a number is null. It is JSON
-    whatever the terminal's encoding."""
+    """One JSON object with the schema's version and null for NaN, in any terminal's encoding."""
     plain = not codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
     found = document(verb, value)
     sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=plain) + "\n")
@@ -69,7 +68,7 @@ def document(verb: str, value: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def progress_bar() -> Iterator[Listener]:
-    """A bar on a terminal, silence elsewhere."""
+    """A progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield silent
         return
@@ -93,7 +92,7 @@ def progress_bar() -> Iterator[Listener]:
 
 
 def page_line(path: Path) -> str:
-    """Where a page is, and how large it is to send around."""
+    """The path of a page and its size."""
     return f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)"
 
 
@@ -109,7 +108,7 @@ def _finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Output:
-    """As it was typed; `kind` is a `FileKind`, or the kind of a folder."""
+    """An output as it was typed; `kind` is a `FileKind`, or the kind of a folder."""
 
     option: str
     path: Path | None
@@ -132,8 +131,8 @@ class Output:
 def check_outputs(
     *outputs: Output, inputs: Iterable[str | Path | None] = (), store: str | None = None
 ) -> None:
-    """Before hours are spent on what then cannot be written. `inputs` are files and folders that
-    are read, and names that may be one; `store` is where runs go meanwhile."""
+    """Check outputs before hours are spent on what cannot be written. `inputs` are files and
+    folders that are read, or names that may be one; `store` is where runs are kept."""
     wanted = [each for each in outputs if each.path is not None]
     read = [Path(each) for each in inputs if each and exists(each)]
     runs = _runs_output(store)
@@ -148,8 +147,8 @@ def check_outputs(
 
 @contextmanager
 def drawn_later(*command: object) -> Iterator[None]:
-    """Where charts cannot be drawn, what was measured is kept: one sentence, and exit code 1.
-    `command` draws them later; without one, the same command does."""
+    """If charts cannot be drawn, keep what was measured and exit with code 1. `command` draws them
+    later; without one, the same command does."""
     import typer
 
     from heedful.report import Undrawn
@@ -196,7 +195,7 @@ def _check_stores(output: Output, runs: Sequence[Output]) -> None:
 
 
 def _check_apart(outputs: Sequence[Output]) -> None:
-    """No output is another one, or in it."""
+    """No output may be another one, or inside of it."""
     for one, other in combinations(outputs, 2):
         first, second = one.real, other.real
         if first == second or first in second.parents or second in first.parents:
@@ -222,7 +221,7 @@ def _check_writable(output: Output) -> None:
 
 
 def _runs_output(store: str | None) -> list[Output]:
-    """The store is an output too, in a folder of its own."""
+    """The store is an output too, in its own folder."""
     from heedful.store import url_of
 
     return [] if store is None or url_of(store) else [Output("--store", Path(store), PLACE)]

@@ -26,7 +26,7 @@ def report(
         Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
     ] = Path("heedful-report"),
     examples: Annotated[
-        int, typer.Option(help="Most texts to browse in the page.", min=0, max=100_000)
+        int, typer.Option(help="Maximum number of texts to browse in the page.", min=0, max=100_000)
     ] = 500,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,

@@ -1,4 +1,4 @@
-"""`heedful store`: look after the runs."""
+"""`heedful store`: list, check, clean, carry and export runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_
 
 @store.command("ls")
 def ls(
-    kind: Annotated[str | None, typer.Argument(help="Only runs of this kind.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="List only runs of this kind.")] = None,
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,7 +49,7 @@ def ls(
 
 @store.command("verify")
 def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
-    """Check every file of every run against its digest; exit code 1 if one is damaged."""
+    """Check every file of every run against its digest; the exit code is 1 if one is damaged."""
     place = _existing(path)
     damaged = place.problems()
     if as_json:
@@ -68,7 +68,7 @@ def gc(
     damaged: Annotated[bool, typer.Option("--damaged", help="Also remove damaged runs.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove unfinished work; do not run it while another process trains."""
+    """Remove unfinished work. Do not run it while another process trains."""
     place = _existing(path)
     removed = place.clear_scratch()
     if damaged:
@@ -81,14 +81,14 @@ def gc(
 
 @store.command("pack")
 def pack(
-    runs: Annotated[list[str] | None, typer.Argument(help="Keys; all of them if none.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to put the parts.")] = Path("."),
-    max_mb: Annotated[float, typer.Option(help="Largest size of a part.")] = 15,
+    runs: Annotated[list[str] | None, typer.Argument(help="Keys of runs. [default: all]")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the parts.")] = Path("."),
+    max_mb: Annotated[float, typer.Option(help="Maximum size of a part in MB.")] = 15,
     what: Annotated[str, typer.Option(help="rows, or all (with corpora and weights).")] = "rows",
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Pack runs into files small enough to carry; `unpack` takes them into another store."""
+    """Pack runs into files of limited size; `unpack` adds them to another store."""
     from heedful.store import ROW_KINDS, check_packs
     from heedful.store import pack as write_pack
 
@@ -113,7 +113,7 @@ def unpack(
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Take the runs of a pack into the store; those already here are left alone."""
+    """Add the runs of a pack to the store; those already there are left alone."""
     from heedful.store import unpack as read_pack
 
     new, known = read_pack(open_store(path), parts)
@@ -153,8 +153,8 @@ def export(
 
 
 def _look(place: Store, kind: str | None) -> tuple[dict[str, Record], dict[str, str]]:
-    """The records of a kind, and the reasons why runs of any kind cannot be read: a damaged run
-    must not hide the others."""
+    """The records of a kind, and why runs of any kind cannot be read: a damaged run must not hide
+    the others."""
     from heedful.store import Damaged
 
     records, damaged = {}, {}

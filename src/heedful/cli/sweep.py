@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _Engine = Annotated[
-    str | None, typer.Option("--engine", help="local (processes) or ray; else in this process.")
+    str | None, typer.Option("--engine", help="local (processes) or ray. [default: this process]")
 ]
 _QUARTER = 0.25
 _LATEST = 12  # ended jobs that stay to be seen
@@ -52,21 +52,21 @@ _NOTED = ("retried", "failed", "skipped")
 
 @dataclass(frozen=True)
 class Where:
-    """What was said about engine, workers and machine, as it was typed."""
+    """Engine, workers and machine, as they were typed."""
 
     engine: _Engine = None
     workers: Annotated[
-        int | None, typer.Option(help="Jobs at a time; else as cores and memory allow.")
+        int | None, typer.Option(help="Parallel jobs. [default: as cores and memory allow]")
     ] = None
     address: Annotated[
         str | None, typer.Option(help="host:port of a running Ray cluster, or auto.")
     ] = None
     gpu_fraction: Annotated[
         float | None,
-        typer.Option(help="The part of a GPU that a worker takes; else a quarter."),
+        typer.Option(help="Share of a GPU per worker. [default: 0.25]"),
     ] = None
     shard: Annotated[
-        str | None, typer.Option(help="i/n: only the i-th of n parts of the grid.")
+        str | None, typer.Option(help="i/n: run only the i-th of n parts of the grid.")
     ] = None
     device: DeviceOption = "auto"
     threads: ThreadsOption = None
@@ -96,15 +96,15 @@ class Where:
 
     @property
     def _cards(self) -> bool:
-        """Those of a cluster cannot be seen from here."""
+        """Whether GPUs would be used; those of a cluster cannot be seen from here."""
         import torch
 
         elsewhere = self.address is not None and self.device == "cuda"
         return elsewhere or (self.device != "cpu" and torch.cuda.is_available())
 
     def machine(self) -> Machine:
-        """This machine, with as many threads as a worker will have. Elsewhere there may be
-        GPUs that are not here."""
+        """This machine, with the threads that a worker will have. A cluster may have GPUs that this
+        machine lacks."""
         from heedful.runner import cores, machine
 
         remote = self.address is not None and self.device == "cuda"
@@ -115,13 +115,13 @@ class Where:
         return replace(found, device="cuda") if remote else found
 
     def part(self, plan: Grid) -> Grid:
-        """Its cells of this shard, or all."""
+        """The cells of this shard, or all."""
         from heedful.runner import shard
 
         return shard(self.shard).cut(plan) if self.shard is not None else plan
 
     def chosen_engine(self, device: str = "cpu") -> Engine:
-        """To be called when jobs are known: a worker's memory is guessed from what they took."""
+        """Called once jobs are known: the memory of a worker is estimated from earlier ones."""
         from heedful.runner import HERE, Engine, worker_pool
 
         fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
@@ -131,7 +131,7 @@ class Where:
 
 @dataclass(frozen=True)
 class WhereSwept(Where):
-    """The same of a sweep, which is for many processes."""
+    """The same for a sweep, which runs in several processes."""
 
     engine: _Engine = "local"
 
@@ -183,13 +183,13 @@ def sweep(
 def _places(
     context: typer.Context, file: GridFile, given: Mapping[str, Any]
 ) -> dict[str, str | Path | None]:
-    """What was typed, else what the file says, else what stands in the environment."""
+    """Options first, then the file, then the environment."""
     typed = [name for name in given if source(context, name) == "COMMANDLINE"]
     return {**given, **file.settings, **{name: given[name] for name in typed}}
 
 
 def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
-    """A grid for each entry; what a study refuses is said with the entry's line."""
+    """A grid for each entry; refusals name the line of the entry."""
     from heedful.cli.study import plan_values
     from heedful.runner import check_size
 
@@ -209,7 +209,7 @@ def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
 
 
 def _check_params(plan: Grid) -> None:
-    """Now, since a corpus would only say so when it is prepared."""
+    """Before anything runs: a corpus checks its parameters only when it is prepared."""
     from heedful.data import CORPORA, corpus_params
 
     for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
@@ -261,7 +261,7 @@ def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json
 
 
 def run_shown(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
-    """Run them, with a table on a terminal and lines elsewhere, and say how it ended."""
+    """Run jobs, shown as a table on a terminal and as lines elsewhere, and say how it ended."""
     from heedful.runner import HERE, run_jobs
 
     still = [job for job in jobs if not job.done]
@@ -288,7 +288,7 @@ def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
 
 @contextmanager
 def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
-    """To be told what happens; and the seconds since the beginning."""
+    """A listener for events, and a clock of the seconds since the start."""
     state = Tally(len(jobs))
     if not sys.stderr.isatty():
         yield (lambda event: say(state.line(event))), state.seconds
@@ -302,7 +302,7 @@ def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]
 
 @dataclass
 class Tally:
-    """What is running, what has ended, and how often."""
+    """Running and ended jobs, and counts of events."""
 
     total: int
     running: dict[str, tuple[Event, float]] = field(default_factory=dict)
@@ -356,7 +356,7 @@ def _table(state: Tally) -> Table:
 
 
 def _row(table: Table, *cells: str) -> None:
-    """As text: what a title holds is no markup."""
+    """As plain text: a title may look like markup."""
     from rich.text import Text
 
     table.add_row(*(Text(harmless(cell)) for cell in cells))

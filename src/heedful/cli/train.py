@@ -165,7 +165,7 @@ class FinetuneOptions:
     ] = None
     max_length: Annotated[
         int | None,
-        typer.Option(max=MOST, help="Pretrained only: most tokens of a text. [default: 128]"),
+        typer.Option(max=MOST, help="Pretrained only: maximum tokens per text. [default: 128]"),
     ] = None
     precision: Annotated[
         str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")

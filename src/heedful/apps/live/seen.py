@@ -1,7 +1,7 @@
 """A text as a model sees it: what it predicts, and how much each site looks at each unit.
 
 Units are what a person moves at a site: words, sentences, or else positions. A word may be several
-tokens, and tokens that belong to no word are one unit together. The weight of a word is the sum over
+tokens; tokens of no word are one unit together. The weight of a word is the sum over
 its tokens; a new weight is split among them in the proportions the model gave them.
 """
 
