@@ -72,9 +72,8 @@ def test_one_attention_is_chosen_without_doubles() -> None:
 
 
 def test_seeds_are_the_studys_own_unless_given() -> None:
-    options = Options(None, None, "full", None, None, "float32", None, None)
     for given, seeds in ((None, {0, 1, 2, 3, 4}), ([7], {7})):
-        plan = plan_study("tutek2020", ["planted"], None, ["dot"], given, None, options)
+        plan = plan_study("tutek2020", Options(["planted"], attention=["dot"], seeds=given))
         assert {cell.seed for cell in plan.cells} == seeds and len(plan.cells) == 5 * len(seeds)
 
 

@@ -15,16 +15,6 @@ from heedful.entries import Entry, Measure, Range
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.registry import Registry
 
-PAPERS: Mapping[str, str] = {
-    "bastings2020": "Bastings & Filippova 2020, The elephant in the interpretability room: Why use "
-    "attention as explanation when we have saliency methods?, BlackboxNLP",
-    "deyoung2020": "DeYoung et al. 2020, ERASER: A Benchmark to Evaluate Rationalized NLP Models, "
-    "ACL",
-    "och2003": "Och & Ney 2003, A Systematic Comparison of Various Statistical Alignment Models, "
-    "Computational Linguistics",
-    "smilkov2017": "Smilkov et al. 2017, SmoothGrad: removing noise by adding noise",
-}
-"""Beside those that are studies, which know their own."""
 _SAID = ("formula", "range", "higher", "cost", "limits", "origin", "licence", "citation")
 MEASURE = "measure"
 """What an audit writes into its table: no pieces, but named and described like them."""
@@ -103,12 +93,17 @@ def better(higher: bool | None) -> str:
 
 def cited(entry: Entry) -> str:
     """The paper by its whole name, and what else is to be cited."""
+    from heedful.preregistration import in_order, keys_in
     from heedful.studies import STUDIES
 
-    name = entry.paper.split(",")[0]
-    whole = STUDIES[name].citation if name in STUDIES else PAPERS.get(name, entry.paper)
     if entry.citation and entry.citation.startswith(entry.paper):
         return entry.citation
+    name = entry.paper.split(",")[0]
+    if name in STUDIES:
+        whole = STUDIES[name].citation
+    else:
+        works = "; ".join(work.words for work in in_order(keys_in(entry.paper)))
+        whole = works or entry.paper
     return "; ".join(dict.fromkeys(part for part in (whole, entry.citation) if part))
 
 

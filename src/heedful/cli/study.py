@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,80 +57,78 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Options:
-    """What applies to every cell."""
+    """A choice from the grid of a study, and settings of every cell; None is the study's own."""
 
+    corpora: list[str] | None = None
+    encoders: list[str] | None = None
+    attention: list[str] | None = None
+    seeds: list[int] | None = None
     layers: int | None = None
     sizes: str | None = None
     size: str = "full"
     epochs: int | None = None
     limit: int | None = None
-    precision: str = "float32"
     probes: list[str] | None = None
-    param: list[str] | None = None
+    params: list[str] | None = None
 
 
-def plan_studies(name: str, corpora: list[str] | None, *rest: Any) -> list[Grid]:
+def plan_studies(name: str, options: Options, data_dir: Path | None, precision: str) -> list[Grid]:
     """One study, or with `all` every one that has one of the corpora."""
     from heedful.studies import STUDIES
 
     if name != ALL:
-        return [plan_study(name, corpora, *rest)]
-    plans = []
-    known = {corpus for each in STUDIES for corpus in STUDIES[each].make().corpora}
-    strange = [corpus for corpus in corpora or () if corpus not in known]
-    if strange:
+        return [plan_study(name, options, data_dir, precision)]
+    corpora = {study: STUDIES[study].make().corpora for study in STUDIES}
+    if options.corpora is None:
+        return [plan_study(study, options, data_dir, precision) for study in corpora]
+    known = {corpus for those in corpora.values() for corpus in those}
+    if strange := [corpus for corpus in options.corpora if corpus not in known]:
         raise HeedfulError(
             f"no paper has {', '.join(strange)}: name the study that is to be run on it."
         )
-    for each in STUDIES:
-        own = STUDIES[each].make().corpora
-        asked = None if corpora is None else [corpus for corpus in corpora if corpus in own]
-        if asked is None or asked:
-            plans.append(plan_study(each, asked, *rest))
+    plans = []
+    for study, those in corpora.items():
+        if shared := [corpus for corpus in options.corpora if corpus in those]:
+            chosen = replace(options, corpora=shared)
+            plans.append(plan_study(study, chosen, data_dir, precision))
     return plans
 
 
 def plan_study(
     name: str,
-    corpora: list[str] | None,
-    encoders: list[str] | None,
-    attentions: list[str] | None,
-    seeds: list[int] | None,
-    data_dir: Path | None,
-    options: Options,
+    options: Options = Options(),
+    data_dir: Path | None = None,
+    precision: str = "float32",
 ) -> Grid:
     from heedful.runner import Choice, grid
     from heedful.studies import STUDIES
 
     study = STUDIES[name].make()
     choice = Choice(
-        encoders,
-        attentions,
+        options.encoders,
+        options.attention,
         tuple(given(layers=options.layers, sizes=options.sizes).items()),
         tuple(given(epochs=options.epochs).items()),
         options.probes,
         options.size,
     )
     specs = [
-        corpus_spec(corpus, options.param, limit=_limit(study, corpus, options))
-        for corpus in corpora or study.corpora
+        corpus_spec(corpus, options.params, limit=_limit(study, corpus, options))
+        for corpus in options.corpora or study.corpora
     ]
-    plan = grid(study, specs, choice, seeds, data_dir, options.precision)
-    return replace(plan, lenient=corpora is None)
+    plan = grid(study, specs, choice, options.seeds, data_dir, precision)
+    return replace(plan, lenient=options.corpora is None)
 
 
 def plan_values(values: Mapping[str, Any], data_dir: Path | None, precision: str) -> Grid:
     """The same from the values of a file: those of one entry of a sweep."""
-    every_cell = ("layers", "sizes", "size", "epochs", "limit", "probes")
-    named = {name: values[name] for name in every_cell if name in values}
-    options = Options(**named, precision=precision, param=values.get("params"))
-    get = values.get
-    chosen = (get("corpora"), get("encoders"), get("attention"), get("seeds"))
-    return plan_study(values["study"], *chosen, data_dir, options)
+    known = {field.name for field in fields(Options)}
+    options = Options(**{name: value for name, value in values.items() if name in known})
+    return plan_study(values["study"], options, data_dir, precision)
 
 
 def _limit(study: Study, corpus: str, options: Options) -> int | None:
-    """The user's limit, else the study's own for its small size, which is said."""
+    """The user's limit, else that of the study's small preset, which is printed."""
     small = study.small.get(corpus)
     if options.size != "small" or small is None:
         return options.limit
@@ -200,25 +199,20 @@ def study(
 
         check_packages()
         check_outputs(Output("-o", out, kind_of(out)), store=store)
-    chosen = Options(
+    options = Options(
+        maybe_names(corpora, "--corpora"),
+        maybe_names(encoders, "--encoders"),
+        maybe_names(attention, "--attention"),
+        seeds(seeds_) if seeds_ is not None else None,
         layers,
         sizes,
         size,
         epochs,
         limit,
-        precision,
         maybe_names(probes, "--probes"),
         param,
     )
-    plans = plan_studies(
-        name,
-        maybe_names(corpora, "--corpora"),
-        maybe_names(encoders, "--encoders"),
-        maybe_names(attention, "--attention"),
-        seeds(seeds_) if seeds_ is not None else None,
-        check_data_dir(data_dir),
-        chosen,
-    )
+    plans = plan_studies(name, options, check_data_dir(data_dir), precision)
     if dry_run:
         for plan in plans:
             _dry_run(asked.part(plan), place, asked.machine(), as_json)
@@ -265,8 +259,7 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
 
 
 def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
-    """The pages of all studies, in the folder that holds their kept rows; with the rows of a
-    store where one is given."""
+    """Write the pages of all studies from their kept rows, and from those of a store if given."""
     if name != ALL:
         raise HeedfulError("--report is of all studies: `heedful study all --report`.")
     if others := given_options(context, but=("name", "report", "store")):
@@ -291,7 +284,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
 
 
 def _checkout() -> Any:
-    """What makes the pages, which lies beside `src/` and is not part of the wheel."""
+    """The module that writes the pages; it lies beside `src/` and is not part of the wheel."""
     root = Path(__file__).resolve().parents[3]
     if not (root / TABLES / "checkout.py").is_file():
         raise HeedfulError(
@@ -304,13 +297,12 @@ def _checkout() -> Any:
 
 
 def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:
-    """All of it done by an engine, so that it only has to be listed; with what failed."""
+    """Run the whole plan on an engine, so that it only has to be listed; with what failed."""
     from heedful.runner import jobs, with_failures
 
-    found = jobs([plan], store, machine, timed=False, announce=say)
-    return with_failures(
-        plan, run_shown(found, store, machine, asked.chosen_engine(machine.device))
-    )
+    work = jobs([plan], store, machine, timed=False, announce=say)
+    engine = asked.chosen_engine(machine.device)
+    return with_failures(plan, run_shown(work, store, machine, engine))
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
@@ -329,8 +321,8 @@ def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
     total = sum(cost.train_seconds + cost.probe_seconds for cost in costs)
     if as_json:
         cells = [vars(cost) for cost in costs]
-        found = {"dry_run": True, "cells": cells, "seconds": total, "left_out": left_out}
-        show_json("study", found)
+        plans = {"dry_run": True, "cells": cells, "seconds": total, "left_out": left_out}
+        show_json("study", plans)
         return
     for cost in costs:
         spent = f"train {duration(cost.train_seconds)}, probe {duration(cost.probe_seconds)}"
@@ -349,19 +341,21 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     )
 
     evidence = gather(store, [run])
-    table = published_beside_measured(evidence, str(run.facts["piece"]))
+    paper = str(run.facts["piece"])
+    table = published_beside_measured(evidence, paper)
     if as_json:
-        import json
-
-        records = json.loads(table.to_json(orient="records"))
-        found = json.loads(measured(evidence).to_json(orient="records"))
-        lines = five_lines(evidence)
-        show_json("study", {"run": run.key, "summary": lines, "cells": records, "measured": found})
+        cells, numbers = (
+            json.loads(frame.to_json(orient="records")) for frame in (table, measured(evidence))
+        )
+        summary = five_lines(evidence)
+        show_json(
+            "study", {"run": run.key, "summary": summary, "cells": cells, "measured": numbers}
+        )
         return
     if len(table):
         show(to_text(table))
     else:  # a paper without published numbers has tables of its own
-        for one in readable(table, str(run.facts["piece"]), evidence):
-            show(f"{one.title}\n{to_text(one.table)}\n")
+        for own in readable(table, paper, evidence):
+            show(f"{own.title}\n{to_text(own.table)}\n")
     show(*five_lines(evidence))
     show(f"run: {run.key}")

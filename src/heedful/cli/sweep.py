@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 
 _Engine = Annotated[
-    str | None, typer.Option("--engine", help="local (processes) or ray. [default: this process]")
+    str | None,
+    typer.Option("--engine", help="local (processes) or ray; without one, this process."),
 ]
 _QUARTER = 0.25
 _LATEST = 12  # ended jobs that stay to be seen
