@@ -85,6 +85,23 @@ class FileColumns:
     test: Annotated[Path | None, typer.Option(help="A separate file for test.")] = None
 
 
+@dataclass(frozen=True)
+class CorpusOptions(FileColumns):
+    """A corpus by name or a user's own file, and how it is prepared."""
+
+    param: ParamOption = None
+    limit: LimitOption = None
+    data_dir: DataDirOption = None
+
+    def spec(self, name: str) -> CorpusSpec:
+        columns = {field.name: getattr(self, field.name) for field in fields(FileColumns)}
+        return corpus_spec(name, self.param, self.limit, FileColumns(**columns))
+
+    @property
+    def folder(self) -> Path | None:
+        return check_data_dir(self.data_dir)
+
+
 def corpus_spec(
     name: str,
     params: list[str] | None = None,

@@ -11,19 +11,14 @@ import typer
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
-    DataDirOption,
+    CorpusOptions,
     DeviceOption,
     DryRunOption,
-    FileColumns,
     JsonOption,
-    LimitOption,
-    ParamOption,
     QuickOption,
     SeedsOption,
     StoreOption,
     ThreadsOption,
-    check_data_dir,
-    corpus_spec,
     given,
     names,
     open_store,
@@ -76,10 +71,7 @@ def repair(
     base: EncoderOptions = EncoderOptions(),
     training: OptimizerOptions = OptimizerOptions(),
     store: StoreOption = DEFAULT_STORE,
-    data_dir: DataDirOption = None,
-    columns: FileColumns = FileColumns(),
-    param: ParamOption = None,
-    limit: LimitOption = None,
+    data: CorpusOptions = CorpusOptions(),
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     dry_run: DryRunOption = False,
@@ -97,8 +89,8 @@ def repair(
     if out is not None:
         check_packages()
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
-    spec = corpus_spec(corpus, param, limit, columns)
-    place, where, folder = open_store(store), machine(device, threads), check_data_dir(data_dir)
+    spec = data.spec(corpus)
+    place, where, folder = open_store(store), machine(device, threads), data.folder
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
     work = Work(
         spec,

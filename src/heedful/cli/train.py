@@ -13,21 +13,16 @@ import typer
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
-    DataDirOption,
+    CorpusOptions,
     DeviceOption,
     DryRunOption,
     EpochsOption,
-    FileColumns,
     HiddenSizesOption,
     JsonOption,
-    LimitOption,
     MaybeSeedsOption,
-    ParamOption,
     SeedOption,
     StoreOption,
     ThreadsOption,
-    check_data_dir,
-    corpus_spec,
     given,
     open_store,
     parameter,
@@ -50,10 +45,7 @@ if TYPE_CHECKING:
 def prepare(
     corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
     store: StoreOption = DEFAULT_STORE,
-    data_dir: DataDirOption = None,
-    columns: FileColumns = FileColumns(),
-    param: ParamOption = None,
-    limit: LimitOption = None,
+    data: CorpusOptions = CorpusOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Split, tokenise and store a corpus.
@@ -63,9 +55,9 @@ def prepare(
     from heedful.data import Prepared
     from heedful.data import prepare as prepare_corpus
 
-    spec = corpus_spec(corpus, param, limit, columns)
+    spec = data.spec(corpus)
     with progress_bar() as progress:
-        run = prepare_corpus(spec, open_store(store), check_data_dir(data_dir), progress)
+        run = prepare_corpus(spec, open_store(store), data.folder, progress)
     report = Prepared(run).report
     if as_json:
         show_json("prepare", {"run": run.key, "report": report})
@@ -191,10 +183,7 @@ def train(
         typer.Option(help="name.key=value: a parameter of one of the terms."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
-    data_dir: DataDirOption = None,
-    columns: FileColumns = FileColumns(),
-    param: ParamOption = None,
-    limit: LimitOption = None,
+    data: CorpusOptions = CorpusOptions(),
     seed: SeedOption = 0,
     seeds_: MaybeSeedsOption = None,
     device: DeviceOption = "auto",
@@ -208,13 +197,13 @@ def train(
     """
     from heedful.runner import machine
 
-    spec = corpus_spec(corpus, param, limit, columns)
+    spec = data.spec(corpus)
     chosen = given(**vars(training))
     extra = given(terms=terms(term, term_param) or None)
     if seeds_ is not None and was_given(context, "seed"):
         raise HeedfulError("give either --seed or --seeds.")
     numbers = [seed] if seeds_ is None else seeds(seeds_)
-    folder, here = check_data_dir(data_dir), machine(device, threads)
+    folder, here = data.folder, machine(device, threads)
     if pretrained is None:
         _refuse(fine, "only --pretrained models have it")
         plan = _plan(spec, given(**vars(scratch), **extra), chosen, numbers, folder)
