@@ -17,7 +17,7 @@ from tools.trials import arguments
 from tools.trials import main as run_trial
 from typer.main import get_command
 
-from heedful.cli import app, main, seeds, study
+from heedful.cli import Options, app, main, seeds, study
 from heedful.data import CORPORA
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
@@ -570,12 +570,19 @@ def test_the_committed_page_is_what_the_committed_rows_say() -> None:
 
 def test_all_studies_of_a_corpus_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[tuple[str, Any]] = []
-    monkeypatch.setattr(study, "plan_study", lambda *given: planned.append(given[:2]))
-    study.plan_studies("all", ["snli", "sst"], None, None, None, None, None)
+
+    def plan(name: str, options: Options, *_: object) -> None:
+        planned.append((name, options.corpora))
+
+    def plan_all(*corpora: str) -> None:
+        study.plan_studies("all", Options(list(corpora)), None, "float32")
+
+    monkeypatch.setattr(study, "plan_study", plan)
+    plan_all("snli", "sst")
     with pytest.raises(HeedfulError, match="no paper has nope"):
-        study.plan_studies("all", ["sst", "nope"], None, None, None, None, None)
+        plan_all("sst", "nope")
     assert ("jain2019", ["snli", "sst"]) in planned
     assert ("tutek2020", ["sst"]) in planned
     assert "serrano2019" not in dict(planned)
     with pytest.raises(HeedfulError, match="no paper has planted"):
-        study.plan_studies("all", ["planted"], None, None, None, None, None)
+        plan_all("planted")
