@@ -28,7 +28,7 @@ from heedful.models import probabilities
 from heedful.types import Keep
 from layered import Layered, layered_batch
 from reference import interventions as reference
-from reference.null_space import furthest_attention as furthest_vertex
+from reference.null_space import furthest as furthest_vertex
 from tiny import tiny_batch, tiny_model
 
 LENGTHS = (6, 9, 15, 1, 12, 4)

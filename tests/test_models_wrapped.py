@@ -169,7 +169,8 @@ def test_versions_of_wrappers_name_a_model(
     assert set(versions) - set(runner.model_facts(planted.run, plain)["versions"]) == set(WRAPPERS)
     before, other = (runner.model_key(planted.run, each) for each in (recipe, plain))
     piece = replace(WRAPPERS["residual"], version=2)
-    monkeypatch.setattr(runner, "WRAPPERS", _Newer("wrapper", WRAPPERS.modules, piece))
+    newer = _Newer("wrapper", WRAPPERS.entry_class, WRAPPERS.modules, piece)
+    monkeypatch.setattr(runner, "WRAPPERS", newer)
     assert runner.model_key(planted.run, recipe) != before
     assert runner.model_key(planted.run, plain) == other
 
@@ -177,8 +178,10 @@ def test_versions_of_wrappers_name_a_model(
 class _Newer(Registry):
     """One piece is another than it was."""
 
-    def __init__(self, kind: str, modules: MappingProxyType, piece: object) -> None:  # type: ignore
-        super().__init__(kind, modules)
+    def __init__(  # type: ignore[no-untyped-def]
+        self, kind: str, entry_class: type, modules: MappingProxyType, piece
+    ) -> None:
+        super().__init__(kind, entry_class, modules)
         object.__setattr__(self, "piece", piece)
 
     def __getitem__(self, name: str):  # type: ignore[no-untyped-def]

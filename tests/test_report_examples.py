@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -324,7 +325,7 @@ def test_one_text_that_differs_is_not_shown_as_if_it_were_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only some are compared before two models count as being of one corpus."""
-    monkeypatch.setattr("heedful.report.cells.LOOKED_AT", 1)
+    monkeypatch.setattr(import_module("heedful.report.cells"), "LOOKED_AT", 1)
     texts = {"a": "ab cd", "b": "ef gh"}
     last = drawn(texts)[-1]
     sheet = shown([cell(texts, by_blanks), cell({**texts, last: "zzzzz"}, by_blanks)])

@@ -142,13 +142,16 @@ BAD: dict[str, Bad] = {
         "w.csv", f"{COLUMNS}\n{'1,' * 99_999}1\n", f"{AUDIT} w.csv", fix="and 99,980 more"
     ),
     "very many columns to prepare": of_file(
-        "w.csv", f"{COLUMNS}\n", f"{PREPARE} w.csv", fix="and 99,980 more"
+        "w.csv",
+        f"{COLUMNS}\n{'a,' * COLUMNS.count(',')}a\n",
+        f"{PREPARE} w.csv",
+        fix="and 99,980 more",
     ),
     "very many columns, the last twice": of_file(
         "w.csv", f"{COLUMNS},column99999\n", f"{PREPARE} w.csv", names="'column99999'", fix="rename"
     ),
     "a column's name without an end": of_file(
-        "w.csv", f"{'x' * 90_000},label\n", f"{PREPARE} w.csv", fix="its columns are xxx"
+        "w.csv", f"{'x' * 90_000},label\na,1\n", f"{PREPARE} w.csv", fix="its columns are xxx"
     ),
     "a class that is none of very many": Bad(
         f"{PREPARE} w.csv --test SHARED/good.csv",
