@@ -14,32 +14,34 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from heedful.auditing import ATTENTION, IMPORTANCE, AuditSpec
-from heedful.cli import main
-from heedful.errors import HeedfulError
-from heedful.repair import (
+from heedful.auditing import (
+    ATTENTION,
+    IMPORTANCE,
     METHODS,
-    Estimate,
+    AuditSpec,
+    Bounded,
     check_methods,
-    choose,
+    choose_method,
     dominated_by,
     entrants,
-    method,
-    of_scores,
+    repair_method,
+    score_over_seeds,
     spread,
     upwards,
 )
+from heedful.cli import main
+from heedful.errors import HeedfulError
 from heedful.report import careful
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import Store
 from parsed_page import loads_nothing, parse
 
 NAN = math.nan
-runs = import_module("heedful.repair.run")
+runs = import_module("heedful.auditing.repair")
 
 
-def at(value: float, half: float = 0.05) -> Estimate:
-    return Estimate(value, value - half, value + half)
+def at(value: float, half: float = 0.05) -> Bounded:
+    return Bounded(value, value - half, value + half)
 
 
 # methods and models
@@ -129,7 +131,7 @@ def test_every_part_of_every_method_exists() -> None:
     from heedful.training import TERMS
 
     for name in METHODS:
-        found = method(name)
+        found = repair_method(name)
         assert all(term.name in TERMS for term in found.terms)
         for part, catalogue in (
             (found.encoder, ENCODERS),
@@ -157,16 +159,16 @@ def test_dominated_by_hand() -> None:
 
 def test_the_score_alone_may_dominate_and_no_number_never_does() -> None:
     scores = {"a": at(0.80), "b": at(0.90), "c": at(0.99)}
-    found = {"a": at(0.30), "b": at(0.30), "c": Estimate(NAN, NAN, NAN, "unusable")}
+    found = {"a": at(0.30), "b": at(0.30), "c": Bounded(NAN, NAN, NAN, "unusable")}
     assert dominated_by(scores, found, "a") == "b"
     assert dominated_by(scores, found, "c") == ""
-    no_interval = {"a": Estimate(0.3, NAN, NAN), "b": Estimate(0.9, NAN, NAN)}
+    no_interval = {"a": Bounded(0.3, NAN, NAN), "b": Bounded(0.9, NAN, NAN)}
     level = {"a": at(0.8), "b": at(0.8)}
     assert dominated_by(level, no_interval, "a") == ""
 
 
 def test_less_is_better_for_uniqueness_alone() -> None:
-    assert upwards("uniqueness", Estimate(0.4, 0.3, 0.6)) == Estimate(-0.4, -0.6, -0.3)
+    assert upwards("uniqueness", Bounded(0.4, 0.3, 0.6)) == Bounded(-0.4, -0.6, -0.3)
     assert upwards("importance", at(0.4)) == at(0.4)
 
 
@@ -174,22 +176,22 @@ def test_the_choice_by_hand() -> None:
     """far ranks best and lost 4 points; near lost 2."""
     scores = {"base": at(0.80), "far": at(0.76), "near": at(0.78), "worse": at(0.90)}
     ranking = {"base": at(0.30), "far": at(0.90), "near": at(0.50), "worse": at(0.20)}
-    chosen = choose(scores, ranking, 0.03, "accuracy")
+    chosen = choose_method(scores, ranking, 0.03, "accuracy")
     assert chosen.method == "near"
     assert chosen.sentence == (
         "near gains 0.20 in importance (from 0.30 to 0.50, beyond both intervals), and costs 2.0 "
         "points of accuracy."
     )
-    assert choose(scores, ranking, 0.05, "accuracy").method == "far"
-    kept = choose(scores, {**ranking, "near": at(0.29)}, 0.03, "accuracy")
+    assert choose_method(scores, ranking, 0.05, "accuracy").method == "far"
+    kept = choose_method(scores, {**ranking, "near": at(0.29)}, 0.03, "accuracy")
     assert kept.method == "base" and "the base is kept" in kept.sentence
-    nothing = dict.fromkeys(scores, Estimate(NAN, NAN, NAN, "unusable"))
-    assert choose(scores, nothing, 0.03, "accuracy").method == "base"
+    nothing = dict.fromkeys(scores, Bounded(NAN, NAN, NAN, "unusable"))
+    assert choose_method(scores, nothing, 0.03, "accuracy").method == "base"
 
 
 def test_a_gain_inside_the_intervals_is_called_so() -> None:
     scores = {"base": at(0.8), "other": at(0.8)}
-    chosen = choose(scores, {"base": at(0.3), "other": at(0.33)}, 0.0, "accuracy")
+    chosen = choose_method(scores, {"base": at(0.3), "other": at(0.33)}, 0.0, "accuracy")
     assert "but the intervals overlap), and costs no accuracy." in chosen.sentence
 
 
@@ -208,7 +210,7 @@ def test_a_score_over_seeds_by_hand() -> None:
 def test_one_seed_has_the_texts_interval() -> None:
     table = pd.DataFrame({"measure": ["f1", "accuracy"], "mean": [0.1, 0.8]})
     table = table.assign(low=table["mean"] - 0.098, high=table["mean"] + 0.098)
-    found = of_scores([table], "accuracy", 0.05)
+    found = score_over_seeds([table], "accuracy", 0.05)
     half = stats.norm.ppf(0.95) * 0.098 / stats.norm.ppf(0.975)
     assert (found.value, found.low) == pytest.approx((0.8, 0.8 - half))
 
@@ -232,7 +234,7 @@ SMALL = AuditSpec(
 def small_audits() -> Iterator[None]:
     """What is audited and how scores are resampled is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "SPEC", SMALL)
+        patch.setattr(runs, "REPAIR_SPEC", SMALL)
         patch.setattr(runs, "SCORED", ProbeSpec("score", {"resamples": 20}))
         yield
 

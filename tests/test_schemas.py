@@ -18,10 +18,9 @@ from tools.schemas import PAGE, page
 
 import heedful
 from heedful.apps.annotation import database, exchange
-from heedful.auditing import COLUMNS, AuditSpec
+from heedful.auditing import COLUMNS, REPAIR_COLUMNS, AuditSpec
 from heedful.cli import gridfile, main, output
 from heedful.preregistration import registration
-from heedful.repair import COLUMNS as REPAIR
 from heedful.report import COLUMNS as CELLS
 from heedful.report import formats
 from heedful.schemas import schema, schema_names
@@ -110,7 +109,7 @@ def test_dataclasses_and_schemas_have_the_same_fields(name: str) -> None:
 
 def test_tables_have_the_columns_that_schemas_name() -> None:
     assert tuple(schema("audit-rows")["properties"]) == COLUMNS
-    assert list(schema("repair-table")["properties"]) == REPAIR
+    assert list(schema("repair-table")["properties"]) == REPAIR_COLUMNS
     assert set(gridfile.SETTINGS) | {"studies"} == set(schema("grid")["properties"])
     entry = schema("grid")["properties"]["studies"]["items"]
     assert set(gridfile.ENTRY) == set(entry["properties"])

@@ -38,7 +38,7 @@ from heedful.cli.train import EncoderOptions, OptimizerOptions
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from heedful.repair import Repair, Work
+    from heedful.auditing import Repair, RepairWork
     from heedful.runner import Machine
     from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
     from heedful.store import Store
@@ -82,7 +82,7 @@ def repair(
     Trains a base model and one per method, audits all of them, and chooses one. Run the same
     command again to resume.
     """
-    from heedful.repair import REPAIR, SPEC, Work
+    from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork
     from heedful.report import check_packages
     from heedful.runner import machine
 
@@ -90,14 +90,17 @@ def repair(
         check_packages()
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
     spec = data.spec(corpus)
+    measured = REPAIR_SPEC
+    if quick:
+        measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)
     place, where, folder = open_store(store), machine(device, threads), data.folder
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
-    work = Work(
+    work = RepairWork(
         spec,
         _base(spec, base),
         tuple(chosen),
         train=_training(training),
-        spec=replace(SPEC, exact=8, search_steps=20, permutations=10) if quick else SPEC,
+        spec=measured,
         seeds=tuple(seeds(seeds_)),
         texts=n,
         score=score,
@@ -108,7 +111,7 @@ def repair(
         _dry_run(work, place, where, as_json)
         return
     with progress_bar() as progress:
-        from heedful.repair import repair as run
+        from heedful.auditing import repair as run
 
         found = run(work, place, where, progress, say)
     _show(found, store, out, as_json)
@@ -120,11 +123,11 @@ def repair(
 
 def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]:
     """The usual methods, less those the corpus has nothing for, which is said."""
+    from heedful.auditing import USUAL_METHODS, unfit
     from heedful.data import Prepared, prepare
-    from heedful.repair import USUAL, unfit
 
     corpus = Prepared(prepare(spec, store, data_dir))
-    reasons = {name: unfit(name, corpus) for name in USUAL}
+    reasons = {name: unfit(name, corpus) for name in USUAL_METHODS}
     for name, reason in reasons.items():
         if reason:
             say(f"{name} is left out: {reason}")
@@ -146,10 +149,10 @@ def _training(options: OptimizerOptions) -> TrainSpec:
     return spec
 
 
-def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
-    from heedful.repair import estimate
+def _dry_run(work: RepairWork, store: Store, where: Machine, as_json: bool) -> None:
+    from heedful.auditing import repair_costs
 
-    costs = estimate(work, store, where)
+    costs = repair_costs(work, store, where)
     total = sum(cost.train_seconds + cost.audit_seconds for cost in costs)
     if as_json:
         show_json(
@@ -164,10 +167,10 @@ def _dry_run(work: Work, store: Store, where: Machine, as_json: bool) -> None:
 
 
 def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
-    from heedful.repair import MODEL, load_line
+    from heedful.auditing import CHOSEN_MODEL, load_line
     from heedful.report import careful, text_lines
 
-    load = load_line(store if out is None else out / MODEL, found.model)
+    load = load_line(store if out is None else out / CHOSEN_MODEL, found.model)
     if as_json:
         parts = {**found.as_parts(), "table": found.table.to_dict("records")}
         show_json("repair", {**parts, "model": found.model.key, "load": load})

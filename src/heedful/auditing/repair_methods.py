@@ -11,7 +11,7 @@ from heedful.models import encoder_parts, make_encoder, possible
 from heedful.specs import ModelSpec, TermSpec
 
 BASE = "base"
-USUAL = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
+USUAL_METHODS = ("tying", "mlm", "diversity", "orthogonal", "sparsemax", "supervised")
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,7 @@ METHODS: Mapping[str, Method] = {
         tied=True,
     ),
     "mlm": Method(
-        "states also have to tell masked words (tutek2020)",
-        terms=(TermSpec("mlm", 1),),
-        tied=True,
+        "states also have to tell masked words (tutek2020)", terms=(TermSpec("mlm", 1),), tied=True
     ),
     "concat": Method("the embedding stands beside each state (tutek2020)", wrapper="concat"),
     "residual": Method(
@@ -58,7 +56,7 @@ METHODS: Mapping[str, Method] = {
 
 def unfit(name: str, corpus: Prepared) -> str:
     """Why a corpus has nothing for a method; "" where it has."""
-    found, width = method(name), int(corpus.vectors.shape[1])
+    found, width = repair_method(name), int(corpus.vectors.shape[1])
     taught = any(term.name == "supervised" for term in found.terms)
     if taught and all(marks is None for marks in corpus.split("train").sides["a"].rationales):
         return "the training texts have no rationales (--param rationale_column=… names them)."
@@ -67,7 +65,7 @@ def unfit(name: str, corpus: Prepared) -> str:
     return ""
 
 
-def method(name: str) -> Method:
+def repair_method(name: str) -> Method:
     """One method, or several joined by `+`: `tying+diversity`."""
     names = [part.strip() for part in name.split("+")]
     for part in names:
@@ -90,7 +88,7 @@ def check_methods(names: list[str]) -> None:
     """Before any work is done; `a+b` and `b+a` are the same method."""
     seen: dict[frozenset[str], str] = {}
     for name in names:
-        method(name)
+        repair_method(name)
         parts = frozenset(part.strip() for part in name.split("+"))
         if parts in seen:
             raise HeedfulError(f"{name} is the same method as {seen[parts]}: leave one out.")
@@ -109,11 +107,11 @@ def _one(name: str, what: str, given: Iterable[str]) -> str:
 def entrants(base: ModelSpec, names: list[str], width: int) -> dict[str, ModelSpec]:
     """By method, the base first. Where one method needs states as wide as the embeddings
     (`width`), all models have them, the base too: what differs is the method alone."""
-    tied = any(method(name).tied for name in names)
+    tied = any(repair_method(name).tied for name in names)
     fitted = _as_wide(base, width) if tied else base
     found = {BASE: fitted}
     for name in names:
-        found[name] = changed(fitted, method(name), width if tied else None)
+        found[name] = changed(fitted, repair_method(name), width if tied else None)
         if found[name] == fitted:
             raise HeedfulError(f"the base model has {name} already: leave it out of --methods.")
     return found
@@ -124,13 +122,12 @@ def changed(base: ModelSpec, method: Method, width: int | None = None) -> ModelS
     inner, wrappers = encoder_parts(base.encoder)
     if method.wrapper in wrappers:
         raise HeedfulError(f"the base model has {method.wrapper} already: leave it out.")
-    names = (method.encoder or inner, *wrappers)
-    model = replace(base, encoder="+".join(names))
+    model = replace(base, encoder="+".join((method.encoder or inner, *wrappers)))
     if method.encoder and width is not None:
         model = _as_wide(model, width)
     return replace(
         model,
-        encoder="+".join((model.encoder, method.wrapper) if method.wrapper else (model.encoder,)),
+        encoder=f"{model.encoder}+{method.wrapper}" if method.wrapper else model.encoder,
         attention=method.attention or model.attention,
         terms=(*model.terms, *method.terms),
     )
