@@ -7,6 +7,7 @@ without scripts. The charts of an audit are also figures for files.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ from heedful.report.audit_interventions import (
     stack_words,
 )
 from heedful.report.audit_properties import badge, properties
+from heedful.report.audit_telling import telling
 from heedful.report.audit_texts import beside, texts
 from heedful.report.cell_builder import audit_cells, study_cells
 from heedful.report.cell_data import put_examples
@@ -181,6 +183,8 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
     the charts of several audits apart."""
     content = {
         **_verdict(evidence),
+        "telling": telling(evidence),
+        "number": name,
         "properties": properties(evidence),
         "choice": _choice(evidence, charts, name),
         "edits": _edits(evidence, charts, name),
@@ -201,7 +205,7 @@ def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
     }
     return {
         "badge": badge(verdict.decision),
-        "headline": _sentence(verdict.headline),
+        "headline": _sentence(NUMBERS.sub("", verdict.headline)),
         "sentences": {name: _sentence(text) for name, text in sentences.items()},
         "choice_notes": {
             "recommendation": verdict.recommendation.notes,
@@ -212,6 +216,10 @@ def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
         "model": clipped(evidence.facts.model),
         "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
     }
+
+
+NUMBERS = re.compile(r" \(\w+ -?[\d.]+, asked -?[\d.]+\)")
+"""Numbers of a headline, which stand below it as drawings."""
 
 
 def _sentence(text: str) -> str:
