@@ -21,7 +21,7 @@ def check(name: str, value: Any) -> None:
 def check_verb(document: dict[str, Any]) -> None:
     """What a verb printed with --json."""
     name = f"cli-{document['verb'].replace(' ', '-')}"
-    assert name in schema_names(), f"{name}: write src/heedful/schemas/{name}.json"
+    assert name in schema_names(), f"{name}: write src/heedful/json_schemas/{name}.json"
     check(name, document)
 
 

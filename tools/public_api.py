@@ -31,7 +31,6 @@ MODULES = (
 """Public is what is in their `__all__`, and nothing else."""
 PROMISED = {
     "heedful.studies": ("STUDIES",),
-    "heedful.schemas": ("schema", "schema_names"),
 }
 """Packages of which only these are public; their other names are for Heedful's own packages."""
 OFFERED = (staticmethod, property, cached_property)
