@@ -134,6 +134,8 @@ def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progr
     scratch = store.scratch(work.key(seed))
     result = finetune(start.model, data, work.spec, seed, machine.device, scratch, progress)
     p = predict(result.model, data["test"], machine.device)
+    import transformers
+
     with store.writing("model", {**work.facts, "seed": seed}) as run:
         save_classifier(replace(start, model=result.model), run.path / FOLDER)
         write_folder(run.path / FOLDER)
@@ -141,7 +143,8 @@ def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progr
         run.table("summary", score_summary(data["test"].labels.numpy(), p, seed, _RESAMPLES))
         run.table("predictions", _predictions(data["test"], p))
         run.json("splits", {n: {"examples": len(e), "cut": e.cut} for n, e in data.items()})
-        run.made_with.update({**machine.describe(), **_library(), "title": work.title})
+        run.made_with.update(machine.describe())
+        run.made_with.update(transformers=transformers.__version__, title=work.title)
 
 
 def seconds(work: Task, machine: Machine) -> float:
@@ -165,9 +168,3 @@ def _predictions(test: Encoded, p: np.ndarray) -> pd.DataFrame:
             **{f"p{number}": p[:, number] for number in range(p.shape[1])},
         }
     )
-
-
-def _library() -> dict[str, str]:
-    import transformers
-
-    return {"transformers": transformers.__version__}

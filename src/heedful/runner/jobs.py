@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from heedful.errors import HeedfulError
 from heedful.experiments import PROBES, Evidence
 from heedful.metrics import summarise
 from heedful.models import build
-from heedful.progress import Progress, silent
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine, machine
 from heedful.runner.probe import Reading, compared, has_probe, probed, unfit
@@ -22,8 +21,6 @@ from heedful.runner.train import Recipe, claimed, model_key, trained, typical, u
 from heedful.specs import ProbeSpec
 from heedful.store import Place, Run, Store, canonical, run_key, store_at
 from heedful.training import Objective, train
-
-Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ def jobs(
     store: Store,
     machine: Machine,
     timed: bool = True,
-    announce: Announce = lambda line: None,
+    announce: Callable[[str], None] = lambda line: None,
 ) -> list[Job]:
     """Cell by cell, so that what is stopped has whole cells: its corpus, which is prepared now,
     its models, teachers first, and its probes. What several cells need is there once."""
@@ -105,12 +102,23 @@ class _Planner:
             return
         title = f"{cell.corpus.title} prepared"
         self.found.setdefault(corpus.key, Job("corpus", corpus.key, title, corpus.key, done=True))
-        wanted = self._wanted(cell, corpus)
-        roles = [recipe for others in wanted.values() for recipe in others.values()]
-        models = list(_teachers_first([cell.recipe, *roles]))
+        evidence = self._evidence(cell, corpus)
+        fitting = [
+            (probe, compared(cell.recipe, probe, evidence))
+            for probe in cell.probes
+            if unfit(probe.name, evidence) is None
+        ]
+        roles = [recipe for _, others in fitting for recipe in others.values()]
+        models = _teachers_first([cell.recipe, *roles])
         for recipe in models:
             self._add_model(cell, corpus, recipe)
-        self._add_probes(plan, cell, corpus, wanted, models)
+        reading = Reading(cell.seed, precision=plan.precision)
+        missing = [
+            probe
+            for probe, others in fitting
+            if self._lacks(probe, {**others, "base": cell.recipe}, corpus, reading)
+        ]
+        self._add_probes(plan, cell, corpus, missing, models)
 
     def _add_model(self, cell: Cell, corpus: Run, recipe: Recipe) -> None:
         key = model_key(corpus, recipe)
@@ -124,45 +132,23 @@ class _Planner:
         self.found[key] = replace(job, cost=cost, done=done)
 
     def _add_probes(
-        self,
-        plan: Grid,
-        cell: Cell,
-        corpus: Run,
-        wanted: Mapping[int, Mapping[str, Recipe]],
-        models: list[Recipe],
+        self, plan: Grid, cell: Cell, corpus: Run, missing: list[ProbeSpec], models: list[Recipe]
     ) -> None:
         name = probes_name(cell, plan.precision)
-        missing = self._missing(plan, cell, corpus, wanted)
-        cost = 0.0
-        if missing and self.paces is not None:
-            cost = self.paces.probing(corpus, cell, [cell.probes[number] for number in missing])
+        cost = self.paces.probing(corpus, cell, missing) if missing and self.paces else 0.0
         needs = tuple(model_key(corpus, recipe) for recipe in models)
         job = Job("probes", name, f"{cell.title}, probes", corpus.key, needs, cell=cell)
         self.found[name] = replace(job, precision=plan.precision, cost=cost, done=not missing)
 
-    def _missing(
-        self, plan: Grid, cell: Cell, corpus: Run, wanted: Mapping[int, Mapping[str, Recipe]]
-    ) -> list[int]:
-        """The probes that fit and are not in the store, by their place."""
-        reading = Reading(cell.seed, precision=plan.precision)
-
-        def lacks(number: int, others: Mapping[str, Recipe]) -> bool:
-            keys = {role: model_key(corpus, each) for role, each in others.items()}
-            if not all(self.found[key].done for key in keys.values()):
-                return True
-            runs = {role: self.store.open(key) for role, key in keys.items()}
-            return not has_probe(self.store, runs, cell.probes[number], reading)
-
-        return [n for n, some in wanted.items() if lacks(n, {**some, "base": cell.recipe})]
-
-    def _wanted(self, cell: Cell, corpus: Run) -> dict[int, dict[str, Recipe]]:
-        """Of every probe that fits, the other models it will be shown."""
-        evidence = self._evidence(cell, corpus)
-        return {
-            number: compared(cell.recipe, probe, evidence)
-            for number, probe in enumerate(cell.probes)
-            if unfit(probe.name, evidence) is None
-        }
+    def _lacks(
+        self, probe: ProbeSpec, recipes: Mapping[str, Recipe], corpus: Run, reading: Reading
+    ) -> bool:
+        """Whether the store has no run of this probe on the models of these recipes."""
+        keys = {role: model_key(corpus, recipe) for role, recipe in recipes.items()}
+        if not all(self.found[key].done for key in keys.values()):
+            return True
+        runs = {role: self.store.open(key) for role, key in keys.items()}
+        return not has_probe(self.store, runs, probe, reading)
 
     def _evidence(self, cell: Cell, corpus: Run) -> Evidence:
         """Only the latest is kept: cells of one model follow each other, seed by seed."""
@@ -173,43 +159,38 @@ class _Planner:
         return self.shapes[shape]
 
 
-def _teachers_first(recipes: Iterable[Recipe]) -> Iterator[Recipe]:
-    seen: dict[Recipe, None] = {}
+def _teachers_first(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """Each once."""
+    ordered: dict[Recipe, None] = {}
     for recipe in recipes:
         chain = [recipe]
         while chain[-1].teacher is not None:
             chain.append(chain[-1].teacher)
-        seen.update(dict.fromkeys(reversed(chain)))
-    return iter(seen)
+        ordered.update(dict.fromkeys(reversed(chain)))
+    return list(ordered)
 
 
-def work(job: Job, place: Place, where: Machine, progress: Progress = silent) -> str:
-    """Results travel through the store alone; what comes back is the job's name."""
+def work(job: Job, place: Place, where: Machine) -> None:
+    """Do a job. Its results travel through the store alone."""
     where = machine(where.device, where.threads, where.batch_size)
     store = store_at(place)
-    corpus = _corpus(store, job)
-
-    def run_of(recipe: Recipe) -> Run:
-        return trained(store, corpus, recipe, where, progress)
-
-    if job.recipe is not None:
-        run_of(job.recipe)
-    cell = job.cell
-    if cell is not None:
-        reading = Reading(cell.seed, precision=job.precision)
-        with claimed(store, job.name):
-            for _ in probed(store, cell.recipe, cell.probes, reading, where, run_of, progress):
-                pass  # each is in the store now
-    return job.name
-
-
-def _corpus(store: Store, job: Job) -> Run:
     if isinstance(store.place, Path) and not (store.place / "runs").is_dir():
         raise HeedfulError(
             f"the store {store.place} is not to be seen by this worker: it must be a folder that "
             f"all machines share, or a URL."
         )
-    return store.open(job.corpus)
+    corpus = store.open(job.corpus)
+
+    def run_of(recipe: Recipe) -> Run:
+        return trained(store, corpus, recipe, where)
+
+    if job.recipe is not None:
+        run_of(job.recipe)
+    if job.cell is not None:
+        base, reading = job.cell.recipe, Reading(job.cell.seed, precision=job.precision)
+        with claimed(store, job.name):
+            for _ in probed(store, base, job.cell.probes, reading, where, run_of):
+                pass  # each is in the store now
 
 
 # How fast this machine works on each shape of a grid: a few steps, timed once.

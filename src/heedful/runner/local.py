@@ -10,29 +10,22 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Connection, wait
 
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine, WorkerPool
-from heedful.runner.queue import Failure, JobQueue, Watch, settle, unwatched
+from heedful.runner.queue import JobQueue, settle
 from heedful.store import Place
 
 _WORKER = ("-m", "heedful.runner.processes", "worker")
 _PATIENCE = 5.0  # seconds until a worker that does not end is killed
 
 
-def run(
-    jobs: Iterable[Job],
-    place: Place,
-    machine: Machine,
-    watch: Watch = unwatched,
-    pool: WorkerPool = WorkerPool(),
-) -> list[Failure]:
+def run(queue: JobQueue, place: Place, machine: Machine, pool: WorkerPool) -> None:
     """Every worker gets the first job that is ready, until none is left."""
-    queue = JobQueue(jobs, watch)
     workers: dict[Connection, _Worker] = {}
     try:
         while not queue.over:
@@ -44,7 +37,6 @@ def run(
     finally:
         for worker in workers.values():
             worker.stop()
-    return queue.failures
 
 
 def _hand_out(

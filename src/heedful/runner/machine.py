@@ -63,8 +63,6 @@ _FILES = (
 )
 """The limit, what is used of it, and which part of that the kernel gives back when asked: of
 control groups of the second and of the first version."""
-
-
 MOST_WORKERS = 1024
 _MARGIN = 1.5  # a worker holds more at once than the sample that was timed here
 _LEAST = 1 << 29  # bytes: torch alone takes most of that
@@ -80,7 +78,7 @@ def free_memory(groups: Path = _GROUPS, own: Path = _OWN) -> int:
 def _folders(groups: Path, own: Path) -> Iterator[Path]:
     """Those of the groups this process is in, up to the root. Seen from inside a container its
     own group may have another name than from outside; the root is there in any case."""
-    for line in own.read_text(encoding="utf8").splitlines() if own.is_file() else ():
+    for line in _text(own).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
@@ -92,21 +90,16 @@ def _folders(groups: Path, own: Path) -> Iterator[Path]:
 def _left(folder: Path) -> int | None:
     """None where there is no limit."""
     for limit, used, cached in _FILES:
-        most, now = _number(folder / limit), _number(folder / used)
-        if most is not None and now is not None:
-            return most - now + _cached(folder / "memory.stat", cached)
+        most, now = _text(folder / limit).strip(), _text(folder / used).strip()
+        if most.isdigit() and now.isdigit():
+            lines = _text(folder / "memory.stat").splitlines()
+            given_back = dict(line.split(" ", 1) for line in lines).get(cached, 0)
+            return int(most) - int(now) + int(given_back)
     return None
 
 
-def _cached(file: Path, name: str) -> int:
-    lines = file.read_text(encoding="ascii").splitlines() if file.is_file() else []
-    pairs = dict(line.split(" ", 1) for line in lines)
-    return int(pairs.get(name, 0))
-
-
-def _number(file: Path) -> int | None:
-    text = file.read_text(encoding="ascii").strip() if file.is_file() else ""
-    return int(text) if text.isdigit() else None
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf8") if file.is_file() else ""
 
 
 @dataclass(frozen=True)

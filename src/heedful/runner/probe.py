@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from heedful.models import Family
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
 from heedful.runner.train import Recipe
-from heedful.specs import ModelSpec, ProbeSpec, TermSpec
+from heedful.specs import ProbeSpec, TermSpec
 from heedful.store import Frames, PartGone, Run, Store, run_key
 from heedful.training import TERMS
 
@@ -53,13 +53,15 @@ RunOf = Callable[[Recipe], Run]
 def probe_facts(
     model: Run, probe: ProbeSpec, reading: Reading, others: Mapping[str, Run]
 ) -> dict[str, Any]:
+    """What names the run of a probe on a model, beside the `others` it is compared with."""
     piece = PROBES[probe.name]
+    depends = piece.depends(**probe.params)
     return {
         "piece": probe.name,
         "version": piece.version,
         **piece.plugin_facts,
         "params": dict(probe.params),
-        **_depends(probe),
+        **({"depends": dict(depends)} if depends else {}),
         **asdict(reading),
         "upstream": {
             "base": model.key,
@@ -74,12 +76,6 @@ def has_probe(store: Store, runs: Mapping[str, Run], probe: ProbeSpec, reading: 
     others = dict(runs)
     facts = probe_facts(others.pop("base"), probe, reading, others)
     return store.has(run_key("probe", facts))
-
-
-def _depends(probe: ProbeSpec) -> dict[str, Any]:
-    """Nothing is said where there is nothing: such results keep their names."""
-    found = PROBES[probe.name].depends(**probe.params)
-    return {"depends": dict(found)} if found else {}
 
 
 def probed(
@@ -109,7 +105,8 @@ def probed(
         facts = probe_facts(model, probe, reading, others)
         key = run_key("probe", facts)
         if evidence is not None and not store.has(key):
-            seen = _with_roles(evidence, others, reading)
+            models = {role: _load(run, reading, machine.device) for role, run in others.items()}
+            seen = replace(evidence, models={**evidence.models, **models})
             try:
                 _run(store, facts, probe, seen, machine)
             except PartGone:  # whoever finished the same probe first has cleaned up
@@ -119,15 +116,11 @@ def probed(
 
 
 def compared(base: Recipe, probe: ProbeSpec, evidence: Evidence) -> dict[str, Recipe]:
-    """The recipes of the other models that a probe can have on these data."""
+    """The recipes of the other models that a probe can have on these data: what a role lacks is
+    no reason to skip it all."""
+    roles = PROBES[probe.name].roles(**probe.params)
     found = recipes(base, probe)
-    return {role: found[role] for role in fitting_roles(probe, evidence)}
-
-
-def _with_roles(evidence: Evidence, others: Mapping[str, Run], reading: Reading) -> Evidence:
-    """The same evidence, its passes shared, with the models of other roles beside the base."""
-    models = {role: _load(run, reading, evidence.device) for role, run in others.items()}
-    return replace(evidence, models={**evidence.models, **models})
+    return {name: found[name] for name, role in roles.items() if not _lacking(role.needs, evidence)}
 
 
 def _load(run: Run, reading: Reading, device: str) -> Family:
@@ -159,15 +152,13 @@ def _evidence(
 def _run(
     store: Store, facts: dict[str, Any], probe: ProbeSpec, evidence: Evidence, machine: Machine
 ) -> None:
-    piece = PROBES[probe.name]
-    summary = None
-    if in_parts(piece, evidence):
-        found = streamed(piece, evidence, store.scratch(run_key("probe", facts)), probe.params)
-        tables, notes = dict(found.tables), found.notes
+    piece, summary = PROBES[probe.name], None
+    if piece.by_text and len(evidence.data) > AT_ONCE and evidence.task == "classification":
+        scratch = store.scratch(run_key("probe", facts))
+        tables, notes = _in_parts(piece, evidence, scratch, probe.params)
     else:
         findings: Findings = piece.make(evidence, **probe.params)
-        given = {"rows": findings.rows, "maps": findings.maps}
-        tables = {name: Frames.of(each) for name, each in given.items() if each is not None}
+        tables = {name: Frames.of(table) for name, table in _tables(findings).items()}
         summary, notes = findings.summary, findings.notes
     if summary is None:
         summary = summarise(tables["rows"].whole, facts["seed"])
@@ -180,20 +171,17 @@ def _run(
         run.made_with.update(machine.describe())
 
 
-# Whether a probe fits a model and its data; one that does not is skipped with the reason.
+def _tables(findings: Findings) -> dict[str, pd.DataFrame]:
+    tables = {"rows": findings.rows, "maps": findings.maps}
+    return {name: table for name, table in tables.items() if table is not None}
 
-Need = Callable[[Evidence], bool]
+
+# Whether a probe fits a model and its data; one that does not is skipped with the reason.
 
 
 def unfit(name: str, evidence: Evidence) -> str | None:
     """Why a probe does not apply, or None."""
     return _lacking(PROBES[name].needs, evidence)
-
-
-def fitting_roles(probe: ProbeSpec, evidence: Evidence) -> list[str]:
-    """The other models that a probe can have: what a role lacks is no reason to skip it all."""
-    roles = PROBES[probe.name].roles(**probe.params)
-    return [name for name, role in roles.items() if _lacking(role.needs, evidence) is None]
 
 
 def _lacking(needs: tuple[str, ...], evidence: Evidence) -> str | None:
@@ -206,20 +194,12 @@ def _lacking(needs: tuple[str, ...], evidence: Evidence) -> str | None:
     return None
 
 
-def _aligned(evidence: Evidence) -> bool:
-    return evidence.whole is not None and evidence.whole.alignments is not None
-
-
-def _marked(evidence: Evidence) -> bool:
-    return any(marks is not None for marks in evidence.data.sides["a"].rationales)
-
-
 def _forbids(evidence: Evidence) -> bool:
     split = evidence.whole if evidence.task == "generation" else evidence.data
     return split is not None and has_forbidden(split)
 
 
-NEEDS: dict[str, tuple[Need, str]] = {
+NEEDS: dict[str, tuple[Callable[[Evidence], bool], str]] = {
     "linear": (
         lambda evidence: all(site.linear for site in evidence.sites),
         "it needs a decoder that is linear in the attention weights",
@@ -244,8 +224,14 @@ NEEDS: dict[str, tuple[Need, str]] = {
         lambda evidence: len(evidence.models["base"].sites) > 1,
         "it needs a model with several attention sites",
     ),
-    "alignment": (_aligned, "it needs a corpus with gold alignments"),
-    "rationales": (_marked, "it needs a corpus with rationales"),
+    "alignment": (
+        lambda evidence: evidence.whole is not None and evidence.whole.alignments is not None,
+        "it needs a corpus with gold alignments",
+    ),
+    "rationales": (
+        lambda evidence: any(marks is not None for marks in evidence.data.sides["a"].rationales),
+        "it needs a corpus with rationales",
+    ),
     "impermissible": (
         _forbids,
         "it needs a corpus with impermissible tokens: name them (--param impermissible=…)",
@@ -268,20 +254,16 @@ def recipes(base: Recipe, probe: ProbeSpec) -> dict[str, Recipe]:
     """Those of a probe's other roles, teachers before their pupils."""
     found = {"base": base}
     for name, role in PROBES[probe.name].roles(**probe.params).items():
+        model = replace(base.model, **role.model)
+        kept = (term for term in model.terms if not _left_out(term, role))
         found[name] = Recipe(
-            _model(base.model, role),
+            replace(model, terms=(*kept, *role.terms)),
             replace(base.train, **role.train),
             base.seed + role.seed,
             found[role.teacher] if role.teacher else None,
         )
     del found["base"]
     return found
-
-
-def _model(base: ModelSpec, role: Role) -> ModelSpec:
-    model = replace(base, **role.model)
-    kept = (term for term in model.terms if not _left_out(term, role))
-    return replace(model, terms=(*kept, *role.terms))
 
 
 def _left_out(term: TermSpec, role: Role) -> bool:
@@ -296,23 +278,11 @@ def _left_out(term: TermSpec, role: Role) -> bool:
 AT_ONCE = 1 << 14
 
 
-@dataclass(frozen=True)
-class Streamed:
-    """The tables of all parts, and the notes of the first."""
-
-    tables: Mapping[str, Frames]
-    notes: Mapping[str, str]
-
-
-def in_parts(experiment: Experiment, evidence: Evidence) -> bool:
-    many = len(evidence.data) > AT_ONCE
-    return many and experiment.by_text and evidence.task == "classification"
-
-
-def streamed(
+def _in_parts(
     experiment: Experiment, evidence: Evidence, folder: Path, params: Mapping[str, Any]
-) -> Streamed:
-    """The probe on every part of the data, in the data's order; tables are read from disk."""
+) -> tuple[dict[str, Frames], Mapping[str, str]]:
+    """The probe on every part of the data, in the data's order: tables that are read from disk,
+    and notes."""
     parts, notes = Parts(folder, last="rows"), dict[str, str]()
     starts = range(0, len(evidence.data), AT_ONCE)
     names = [f"texts-{number:06d}" for number in range(len(starts))]
@@ -321,12 +291,15 @@ def streamed(
             continue
         some = range(start, min(start + AT_ONCE, len(evidence.data)))
         part = replace(evidence, data=evidence.data.subset(some), _passes=[])
-        found: Findings = experiment.make(part, **params)
-        notes |= found.notes
-        tables = {"maps": found.maps, "rows": found.rows}
-        parts.write(name, {kind: each for kind, each in tables.items() if each is not None})
+        findings: Findings = experiment.make(part, **params)
+        notes |= findings.notes
+        parts.write(name, _tables(findings))
     kinds = ("rows", "maps") if parts.file(names[0], "maps").is_file() else ("rows",)
-    return Streamed({kind: Frames(partial(_tables, parts, names, kind)) for kind in kinds}, notes)
+
+    def blocks(kind: str) -> Iterator[pd.DataFrame]:
+        return (parts.read(name, kind) for name in names)
+
+    return {kind: Frames(partial(blocks, kind)) for kind in kinds}, notes
 
 
 def _is_whole(parts: Parts, name: str) -> bool:
@@ -340,7 +313,3 @@ def _is_whole(parts: Parts, name: str) -> bool:
     except PartGone:
         return False
     return True
-
-
-def _tables(parts: Parts, names: Sequence[str], kind: str) -> Iterator[pd.DataFrame]:
-    return (parts.read(name, kind) for name in names)

@@ -1,7 +1,7 @@
 """Which job may start, which one is lost, and what is lost with it: the same for every engine.
 
-An engine is one function, `run`, and none changes a result. The one here runs jobs one after
-another in this process.
+An engine is one function, `run`, that empties a queue, and none changes a result. The one here
+runs jobs one after another in this process.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heedful import __version__
@@ -55,12 +55,11 @@ class JobQueue:
     """Jobs that are not done, in their order. An engine takes the next one that is ready, and
     reports what became of it."""
 
-    def __init__(self, jobs: Iterable[Job], watch: Watch = unwatched) -> None:
-        every = list(jobs)
+    def __init__(self, jobs: Sequence[Job], watch: Watch = unwatched) -> None:
         self.failures: list[Failure] = []
         self._watch = watch
-        self._done = {job.name for job in every if job.done}
-        self._waiting = {job.name: job for job in every if not job.done}
+        self._done = {job.name for job in jobs if job.done}
+        self._waiting = {job.name: job for job in jobs if not job.done}
         self._running: dict[str, Job] = {}
         self._tries: dict[str, int] = {}
 
@@ -131,7 +130,9 @@ def attempt(job: Job, place: Place, machine: Machine) -> Outcome:
     except HeedfulError as wrong:
         error, fix = str(wrong).rstrip("."), True
     except Exception as wrong:  # noqa: BLE001 - a worker outlives whatever a job does
-        error, details = _one_line(wrong), traceback.format_exc()
+        text = " ".join(str(wrong).split())[:200]
+        error = f"{type(wrong).__name__}: {text}" if text else type(wrong).__name__
+        details = traceback.format_exc()
     return Outcome(worker, time.perf_counter() - started, error, fix, details)
 
 
@@ -158,21 +159,8 @@ def this_worker() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _one_line(wrong: Exception) -> str:
-    text = " ".join(str(wrong).split())[:200]
-    return f"{type(wrong).__name__}: {text}" if text else type(wrong).__name__
-
-
-def run(
-    jobs: Iterable[Job],
-    place: Place,
-    machine: Machine,
-    watch: Watch = unwatched,
-    pool: WorkerPool = WorkerPool(),
-) -> list[Failure]:
+def run(queue: JobQueue, place: Place, machine: Machine, pool: WorkerPool) -> None:
     """The engine `here`: one job after another in this process."""
-    queue = JobQueue(jobs, watch)
     while (job := queue.take()) is not None:
         queue.started(job, this_worker())
         settle(queue, job, attempt(job, place, machine))
-    return queue.failures

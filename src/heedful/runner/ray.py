@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib.util import find_spec
 from typing import Any
@@ -17,7 +17,7 @@ from heedful.errors import HeedfulError
 from heedful.runner.jobs import Job
 from heedful.runner.machine import Machine, WorkerPool
 from heedful.runner.processes import own_processes
-from heedful.runner.queue import Failure, JobQueue, Watch, attempt_as, settle, unwatched
+from heedful.runner.queue import JobQueue, attempt_as, settle
 from heedful.store import Place
 
 LOOPBACK = "127.0.0.1"
@@ -25,8 +25,6 @@ _CONNECT, _ANSWER = 3.0, 12.0  # seconds: Ray itself would try for minutes
 _OFTEN, _SILENCE = 2.0, 20.0  # seconds: after 60 Ray would end this process without a word of ours
 _LOOK = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False)"
 _NO_TOKEN = ("InvalidAuthToken", "AuthenticationError")
-
-
 _PAUSE = 2.0  # seconds between looks at the head, while no job ends
 _LOSSES = {
     "NodeDiedError": "its node was lost",
@@ -144,18 +142,11 @@ def _silent(address: str) -> HeedfulError:
     )
 
 
-def run(
-    jobs: Iterable[Job],
-    place: Place,
-    machine: Machine,
-    watch: Watch = unwatched,
-    pool: WorkerPool = WorkerPool(),
-) -> list[Failure]:
+def run(queue: JobQueue, place: Place, machine: Machine, pool: WorkerPool) -> None:
     """A task per job, at an address that was checked. The queue tries lost ones again, so a
     lost node costs what ran on it; a node that joins is given what waits."""
-    queue = JobQueue(jobs, watch)
     if queue.over:
-        return []
+        return
     with cluster(pool, machine) as ray:
         task, head = ray.remote(attempt_as).options(**share(pool, machine)), Head(ray)
         running: dict[Any, Job] = {}
@@ -166,7 +157,6 @@ def run(
             for done in ray.wait(list(running), timeout=_PAUSE)[0]:
                 _settle(ray, queue, running.pop(done), done)
             head.check()
-    return queue.failures
 
 
 def share(pool: WorkerPool, machine: Machine) -> dict[str, float]:
@@ -181,15 +171,12 @@ def _settle(ray: Any, queue: JobQueue, job: Job, done: Any) -> None:
     try:
         settle(queue, job, ray.get(done))
     except ray.exceptions.RayTaskError as foreign:
-        queue.failed(job, "ray", _foreign(str(foreign)), str(foreign))
+        last = (str(foreign).strip().splitlines() or [""])[-1].strip()[:200]
+        reason = (
+            f"a node of the cluster cannot load Heedful {__version__} ({last}): install the same "
+            f"version on every node"
+        )
+        queue.failed(job, "ray", reason, str(foreign))
     except ray.exceptions.RayError as lost:
         name = type(lost).__name__
         queue.died(job, "ray", _LOSSES.get(name, f"its worker was lost ({name})"), str(lost))
-
-
-def _foreign(said: str) -> str:
-    last = (said.strip().splitlines() or [""])[-1].strip()[:200]
-    return (
-        f"a node of the cluster cannot load Heedful {__version__} ({last}): install the same "
-        f"version on every node"
-    )

@@ -16,7 +16,7 @@ from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.jobs import Job, probes_name
 from heedful.runner.machine import Machine, WorkerPool
 from heedful.runner.probe import Reading, Skipped, probed
-from heedful.runner.queue import Failure, Watch, unwatched
+from heedful.runner.queue import Failure, JobQueue, Watch, unwatched
 from heedful.runner.train import Recipe, model_key, trained
 from heedful.store import Place, Run, Store, run_key, store_at
 
@@ -24,14 +24,13 @@ PARTS = ["family", "encoder", "attention", "layers", "decoder"]
 CELL_COLUMNS = ["corpus", "model", *PARTS, "seed", "probe", "run", "model_run", "corpus_run"]
 Line = dict[str, Any]
 
-
 HERE = "here"
 ENGINES = {
     HERE: "heedful.runner.queue",
     "local": "heedful.runner.local",
     "ray": "heedful.runner.ray",
 }
-"""Where jobs run, by name: each module has one function `run`."""
+"""Where jobs run, by name: each module has a function `run(queue, place, machine, pool)`."""
 
 
 def run_study(
@@ -44,29 +43,20 @@ def run_study(
     """Train and probe what is not in the store yet, then write the list of all cells."""
     store = store_at(store)
     check_terms(plan, store, progress)
-    _check_corpora(plan, store, progress)
-    cells: list[Line] = []
-    skipped: list[Line] = []
-    for number, cell in enumerate(plan.cells, 1):
-        reason = _left_out(plan, cell, store, progress)
-        if reason is not None:
-            skipped += [{**_line(cell, probe.name), "reason": reason} for probe in cell.probes]
-            announce(f"[{number}/{len(plan.cells)}] {cell.title} is left out: {reason}")
-            continue
-        announce(f"[{number}/{len(plan.cells)}] {cell.title}")
-        for line, reason in _run_cell(plan, cell, store, machine, progress):
-            if reason is None:
-                cells.append(line)
-            else:
-                skipped.append({**line, "reason": reason})
-    return _list(plan, store, cells, skipped)
-
-
-def _check_corpora(plan: Grid, store: Store, progress: Progress) -> None:
-    """One that is not there is told of before hours are spent on the others."""
-    for cell in plan.cells:
+    for cell in plan.cells:  # a missing corpus is told of before hours are spent on the others
         if not plan.lenient and cell.name not in plan.failed:
             plan.corpus(cell, store, progress)
+    lines: list[Line] = []
+    for number, cell in enumerate(plan.cells, 1):
+        reason = _left_out(plan, cell, store, progress)
+        told = f"[{number}/{len(plan.cells)}] {cell.title}"
+        if reason is None:
+            announce(told)
+            lines += _run_cell(plan, cell, store, machine, progress)
+        else:
+            announce(f"{told} is left out: {reason}")
+            lines += [_line(cell, probe.name, reason=reason) for probe in cell.probes]
+    return _list(plan, store, lines)
 
 
 def _left_out(plan: Grid, cell: Cell, store: Store, progress: Progress) -> str | None:
@@ -82,7 +72,7 @@ def _left_out(plan: Grid, cell: Cell, store: Store, progress: Progress) -> str |
 
 def _run_cell(
     plan: Grid, cell: Cell, store: Store, machine: Machine, progress: Progress
-) -> Iterator[tuple[Line, str | None]]:
+) -> Iterator[Line]:
     corpus = plan.corpus(cell, store, progress)
 
     def run_of(recipe: Recipe) -> Run:
@@ -91,26 +81,27 @@ def _run_cell(
     model, base = model_key(corpus, cell.recipe), cell.recipe
     reading = Reading(cell.seed, precision=plan.precision)
     for probe, result in probed(store, base, cell.probes, reading, machine, run_of, progress):
-        found = "" if isinstance(result, Skipped) else result.key
-        line = _line(cell, probe.name, found, model, corpus.key)
-        yield line, result.reason if isinstance(result, Skipped) else None
+        told = {"reason": result.reason} if isinstance(result, Skipped) else {"run": result.key}
+        yield _line(cell, probe.name, **told, model_run=model, corpus_run=corpus.key)
 
 
-def _line(cell: Cell, probe: str, run: str = "", model: str = "", corpus: str = "") -> Line:
+def _line(cell: Cell, probe: str, **told: str) -> Line:
+    """What became of a probe: its run, or the reason why there is none."""
     return {
         "corpus": cell.corpus.title,
         "model": cell.model.name,
         **{part: getattr(cell.model, part) for part in PARTS},
         "seed": cell.seed,
         "probe": probe,
-        "run": run,
-        "model_run": model,
-        "corpus_run": corpus,
+        **dict.fromkeys(("run", "model_run", "corpus_run"), ""),
+        **told,
     }
 
 
-def _list(plan: Grid, store: Store, cells: list[Line], skipped: list[Line]) -> Run:
+def _list(plan: Grid, store: Store, lines: list[Line]) -> Run:
     """What was left out names the run too: else its table could be that of an earlier start."""
+    cells = [line for line in lines if "reason" not in line]
+    skipped = [line for line in lines if "reason" in line]
     trains = dict.fromkeys(cell.train for cell in plan.cells)
     facts = {
         "piece": plan.study.name,
@@ -124,18 +115,12 @@ def _list(plan: Grid, store: Store, cells: list[Line], skipped: list[Line]) -> R
         with store.writing("study", facts) as run:
             run.table("cells", pd.DataFrame(cells, columns=CELL_COLUMNS))
             run.table("skipped", pd.DataFrame(skipped, columns=[*CELL_COLUMNS, "reason"]))
-            run.json("upstream", _about(store, cells))
+            # what a report has to say of corpora and models, where rows travel without them
+            corpora, models = ({line[of] for line in cells} for of in ("corpus_run", "model_run"))
+            about = {"corpora": {key: store.open(key).json("report") for key in corpora}}
+            about["models"] = {key: store.open(key).facts for key in models}
+            run.json("upstream", about)
     return store.open(key)
-
-
-def _about(store: Store, cells: list[Line]) -> dict[str, Any]:
-    """What a report has to say of corpora and models, where rows travel without them."""
-    corpora = {line["corpus_run"]: store.open(line["corpus_run"]) for line in cells}
-    models = {line["model_run"]: store.open(line["model_run"]) for line in cells}
-    return {
-        "corpora": {key: run.json("report") for key, run in corpora.items()},
-        "models": {key: run.facts for key, run in models.items()},
-    }
 
 
 def _place(line: Line) -> str:
@@ -155,15 +140,15 @@ class Engine:
 
 
 def run_jobs(
-    jobs: Iterable[Job], store: Store, machine: Machine, engine: Engine, watch: Watch = unwatched
+    jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine, watch: Watch = unwatched
 ) -> list[Failure]:
     """Whatever is not in the store yet, done; what could not be, with the reason."""
-    module = import_module(ENGINES[engine.name])
-    there = replace(machine, threads=engine.pool.threads)
-    where = machine if engine.name == HERE else there
+    queue = JobQueue(jobs, watch)
+    if engine.name != HERE:
+        machine = replace(machine, threads=engine.pool.threads)
     place = store.place if isinstance(store.place, str) else store.place.absolute()
-    failures: list[Failure] = module.run(jobs, place, where, watch, engine.pool)
-    return failures
+    import_module(ENGINES[engine.name]).run(queue, place, machine, engine.pool)
+    return queue.failures
 
 
 def list_studies(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from heedful.registry import Registry
 from heedful.runner.machine import Machine
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store, file_digest, run_key
-from heedful.training import TERMS, Encoded, Objective, Trained, train
+from heedful.training import TERMS, Encoded, Objective, train
 from heedful.training.loop import VERSION
 
 FILES = ("arcs",)
@@ -70,10 +70,13 @@ def model_versions(model: ModelSpec) -> dict[str, int]:
 
 def _files(model: ModelSpec) -> dict[str, Any]:
     """Of what terms read from files the bytes count, not the name alone."""
-    named = {f"{t.name}.{key}": Path(str(path)) for t in model.terms for key, path in t.params
-             if key in FILES and path}  # fmt: skip
-    found = {name: file_digest(path) for name, path in named.items() if path.is_file()}
-    return {"files": found} if found else {}
+    digests = {
+        f"{term.name}.{name}": file_digest(Path(str(path)))
+        for term in model.terms
+        for name, path in term.params
+        if name in FILES and path and Path(str(path)).is_file()
+    }
+    return {"files": digests} if digests else {}
 
 
 def model_key(corpus: Run, recipe: Recipe) -> str:
@@ -93,35 +96,23 @@ def trained(
 
 
 def _make(store: Store, corpus: Run, recipe: Recipe, machine: Machine, progress: Progress) -> None:
-    teacher = None
+    spec, seed, device = recipe.model, recipe.seed, machine.device
+    frozen_weights = teacher = None
     if recipe.teacher is not None:
-        teacher = trained(store, corpus, recipe.teacher, machine, progress)
-    result = _train(store, corpus, recipe, machine, progress, teacher)
+        taught_by = trained(store, corpus, recipe.teacher, machine, progress)
+        teacher = restored(taught_by, device)
+        if spec.train_edit == "frozen":
+            frozen_weights = weights_by_id(taught_by, device)
+    data = Prepared(corpus)
+    model = edited(build(spec, data.vectors, data.classes, seed), spec, seed, frozen_weights)
+    objective = Objective(spec.goal, spec.terms, teacher)
+    scratch, shown = store.scratch(model_key(corpus, recipe)), shown_to(spec, data)
+    result = train(model, shown, recipe.train, seed, device, scratch, progress, objective)
     with store.writing("model", model_facts(corpus, recipe)) as run:
         weights = {name: t.cpu().contiguous() for name, t in result.model.state_dict().items()}
         save_file(weights, run.weights("weights"))
         run.table("history", result.history)
         run.made_with.update(machine.describe())
-
-
-def _train(
-    store: Store,
-    corpus: Run,
-    recipe: Recipe,
-    machine: Machine,
-    progress: Progress,
-    teacher: Run | None,
-) -> Trained:
-    data, model, seed = Prepared(corpus), recipe.model, recipe.seed
-    frozen = model.train_edit == "frozen" and teacher is not None
-    given = weights_by_id(teacher, machine.device) if frozen and teacher else None
-    fresh = edited(build(model, data.vectors, data.classes, seed), model, seed, given)
-    objective = Objective(
-        model.goal, model.terms, restored(teacher, machine.device) if teacher else None
-    )
-    scratch = store.scratch(model_key(corpus, recipe))
-    shown = shown_to(model, data)
-    return train(fresh, shown, recipe.train, seed, machine.device, scratch, progress, objective)
 
 
 def _version(registry: Registry[Any], name: str) -> int:
@@ -175,7 +166,10 @@ def claimed(store: Store, key: str) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
-            _let_go(path, descriptor)
+            with suppress(OSError):  # somebody else waits there
+                path.unlink(missing_ok=True)
+                path.parent.rmdir()
+            os.close(descriptor)
 
 
 def _lock(path: Path) -> int | None:
@@ -193,23 +187,7 @@ def _lock(path: Path) -> int | None:
         except OSError:
             os.close(descriptor)
             return None
-        if _same(path, descriptor):
-            return descriptor
-        os.close(descriptor)
-
-
-def _same(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _let_go(path: Path, descriptor: int) -> None:
-    try:
-        path.unlink(missing_ok=True)
-        path.parent.rmdir()
-    except OSError:
-        pass  # somebody else waits there
-    finally:
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return descriptor
         os.close(descriptor)
