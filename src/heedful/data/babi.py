@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from heedful.data.example import (
     matched_tokens,
     numbered,
 )
-from heedful.data.files import MissingData, Row, Source, digests, read_rows
+from heedful.data.files import Row, Source, digests, read_rows
 from heedful.data.generated import SIZES, Generator, reader
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError
@@ -258,39 +258,22 @@ class Babi(Generator):
 
 read = reader(Babi)
 COLUMNS = ("facts", "question", "answer", "support")
-SMALL = "_1k.jsonl.gz"
 SUBSET = "the training file is the version of 1000 questions, the papers used 10000"
 
 
-def read_files(task: int, data_dir: Path | None) -> RawCorpus:
+def read_files(source: Source, task: int, data_dir: Path | None) -> RawCorpus:
     """One task; the classes are the answers of its training questions."""
-    files = find_files_of(task, data_dir)
-    splits = dict(zip(("train", "test"), files, strict=True))
-    rows = {split: read_rows(files[name], COLUMNS) for split, name in splits.items()}
-    labels = class_names([row["answer"] for row in rows["train"]], splits["train"])
+    files, source = source.find(data_dir), source.at(data_dir)
+    rows = {split: read_rows(files[name], COLUMNS) for split, name in source.files.items()}
+    labels = class_names([row["answer"] for row in rows["train"]], source.files["train"])
     numbers = numbered(labels)
     examples = [
         _question(row, f"babi{task}-{split}-{number:05d}", split, numbers, story)
-        for split in splits
+        for split in rows
         for number, (row, story) in enumerate(zip(rows[split], _stories(rows[split]), strict=True))
     ]
-    subset = splits["train"].endswith(SMALL)
-    note = SUBSET if subset else ""
-    return RawCorpus(labels, examples, digests(files), subset=subset, note=note)
-
-
-def find_files_of(task: int, data_dir: Path | None) -> dict[str, Path]:
-    """The training file of 10000 questions where it is there, else that of 1000; then the test
-    file."""
-    stem = f"babi/qa{task}_train"
-    files = {"train": f"{stem}.jsonl.gz", "test": f"babi/qa{task}_test.jsonl.gz"}
-    source = Source("the bAbI tasks", "https://research.facebook.com/downloads/babi", files)
-    try:
-        return source.find(data_dir)
-    except MissingData:
-        if data_dir is None or not (data_dir / f"{stem}{SMALL}").is_file():
-            raise
-        return replace(source, files={**files, "train": f"{stem}{SMALL}"}).find(data_dir)
+    subset = bool(source.note)
+    return RawCorpus(labels, examples, digests(files), subset=subset, note=source.note)
 
 
 def fact_spans(facts: list[str], chosen: list[int]) -> Spans:
@@ -327,11 +310,19 @@ _babi = partial(Corpus, kind="pair")
 
 
 def _published(task: int, facts: str, question: str) -> Corpus:
+    train, test = f"babi/qa{task}_train", f"babi/qa{task}_test.jsonl.gz"
+    source = Source(
+        "the bAbI tasks",
+        "https://research.facebook.com/downloads/babi",
+        {"train": f"{train}.jsonl.gz", "test": test},
+        part={"train": f"{train}_1k.jsonl.gz", "test": test},
+        part_note=SUBSET,
+    )
     return _babi(
         name=f"babi{task}",
         description=f"Stories and a question, {facts}: {question}",
-        make=partial(read_files, task),
-        find=partial(find_files_of, task),
+        make=partial(read_files, source, task),
+        find=source.find,
         version=2,
         paper="jain2019",
         needs=("data",),

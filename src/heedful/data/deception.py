@@ -16,10 +16,9 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from heedful.data.example import Example, GivenTokens, RawCorpus, marked_spans, matched_tokens
-from heedful.data.files import Row, Source, by_split
+from heedful.data.example import Example, GivenTokens, marked_spans, matched_tokens
+from heedful.data.files import Row, Source, by_split, published
 from heedful.data.generated import SIZES, Generator, Token, plain, reader, spell
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError, unknown_name
@@ -180,31 +179,6 @@ Marks = Callable[[Row, GivenTokens, str], list[bool]]
 """Which words of a row are impermissible; the last argument says where it stands."""
 
 
-def read_published(
-    task: str, labels: Mapping[str, str], marks: Marks, data_dir: Path | None
-) -> RawCorpus:
-    """Every row of a task's files. `labels` are names in the files, and those shown."""
-    columns, names = ("text", "label"), tuple(labels.values())
-    make = partial(_published_example, task.partition("_classification")[0], labels, marks)
-    return _published(task, data_dir).read(data_dir, names, columns, make)
-
-
-def find_published(task: str, data_dir: Path | None) -> dict[str, Path]:
-    return _published(task, data_dir).find(data_dir)
-
-
-def _published(task: str, data_dir: Path | None) -> Source:
-    """The files of a task, and a note where one is missing."""
-    names = by_split(f"pruthi_deception/{task}_*.jsonl.gz")
-    there = {split: data_dir and (data_dir / name).is_file() for split, name in names.items()}
-    note = ""
-    if there["dev"] and not there["train"]:
-        names = {"train": names["dev"], "test": names["test"]}
-        note = "the training file is missing: trained on the authors' dev file"
-    homepage = "https://github.com/danishpruthi/deceptive-attention"
-    return Source("the tasks of Pruthi et al.", homepage, names, note)
-
-
 def _marked_in_file(row: Row, tokens: GivenTokens, where: str) -> list[bool]:
     """A 0 or a 1 for each word."""
     marks = str(row.get("impermissible", ""))
@@ -237,62 +211,74 @@ def _published_example(
 
 
 BOUNDS = {**SIZES, "about": (1, 100), "scenes": (0, 100), "agreement": SHARE, "clue": SHARE}
-_deception = partial(Corpus, kind="single", paper="pruthi2020")
-_GENERATED = PrepareSpec(tokenizer="given")
-_PUBLISHED = PrepareSpec(tokenizer="given", min_df=2, vectors="glove")
+_generated = partial(
+    Corpus,
+    bounds=BOUNDS,
+    paper="pruthi2020",
+    kind="single",
+    licence="part of Heedful",
+    prepare=PrepareSpec(tokenizer="given"),
+)
 
 
-def _published_piece(
+def _published(
     name: str,
     description: str,
     task: str,
     labels: Mapping[str, str],
     marks: Marks = _marked_in_file,
 ) -> Corpus:
-    return _deception(
+    """`labels` are names in the files, and those shown."""
+    files = by_split(f"pruthi_deception/{task}_*.jsonl.gz")
+    source = Source(
+        "the tasks of Pruthi et al.",
+        "https://github.com/danishpruthi/deceptive-attention",
+        files,
+        part={"train": files["dev"], "test": files["test"]},
+        part_note="the training file is missing: trained on the authors' dev file",
+    )
+    make = partial(_published_example, task.partition("_classification")[0], labels, marks)
+    return published(
+        source,
+        tuple(labels.values()),
+        ("text", "label"),
+        make,
         name=name,
         description=description,
-        make=partial(read_published, task, labels, marks),
-        find=partial(find_published, task),
-        needs=("data",),
+        kind="single",
+        paper="pruthi2020",
         licence="none given by its authors",
         citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
-        prepare=_PUBLISHED,
+        prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
     )
 
 
 ENTRIES = {
-    "deception": _deception(
+    "deception": _generated(
         name="deception",
         description="Generated texts with known words that attention must not be seen on",
         make=read,
-        bounds=BOUNDS,
-        licence="part of Heedful",
-        prepare=_GENERATED,
     ),
-    "deception_occupation": _deception(
+    "deception_occupation": _generated(
         name="deception_occupation",
         description="Generated biographies; gender words, not to be seen on, go with the trade",
         make=partial(read, task="occupation"),
-        bounds=BOUNDS,
         version=2,
-        licence="part of Heedful",
-        prepare=_GENERATED,
     ),
-    "pronoun": _published_piece(
+    "pronoun": _published(
         "pronoun",
         "Sentences about a woman or a man; the pronouns are impermissible",
         "pronoun",
         {"F": "female", "M": "male"},
         _is_pronoun,
     ),
-    "occupation": _published_piece(
+    "occupation": _published(
         "occupation",
         "Biographies of physicians and surgeons; words of gender are impermissible",
         "occupation_classification",
         {"0": "physician", "1": "surgeon"},
     ),
-    "sst_wiki": _published_piece(
+    "sst_wiki": _published(
         "sst_wiki",
         "A review's sentence, impermissible, and one of Wikipedia after it",
         "sst_wiki",

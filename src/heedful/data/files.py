@@ -6,13 +6,14 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from heedful.data.example import Example, RawCorpus
+from heedful.entries import Corpus
 from heedful.errors import HeedfulError, listed, short
 from heedful.input_files import (
     TEXT_CHARS,
@@ -28,9 +29,10 @@ from heedful.input_files import (
 from heedful.store import file_digest
 
 Row = dict[str, Any]
+MakeExample = Callable[[str, int, Row], Example | None]
+"""Of a split, the number of a row in its file, and the row."""
 AT_ONCE = 100  # rows of a Parquet file that are in memory together
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
-PART_OF_TRAIN = "the training file is a part of the published one"
 _ONE_OBJECT = "write one JSON object per line"
 _QUOTED = 'give every row as many fields, and put "quotes" around text with commas or line breaks'
 
@@ -42,87 +44,95 @@ class MissingData(HeedfulError):
 @dataclass(frozen=True)
 class Source:
     """Where a data set comes from, and the file of each split in the data folder. The `note` says
-    which part of the published data the files are."""
+    which part of the published data the files are. Who has the training file of `part`, but not
+    the whole one, reads these files instead; `part_note` says so."""
 
     title: str
     homepage: str
     files: Mapping[str, str]
     note: str = ""
+    part: Mapping[str, str] = field(default_factory=dict)
+    part_note: str = "the training file is a part of the published one"
+
+    def at(self, data_dir: Path | None) -> Source:
+        """With the files that are read there."""
+
+        def there(files: Mapping[str, str]) -> bool:
+            return data_dir is not None and (data_dir / files["train"]).is_file()
+
+        if self.part and there(self.part) and not there(self.files):
+            return replace(self, files=self.part, note=self.part_note, part={})
+        return self
 
     def find(self, data_dir: Path | None) -> dict[str, Path]:
-        """All files by their paths in the data folder."""
-        return find_files(data_dir, list(self.files.values()), self)
-
-    def rows(
-        self, files: Mapping[str, Path], columns: Sequence[str]
-    ) -> Iterator[tuple[str, int, Row]]:
-        """Every row with its split and its number in its file."""
-        for split, name in self.files.items():
-            for number, row in enumerate(read_rows(files[name], columns)):
-                yield split, number, row
-
-    def with_train(self, data_dir: Path | None) -> Source:
-        """Itself where its files are there, else with the part of the training file that some
-        have (`train_subset`)."""
-        try:
-            self.find(data_dir)
-        except MissingData:
-            part = self.files["train"].replace("/train.", "/train_subset.")
-            return replace(self, files={**self.files, "train": part}, note=PART_OF_TRAIN)
-        return self
+        """All files by their paths in the data folder, where a .csv file may also end in .gz."""
+        names = list(self.at(data_dir).files.values())
+        if data_dir is None:
+            raise MissingData(
+                f"no data folder was given: get {self.title} from {self.homepage}, put it "
+                f"into DATA/{names[0]} and name the folder DATA with --data-dir or HEEDFUL_DATA."
+            )
+        found = {}
+        for name in names:
+            zipped = data_dir / f"{name}.gz"
+            found[name] = zipped if name.endswith(".csv") and zipped.is_file() else data_dir / name
+            if not found[name].is_file():
+                raise MissingData(
+                    f"{found[name]} is missing: get {self.title} from {self.homepage}, "
+                    f"put it there, or name another data folder with --data-dir or HEEDFUL_DATA."
+                )
+        return found
 
     def read(
         self,
         data_dir: Path | None,
         labels: tuple[str, ...],
         columns: Sequence[str],
-        example: Callable[[str, int, Row], Example | None],
+        example: MakeExample,
         left_out: str = "",
-        **facts: Any,
+        remark: str = "",
+        task: str = "classification",
     ) -> RawCorpus:
-        """An example of each row, by its split and number. Rows without one are counted as
-        `left_out`; `facts` are other fields of the corpus."""
-        files = self.find(data_dir)
-        examples = [example(*place) for place in self.rows(files, columns)]
-        kept = [each for each in examples if each is not None]
-        facts.setdefault("note", self.note)
-        dropped = {left_out: len(examples) - len(kept)} if left_out else {}
+        """An example of each row, by its split and its number in its file. Rows without one are
+        counted as `left_out`; a `remark` is a note of files that are whole."""
+        source, files = self.at(data_dir), self.find(data_dir)
+        examples = [
+            example(split, number, row)
+            for split, name in source.files.items()
+            for number, row in enumerate(read_rows(files[name], columns))
+        ]
+        kept = [one for one in examples if one is not None]
         return RawCorpus(
-            labels, kept, digests(files), dropped=dropped, subset=bool(self.note), **facts
+            labels,
+            kept,
+            digests(files),
+            subset=bool(source.note),
+            note="; ".join(filter(None, (source.note, remark))),
+            dropped={left_out: len(examples) - len(kept)} if left_out else {},
+            task=task,
         )
+
+
+def published(
+    source: Source,
+    labels: tuple[str, ...],
+    columns: Sequence[str],
+    example: MakeExample,
+    left_out: str = "",
+    remark: str = "",
+    **facts: Any,
+) -> Corpus:
+    """A corpus that is read from a source row by row (see `Source.read`), with its other facts."""
+
+    def make(data_dir: Path | None) -> RawCorpus:
+        return source.read(data_dir, labels, columns, example, left_out, remark)
+
+    return Corpus(make=make, find=source.find, needs=("data",), **facts)
 
 
 def by_split(pattern: str, splits: Sequence[str] = ("train", "dev", "test")) -> dict[str, str]:
     """The file of each split: its name takes the place of a star."""
     return {split: pattern.replace("*", split) for split in splits}
-
-
-def find_files(data_dir: Path | None, names: Sequence[str], source: Source) -> dict[str, Path]:
-    """The named files (paths relative to the data folder), all present."""
-    if data_dir is None:
-        raise MissingData(
-            f"no data folder was given: get {source.title} from {source.homepage}, put it "
-            f"into DATA/{names[0]} and name the folder DATA with --data-dir or HEEDFUL_DATA."
-        )
-    for name in names:
-        if not (data_dir / name).is_file():
-            raise MissingData(
-                f"{data_dir / name} is missing: get {source.title} from {source.homepage}, "
-                f"put it there, or name another data folder with --data-dir or HEEDFUL_DATA."
-            )
-    return {name: data_dir / name for name in names}
-
-
-def find_sheets(source: Source, data_dir: Path | None) -> dict[str, Path]:
-    """The source's .csv files, each plain or with .gz; by the plain name."""
-    found = {}
-    for name in source.files.values():
-        zipped = f"{name}.gz"
-        try:
-            found[name] = find_files(data_dir, [zipped], source)[zipped]
-        except MissingData:
-            found |= find_files(data_dir, [name], source)
-    return found
 
 
 def digests(files: Mapping[str, Path]) -> dict[str, str]:

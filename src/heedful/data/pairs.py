@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from heedful.data.example import Example, RawCorpus, Spans, matched_tokens
-from heedful.data.files import MissingData, Row, Source, by_split, digests
+from heedful.data.example import Example, RawCorpus, Spans, matched_tokens, numbered
+from heedful.data.files import MissingData, Row, Source, by_split
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
@@ -23,12 +23,13 @@ from heedful.specs import PrepareSpec
 # jain2019 numbers the classes in this order: its Table 1 has 3219, 3237 and 3368 test pairs of
 # the classes 0, 1 and 2, which are SNLI's counts of these three.
 LABELS = ("neutral", "contradiction", "entailment")
-NO_GOLD = "-"
+NO_GOLD, UNLABELLED = "-", "no gold label"
 COLUMNS = ("premise", "hypothesis", "label")
 SNLI = Source(
     "the Stanford Natural Language Inference corpus",
     "https://nlp.stanford.edu/projects/snli",
     by_split("snli/*.jsonl.gz"),
+    part=by_split("snli/*.jsonl.gz") | {"train": "snli/train_subset.jsonl.gz"},
 )
 SNLI_CAD = Source(
     "the counterfactually augmented SNLI",
@@ -39,21 +40,19 @@ MNLI = Source(
     "MultiNLI",
     "https://cims.nyu.edu/~sbowman/multinli",
     {"train": "mnli/train.jsonl.gz", "test": "mnli/dev_matched.jsonl.gz"},
+    part={"train": "mnli/train_subset.jsonl.gz", "test": "mnli/dev_matched.jsonl.gz"},
 )
 MNLI_NOTE = "tested on the published dev set (matched), dev is cut from train"
-ESNLI_FILES = {
-    "esnli/esnli_train_1.csv": "train", "esnli/esnli_train_2.csv": "train",
-    "esnli/esnli_dev.csv": "dev", "esnli/esnli_test.csv": "test",
-}  # fmt: skip
 ESNLI = Source(
     "e-SNLI",
     "https://github.com/OanaMariaCamburu/e-SNLI",
-    {Path(name).stem: name for name in ESNLI_FILES},
+    by_split("esnli/esnli_*.csv", ("train_1", "train_2", "dev", "test")),
 )
 PARTS = ("all", "original", "revised")
 SENTENCES = {"a": "Sentence1", "b": "Sentence2"}
 ANNOTATORS = (1, 2, 3)
-NEEDED = ("gold_label", *SENTENCES.values(), *(f"{s}_Highlighted_1" for s in SENTENCES.values()))
+GOLD = (*SENTENCES.values(), "gold_label")
+NEEDED = (*GOLD, *(f"{sentence}_Highlighted_1" for sentence in SENTENCES.values()))
 MISFIT = "side whose highlights fit no word"
 
 
@@ -64,23 +63,17 @@ def read_snli(data_dir: Path | None, highlights: bool = False) -> RawCorpus:
     With `highlights` the pairs come from e-SNLI's tables instead, which hold all of SNLI, and
     the words its annotators highlighted are the rationales of both sides.
     """
-    return _highlighted(data_dir) if highlights else _pairs(data_dir, "snli", SNLI)
+    if highlights:
+        return _highlighted(data_dir)
+    example = partial(_pair, "snli", SNLI.at(data_dir))
+    return SNLI.read(data_dir, LABELS, COLUMNS, example, UNLABELLED)
 
 
 def read_mnli(data_dir: Path | None) -> RawCorpus:
     """The published test set has no labels, so the matched dev set is tested on, and
     `prepare` cuts a dev set from train."""
-    raw = _pairs(data_dir, "mnli", MNLI)
-    return replace(raw, note="; ".join(filter(None, (raw.note, MNLI_NOTE))))
-
-
-def _pairs(data_dir: Path | None, corpus: str, whole: Source) -> RawCorpus:
-    source = whole.with_train(data_dir)
-    return source.read(data_dir, LABELS, COLUMNS, partial(_pair, corpus, source), "no gold label")
-
-
-def _find(whole: Source, data_dir: Path | None) -> dict[str, Path]:
-    return whole.with_train(data_dir).find(data_dir)
+    example, note = partial(_pair, "mnli", MNLI.at(data_dir)), MNLI_NOTE
+    return MNLI.read(data_dir, LABELS, COLUMNS, example, UNLABELLED, note)
 
 
 def read_snli_cad(data_dir: Path | None, part: str = "all") -> RawCorpus:
@@ -88,52 +81,50 @@ def read_snli_cad(data_dir: Path | None, part: str = "all") -> RawCorpus:
     or the revised ones. The originals of dev and test are also in SNLI's dev and test sets."""
     if part not in PARTS:
         raise unknown_name("part", part, list(PARTS))
-    columns, make = (*COLUMNS, "source"), partial(_pair_of_part, part)
-    return SNLI_CAD.read(data_dir, LABELS, columns, make, "of the other part")
 
+    def example(split: str, number: int, row: Row) -> Example | None:
+        fits = part in ("all", row["source"])
+        return _pair("snli_cad", SNLI_CAD, split, number, row) if fits else None
 
-def _pair_of_part(part: str, split: str, number: int, row: Row) -> Example | None:
-    if part not in ("all", row["source"]):
-        return None
-    return _pair("snli_cad", SNLI_CAD, split, number, row)
+    return SNLI_CAD.read(data_dir, LABELS, (*COLUMNS, "source"), example, "of the other part")
 
 
 def _pair(corpus: str, source: Source, split: str, number: int, row: Row) -> Example | None:
     """Names are places in the file, so leaving some pairs out renames none."""
-    where = Path(source.files[split]).name
-    return _labelled(f"{corpus}-{split}-{number:06d}", split, row, where)
+    return _labelled(f"{corpus}-{split}-{number:06d}", split, row, source.files[split])
 
 
-def _labelled(name: str, split: str, row: Row, where: str) -> Example | None:
+def _labelled(name: str, split: str, row: Row, file: str) -> Example | None:
     """The premise is attended: side a. The hypothesis asks: side b. None without a gold label."""
     texts, label = {"a": row["premise"], "b": row["hypothesis"]}, row["label"]
     if label in (NO_GOLD, None, ""):
         return None
+    where = f"{name} of {Path(file).name}"
     if not all(isinstance(text, str) for text in texts.values()):
-        raise HeedfulError(f"{name} of {where} lacks a text: give it a premise and a hypothesis.")
+        raise HeedfulError(f"{where} lacks a text: give it a premise and a hypothesis.")
     if label not in LABELS:
-        known = ", ".join(LABELS)
-        raise HeedfulError(f"{name} of {where} has label {label!r}, the classes are {known}.")
+        raise HeedfulError(f"{where} has label {label!r}, the classes are {', '.join(LABELS)}.")
     return Example(name, split, texts, LABELS.index(label))
 
 
 def _highlighted(data_dir: Path | None) -> RawCorpus:
     """All pairs of e-SNLI's four tables. A side where a position fits no word has no rationale;
     such sides are counted."""
-    examples: list[Example] = []
-    dropped = {"no gold label": 0, MISFIT: 0}
-    files = ESNLI.find(data_dir)
-    for table, number, row in ESNLI.rows(files, NEEDED):
-        file = ESNLI.files[table]
-        split = ESNLI_FILES[file]
-        pair = _labelled(f"{table}-{split}-{number:06d}", split, _plain(row), file)
+    misfits: list[str] = []
+
+    def marked(table: str, number: int, row: Row) -> Example | None:
+        split = table.partition("_")[0]
+        own = dict(zip(COLUMNS, (row[name] for name in GOLD), strict=True))
+        pair = _labelled(f"esnli_{table}-{split}-{number:06d}", split, own, ESNLI.files[table])
         if pair is None:
-            dropped["no gold label"] += 1
-        else:
-            marked, misfits = _marked(pair, row)
-            examples.append(marked)
-            dropped[MISFIT] += misfits
-    return RawCorpus(LABELS, examples, digests(files), dropped=dropped)
+            return None
+        spans = {side: _side(pair.texts[side], row, name) for side, name in SENTENCES.items()}
+        misfits.extend(side for side in spans if spans[side] is None)
+        rationales = {side: found for side, found in spans.items() if found}
+        return replace(pair, rationales=rationales or None)
+
+    raw = ESNLI.read(data_dir, LABELS, NEEDED, marked, UNLABELLED)
+    return replace(raw, dropped={**raw.dropped, MISFIT: len(misfits)})
 
 
 def positions(cell: str | None) -> set[int] | None:
@@ -155,24 +146,12 @@ def highlighted(text: str, annotations: Sequence[set[int]]) -> Spans | None:
     return [word[1:] for word, n in zip(words, votes, strict=True) if 2 * n > len(annotations)]
 
 
-def _marked(pair: Example, row: Row) -> tuple[Example, int]:
-    """The pair with its rationales, and how many of its sides had misfitting highlights."""
-    found = {side: _side(pair.texts[side], row, name) for side, name in SENTENCES.items()}
-    rationales = {side: spans for side, spans in found.items() if spans}
-    misfits = sum(spans is None for spans in found.values())
-    return replace(pair, rationales=rationales or None), misfits
-
-
 def _side(text: str, row: Row, sentence: str) -> Spans | None:
     cells = [row.get(f"{sentence}_Highlighted_{n}") for n in ANNOTATORS]
     given = [cell for cell in cells if cell is not None and cell.strip()]
     marks = [positions(cell) for cell in given]
     fitting = [each for each in marks if each is not None]
     return highlighted(text, fitting) if len(fitting) == len(marks) else None
-
-
-def _plain(row: Row) -> Row:
-    return {"premise": row["Sentence1"], "hypothesis": row["Sentence2"], "label": row["gold_label"]}
 
 
 FOLDERS = {"train": "training", "dev": "validation", "test": "test"}
@@ -199,19 +178,38 @@ def read_cnn(data_dir: Path | None) -> RawCorpus:
     questions: list[Question] = []
     sources: dict[str, str] = {}
     for split, (name, folder) in zip(FOLDERS, find_cnn(data_dir).items(), strict=True):
-        found, sources[name] = _read_folder(folder, split)
-        questions += found
-    labels = _entities(q.passage for q in questions if q.split == "train")
-    places = {name: number for number, name in enumerate(labels)}
-    made = [_question(each, places) for each in questions]
-    examples = [example for example in made if example is not None]
-    dropped = {"answer is no entity of the passage, or of train": len(made) - len(examples)}
-    return RawCorpus(labels, examples, sources, dropped=dropped)
+        digest = hashlib.sha256()  # one over names and bytes: there are very many files
+        for path in sorted(folder.glob("*.question")):
+            body = path.read_bytes()
+            digest.update(f"{path.name}\x1f{len(body)}\x1f".encode() + body)
+            questions.append(parse(_decoded(body, path), path.name, split))
+        sources[name] = digest.hexdigest()
+    passages = (question.passage for question in questions if question.split == "train")
+    names = {name for passage in passages for name in ENTITY.findall(passage)}
+    labels = tuple(sorted(names, key=lambda name: (len(name), name)))
+    places = numbered(labels)
+    examples = [_question(question, places) for question in questions]
+    kept = [example for example in examples if example is not None]
+    dropped = {"answer is no entity of the passage, or of train": len(examples) - len(kept)}
+    return RawCorpus(labels, kept, sources, dropped=dropped)
 
 
 def find_cnn(data_dir: Path | None) -> dict[str, Path]:
     """The folder of each split, with questions in it."""
-    return {f"cnn/questions/{name}": _folder(data_dir, name) for name in FOLDERS.values()}
+    folders = {}
+    for name in (f"cnn/questions/{folder}" for folder in FOLDERS.values()):
+        if data_dir is None or not (data_dir / name).is_dir():
+            raise MissingData(
+                f"the folder {name} is not in the data folder: get {CNN.title} from "
+                f"{CNN.homepage}, unpack them there, and name the data folder with --data-dir "
+                f"or HEEDFUL_DATA."
+            )
+        folders[name] = data_dir / name
+        if next(folders[name].glob("*.question"), None) is None:
+            raise MissingData(
+                f"{folders[name]} holds no .question files: unpack {CNN.title} there."
+            )
+    return folders
 
 
 def parse(text: str, name: str, split: str) -> Question:
@@ -240,35 +238,6 @@ def _question(one: Question, places: dict[str, int]) -> Example | None:
     return Example(one.id, one.split, texts, label, candidates=tuple(sorted(inside)))
 
 
-def _entities(passages: Iterable[str]) -> tuple[str, ...]:
-    names = {name for passage in passages for name in ENTITY.findall(passage)}
-    return tuple(sorted(names, key=lambda name: (len(name), name)))
-
-
-def _folder(data_dir: Path | None, name: str) -> Path:
-    wanted = f"cnn/questions/{name}"
-    if data_dir is None or not (data_dir / wanted).is_dir():
-        raise MissingData(
-            f"the folder {wanted} is not in the data folder: get {CNN.title} from "
-            f"{CNN.homepage}, unpack them there, and name the data folder with --data-dir "
-            f"or HEEDFUL_DATA."
-        )
-    folder = data_dir / wanted
-    if next(folder.glob("*.question"), None) is None:
-        raise MissingData(f"{folder} holds no .question files: unpack {CNN.title} there.")
-    return folder
-
-
-def _read_folder(folder: Path, split: str) -> tuple[list[Question], str]:
-    """All questions by name, and one digest over names and bytes: there are very many files."""
-    questions, digest = [], hashlib.sha256()
-    for path in sorted(folder.glob("*.question")):
-        body = path.read_bytes()
-        digest.update(f"{path.name}\x1f{len(body)}\x1f".encode() + body)
-        questions.append(parse(_decoded(body, path), path.name, split))
-    return questions, digest.hexdigest()
-
-
 def _decoded(body: bytes, path: Path) -> str:
     try:
         return body.decode("utf8")
@@ -283,7 +252,7 @@ ENTRIES = {
         name="snli",
         description="A premise and a hypothesis: entailment, contradiction or neither",
         make=read_snli,
-        find=partial(_find, SNLI),
+        find=SNLI.find,
         paper="jain2019",
         licence="CC BY-SA 4.0; e-SNLI: MIT",
         citation="Bowman et al. 2015, A Large Annotated Corpus for Learning NLI; "
@@ -304,7 +273,7 @@ ENTRIES = {
         name="mnli",
         description="A premise from one of several genres and a hypothesis",
         make=read_mnli,
-        find=partial(_find, MNLI),
+        find=MNLI.find,
         paper="vashishth2019",
         licence="OANC terms; parts CC BY or CC BY-SA",
         citation="Williams et al. 2018, A Broad-Coverage Challenge Corpus for Sentence "

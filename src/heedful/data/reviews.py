@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from heedful.data.example import (
     Example,
@@ -18,7 +19,7 @@ from heedful.data.example import (
     numbered,
     pick,
 )
-from heedful.data.files import Row, Source, by_split, digests, find_sheets, read_cells
+from heedful.data.files import Row, Source, by_split, digests, published, read_cells
 from heedful.entries import SHARE, Corpus
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
@@ -32,7 +33,6 @@ BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
 }  # fmt: skip
 BREAK = "<br />"
-MARKED = "rationales are exhaustive in the test set only"
 
 SST = Source(
     "the Stanford Sentiment Treebank",
@@ -55,11 +55,19 @@ YELP_SENTENCES = Source(
     by_split("yelp_sentences/*_subset.jsonl.gz", ("train", "test")),
     "a part of the published sentences; not the review corpora of the papers",
 )
-YAHOO2 = Source(
-    "the Yahoo Answers files (yahoo_answers_csv)",
-    "https://course.fast.ai/datasets",
-    by_split("yahoo_2class/*_subset.jsonl.gz", ("train", "test")),
-    "two of ten topics, and a small part of their questions",
+
+
+def _of_zhang(what: str, folder: str) -> Source:
+    """One of the classification tasks of Zhang et al. 2015, as CSV files."""
+    title = f"the {what} files ({folder})"
+    files = by_split(f"{folder}/*.csv", ("train", "test"))
+    return Source(title, "https://course.fast.ai/datasets", files)
+
+
+YAHOO2 = replace(
+    _of_zhang("Yahoo Answers", "yahoo_answers_csv"),
+    files=by_split("yahoo_2class/*_subset.jsonl.gz", ("train", "test")),
+    note="two of ten topics, and a small part of their questions",
 )
 
 
@@ -148,15 +156,10 @@ def _rating(row: Row) -> int:
     return RATINGS.index(row["rating"])
 
 
-def read_movies(data_dir: Path | None) -> RawCorpus:
+def _movie(split: str, number: int, row: Row) -> Example:
     """A sentence a line. Only the test set was annotated again so that all telling passages
     are marked; in train and dev some are (a tenth of the tokens against a third). A few
     published spans are empty and mark nothing."""
-    columns = ("id", "sentences", "label", "rationale_spans")
-    return MOVIES.read(data_dir, SENTIMENT, columns, _movie, note=MARKED)
-
-
-def _movie(split: str, number: int, row: Row) -> Example:
     text = "\n".join(row["sentences"])
     tokens = matched_tokens(r"\S+", text)
     marked = [(start, end) for start, end in row["rationale_spans"] if start != end]
@@ -176,25 +179,16 @@ def _characters(tokens: GivenTokens, start: int, end: int, name: str) -> tuple[i
     return tokens[start][1], tokens[end - 1][2]
 
 
-def read_yelp_sentences(data_dir: Path | None) -> RawCorpus:
+def _yelp_sentence(split: str, number: int, row: Row) -> Example:
     """Sentences of at most fifteen words; each has its whole review's sentiment, so some
     labels do not fit their sentence."""
-    return YELP_SENTENCES.read(data_dir, SENTIMENT, ("text", "label"), _yelp_sentence)
-
-
-def _yelp_sentence(split: str, number: int, row: Row) -> Example:
     name = f"yelp_sentences-{split}-{number:05d}"
     return Example(name, split, {"a": row["text"]}, row["label"])
 
 
-def read_yahoo2(data_dir: Path | None) -> RawCorpus:
+def _answered(split: str, number: int, row: Row) -> Example:
     """A question's title and body and its best answer."""
-    make = partial(_answered, numbered(TOPICS))
-    return YAHOO2.read(data_dir, tuple(TOPICS), ("text", "label"), make)
-
-
-def _answered(classes: dict[str, int], split: str, number: int, row: Row) -> Example:
-    label = index_of(row["label"], classes, f"row {number + 1} of {YAHOO2.files[split]}")
+    label = index_of(row["label"], numbered(TOPICS), f"row {number + 1} of {YAHOO2.files[split]}")
     return Example(f"yahoo2-{split}-{number:05d}", split, {"a": unescape(row["text"])}, label)
 
 
@@ -214,22 +208,21 @@ def read_rated(
     """
     if not 0 < sample <= 1:
         raise HeedfulError(f"sample is {sample}: give a number above 0 and up to 1.")
-    files = find_sheets(source, data_dir)
+    files = source.find(data_dir)
     examples: list[Example] = []
-    left_out = 0
+    rows = 0
     for split, name in source.files.items():
         for example in _rated(files[name], corpus, split, len(labels)):
+            rows += 1
             if stable_hash(seed, "sample", example.id) < sample * 2.0**63:
                 examples.append(example)
-            else:
-                left_out += 1
     return RawCorpus(
         labels,
         examples,
         digests(files),
         subset=sample < 1,
         note=f"a random sample of the rows, {sample:g} of all" if sample < 1 else "",
-        dropped={"not sampled": left_out} if sample < 1 else {},
+        dropped={"not sampled": rows - len(examples)} if sample < 1 else {},
     )
 
 
@@ -240,24 +233,20 @@ def unescape(text: str) -> str:
 
 
 def _rated(path: Path, corpus: str, split: str, classes: int) -> Iterator[Example]:
+    ranks = {str(rank): rank - 1 for rank in range(1, classes + 1)}
     for number, (line, cells) in enumerate(read_cells(path)):
-        label = _class(cells[0], classes)
-        if label is None or len(cells) < 2:
+        rank = cells[0].strip().lstrip("0")
+        if rank not in ranks or len(cells) < 2:
             raise HeedfulError(
                 f"line {line} of {path} is malformed: it needs a class from 1 to {classes} and a "
                 f"text."
             )
         parts = [unescape(cell) for cell in cells[1:] if cell.strip()]
-        yield Example(f"{corpus}-{split}-{number:07d}", split, {"a": "\n".join(parts)}, label)
-
-
-def _class(cell: str, classes: int) -> int | None:
-    text = cell.strip()
-    known = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= classes
-    return int(text) - 1 if known and len(text) < 9 else None
+        yield Example(f"{corpus}-{split}-{number:07d}", split, {"a": "\n".join(parts)}, ranks[rank])
 
 
 _reviews = partial(Corpus, kind="single", needs=("data",))
+_rows = partial(published, kind="single")
 _ZHANG = "Zhang et al. 2015, Character-level Convolutional Networks for Text Classification"
 _MAAS = "Maas et al. 2011, Learning Word Vectors for Sentiment Analysis"
 _YELP, _YAHOO = "academic use under Yelp's terms", "Yahoo Webscope terms; research use"
@@ -268,26 +257,17 @@ _FEWER = PrepareSpec(tokenizer="spacy", min_df=3, dev_fraction=0.1, vectors="glo
 
 
 def _rated_piece(
-    name: str,
-    description: str,
-    files: tuple[str, str, str],
-    labels: tuple[str, ...],
-    licence: str,
-    citation: str = _ZHANG,
+    name: str, description: str, source: Source, labels: tuple[str, ...], **facts: Any
 ) -> Corpus:
-    """`files` are a folder, a title and a homepage."""
-    folder, title, homepage = files
-    source = Source(title, homepage, by_split(f"{folder}/*.csv", ("train", "test")))
     return _reviews(
         name=name,
         description=description,
         make=partial(read_rated, name, source, labels),
         bounds={"sample": SHARE},
-        find=partial(find_sheets, source),
+        find=source.find,
         paper="serrano2019",
-        licence=licence,
-        citation=citation,
         prepare=_SERRANO,
+        **facts,
     )
 
 
@@ -330,31 +310,38 @@ _ALL = (
         citation=_MAAS,
         prepare=_SERRANO,
     ),
-    _reviews(
+    _rows(
+        MOVIES,
+        SENTIMENT,
+        ("id", "sentences", "label", "rationale_spans"),
+        _movie,
+        remark="rationales are exhaustive in the test set only",
         name="movies",
         description="Whole movie reviews, negative or positive, with marked passages",
-        make=read_movies,
-        find=MOVIES.find,
         paper="deyoung2020",
         licence="research use",
         citation="DeYoung et al. 2020, ERASER; Zaidan et al. 2007; Pang and Lee 2004",
         prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
     ),
-    _reviews(
+    _rows(
+        YELP_SENTENCES,
+        SENTIMENT,
+        ("text", "label"),
+        _yelp_sentence,
         name="yelp_sentences",
         description="Short sentences from Yelp reviews, negative or positive",
-        make=read_yelp_sentences,
-        find=YELP_SENTENCES.find,
         paper="shen2017",
         licence=_YELP,
         citation="Shen et al. 2017, Style Transfer from Non-Parallel Text by Cross-Alignment",
         prepare=replace(_FEWER, tokenizer="whitespace"),
     ),
-    _reviews(
+    _rows(
+        YAHOO2,
+        tuple(TOPICS),
+        ("text", "label"),
+        _answered,
         name="yahoo2",
         description="Questions with their best answers, society or science",
-        make=read_yahoo2,
-        find=YAHOO2.find,
         paper="serrano2019",
         licence=_YAHOO,
         citation=_ZHANG,
@@ -363,41 +350,35 @@ _ALL = (
     _rated_piece(
         "imdb10",
         "Whole movie reviews, rated 1 to 10",
-        (
-            "imdb10",
+        Source(
             "the IMDB reviews of Diao et al. 2014, as CSV",
             "https://github.com/nihalb/JMARS",
+            by_split("imdb10/*.csv", ("train", "test")),
         ),
         tuple(str(rating) for rating in range(1, 11)),
-        "research use; no formal licence known",
-        "Diao et al. 2014, Jointly Modeling Aspects, Ratings and Sentiments",
+        licence="research use; no formal licence known",
+        citation="Diao et al. 2014, Jointly Modeling Aspects, Ratings and Sentiments",
     ),
     _rated_piece(
         "yelp",
         "Whole Yelp reviews, one to five stars",
-        (
-            "yelp_review_full_csv",
-            "the Yelp review files (yelp_review_full_csv)",
-            YAHOO2.homepage,
-        ),
+        _of_zhang("Yelp review", "yelp_review_full_csv"),
         STARS,
-        _YELP,
+        licence=_YELP,
+        citation=_ZHANG,
     ),
     _rated_piece(
         "amazon",
         "Amazon reviews, title and body, one to five stars",
-        (
-            "amazon_review_full_csv",
-            "the Amazon review files (amazon_review_full_csv)",
-            YAHOO2.homepage,
-        ),
+        _of_zhang("Amazon review", "amazon_review_full_csv"),
         STARS,
-        "research use",
+        licence="research use",
+        citation=_ZHANG,
     ),
     _rated_piece(
         "yahoo",
         "Questions with their best answers, ten topics",
-        ("yahoo_answers_csv", YAHOO2.title, YAHOO2.homepage),
+        _of_zhang("Yahoo Answers", "yahoo_answers_csv"),
         (
             *TOPICS.values(),
             "Health",
@@ -409,7 +390,8 @@ _ALL = (
             "Family & Relationships",
             "Politics & Government",
         ),
-        _YAHOO,
+        licence=_YAHOO,
+        citation=_ZHANG,
     ),
 )
 ENTRIES = {piece.name: piece for piece in _ALL}

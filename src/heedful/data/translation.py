@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from heedful.data.example import Example, GivenTokens, Links, RawCorpus, matched_tokens
-from heedful.data.files import MissingData, Row, Source, by_split, digests, find_files, read_rows
+from heedful.data.files import MissingData, Row, Source, by_split, digests, read_rows
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError, unknown_name
 from heedful.input_files import read_lines
@@ -34,16 +34,27 @@ ALIGNED = Source(
     "https://github.com/danishpruthi/deceptive-attention",
     by_split("pruthi_deception/multi30k_en_de_aligned_*.jsonl.gz"),
 )
-# Of corpora in lines: each name without its language.
+
+
+def _in_lines(stems: Mapping[str, str]) -> dict[str, str]:
+    """The files of both languages of each split, by split and language; `stems` are their names
+    without the language."""
+    return {
+        f"{split}.{language}": f"{stem}.{language}"
+        for split, stem in stems.items()
+        for language in LANGUAGES
+    }
+
+
 NEWS = Source(
     "News Commentary v11",
     "https://www.statmt.org/wmt16/translation-task.html",
-    {"": "newscommentary/news-commentary-v11.de-en"},
+    _in_lines({"": "newscommentary/news-commentary-v11.de-en"}),
 )
 WMT13 = Source(
     "WMT13's training parts, joined into train.en and train.de, and its news tests",
     "https://www.statmt.org/wmt13/translation-task.html",
-    {"train": "wmt13/train", "dev": "wmt13/newstest2012", "test": "wmt13/newstest2013"},
+    _in_lines({"train": "wmt13/train", "dev": "wmt13/newstest2012", "test": "wmt13/newstest2013"}),
 )
 
 
@@ -98,20 +109,15 @@ def read_in_lines(
     """The files as they are in the archives. A training line that is empty on one side is no pair
     and is counted as dropped; what is in no split is cut by a hash of the line's number."""
     languages = _languages(direction)
-    files = find_lines(source, data_dir)
+    files = source.find(data_dir)
     examples: list[Example] = []
     dropped: dict[str, int] = {}
-    for split, stem in source.files.items():
-        one, other = (files[f"{stem}.{language}"] for language in languages)
+    for split in dict.fromkeys(key.partition(".")[0] for key in source.files):
+        one, other = (files[source.files[f"{split}.{language}"]] for language in languages)
         pairs, empty = _from_lines(one, other, drop_empty=split in ("", "train"))
         examples += _as_examples(pairs, corpus, split)
         dropped |= empty
     return RawCorpus((), examples, digests(files), dropped=dropped, task="generation")
-
-
-def find_lines(source: Source, data_dir: Path | None) -> dict[str, Path]:
-    names = [f"{stem}.{language}" for stem in source.files.values() for language in LANGUAGES]
-    return find_files(data_dir, names, source)
 
 
 def read_parallel(
@@ -235,7 +241,7 @@ ENTRIES = {
         name="newscommentary",
         description="Editorials, English and German",
         make=partial(read_in_lines, "newscommentary", NEWS),
-        find=partial(find_lines, NEWS),
+        find=NEWS.find,
         paper="vashishth2019",
         needs=("data",),
         licence="unknown; research use",
@@ -246,7 +252,7 @@ ENTRIES = {
         name="wmt13",
         description="The news translation task of 2013, English and German",
         make=partial(read_in_lines, "wmt13", WMT13),
-        find=partial(find_lines, WMT13),
+        find=WMT13.find,
         paper="vashishth2019",
         needs=("data",),
         licence="research use; terms differ by part",
