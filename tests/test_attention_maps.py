@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,16 @@ import torch
 from torch import Tensor
 
 from heedful.attributions import (
+    SALIENCIES,
+    attention,
     effective_attention,
     felt,
     gradient_attention,
     mass_outside,
     rollout,
+    summed_norm,
     text_site,
+    value_norm,
 )
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, probabilities, probability
@@ -28,17 +30,13 @@ from layered import Layered, layered_batch
 from reference import attention_maps as reference
 from tiny import tiny_batch, tiny_model
 
-attention = import_module("heedful.attributions.attention")
-value_norm = import_module("heedful.attributions.value_norm")
-
-
-MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]
+NAMES = ["attention", "effective_attention", "gradient_attention", "rollout", "value_norm"]
 READS = ["first", "last", "mean"]
 LENGTHS = (4, 1, 9, 2, 6)
 
 
-def scores_of(module: ModuleType, model: object, batch: Batch) -> Tensor:
-    scores: Tensor = module.ENTRY.make(model, batch, batch.labels)
+def scores_of(name: str, model: object, batch: Batch) -> Tensor:
+    scores: Tensor = SALIENCIES[name].make(model, batch, batch.labels)
     return scores
 
 
@@ -48,29 +46,29 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize("model", cases(), ids=lambda m: getattr(m, "read", "one"))
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
-def test_maps_are_zero_off_the_text_and_leave_no_trace(module: ModuleType, model: object) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_maps_are_zero_off_the_text_and_leave_no_trace(name: str, model: object) -> None:
     batch = layered_batch(LENGTHS)
     mask = batch.texts["a"].mask
-    scores = scores_of(module, model, batch)
+    scores = scores_of(name, model, batch)
     assert scores.shape == mask.shape and scores.dtype == torch.float64
     assert not scores.requires_grad and bool(scores.isfinite().all())
     assert bool((scores[~mask] == 0).all()) and bool((scores[mask] != 0).all())
     with torch.no_grad():
-        assert torch.equal(scores_of(module, model, batch), scores)
+        assert torch.equal(scores_of(name, model, batch), scores)
     assert all(p.grad is None for p in model.parameters())  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("model", cases()[:5], ids=lambda m: getattr(m, "read", "one"))
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
-def test_maps_ignore_batches_and_padding(module: ModuleType, model: object) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_maps_ignore_batches_and_padding(name: str, model: object) -> None:
     batch = layered_batch(LENGTHS)
-    whole = scores_of(module, model, batch)
-    padded = scores_of(module, model, layered_batch(LENGTHS, pad=3))
+    whole = scores_of(name, model, batch)
+    padded = scores_of(name, model, layered_batch(LENGTHS, pad=3))
     torch.testing.assert_close(padded[:, : whole.shape[1]], whole, atol=1e-12, rtol=0)
     assert not padded[:, whole.shape[1] :].any()
     for row in range(len(LENGTHS)):
-        alone = scores_of(module, model, batch.take(torch.tensor([row])))[0]
+        alone = scores_of(name, model, batch.take(torch.tensor([row])))[0]
         torch.testing.assert_close(alone, whole[row, : len(alone)], atol=1e-12, rtol=0)
 
 
@@ -78,7 +76,7 @@ def test_maps_ignore_batches_and_padding(module: ModuleType, model: object) -> N
 def test_attention_is_the_last_sites_mean_at_the_reader(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True))
-    shown = attention.attention(model, batch, batch.labels)
+    shown = attention(model, batch, batch.labels)
     outside = mass_outside(model, batch)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         weights = trace.weights["layer1"][row].detach().numpy()
@@ -94,20 +92,20 @@ def test_layers_and_heads_can_be_chosen() -> None:
     weights = model(batch).weights
     for layer in (0, 1):
         for head in (0, 1):
-            shown = attention.attention(model, batch, batch.labels, layer=layer, head=head)
+            shown = attention(model, batch, batch.labels, layer=layer, head=head)
             expected = weights[f"layer{layer}"][:, head, 0] * batch.texts["a"].mask
             torch.testing.assert_close(shown, expected)
     with pytest.raises(HeedfulError, match="no layer 2"):
-        attention.attention(model, batch, batch.labels, layer=2)
+        attention(model, batch, batch.labels, layer=2)
     with pytest.raises(HeedfulError, match="no head 2"):
-        attention.attention(model, batch, batch.labels, head=2)
+        attention(model, batch, batch.labels, head=2)
 
 
 def test_an_encoders_own_site_is_not_read_from_in_a_decoder() -> None:
     model, batch = Layered(decoder=True), layered_batch((5, 3))
     assert text_site(model).name == "cross"
     with pytest.raises(HeedfulError, match="layer0"):
-        attention.attention(model, batch, batch.labels, layer=0)
+        attention(model, batch, batch.labels, layer=0)
 
 
 def test_nothing_attended_has_no_share_outside() -> None:
@@ -122,7 +120,7 @@ def test_nothing_attended_has_no_share_outside() -> None:
 def test_rollout_equals_the_product_of_layers(read: str, layers: int) -> None:
     model, batch = Layered(layers, read=read), layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True))
-    shown = rollout.rollout(model, batch, batch.labels)
+    shown = rollout(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         each = [trace.weights[f"layer{i}"][row, :, :n, :n].detach().numpy() for i in range(layers)]
         expected = trace.readout_weights["layer0"][row, :n].numpy() @ reference.rollout(each)
@@ -133,7 +131,7 @@ def test_rollout_equals_the_product_of_layers(read: str, layers: int) -> None:
 def test_rollout_of_a_decoder_goes_through_its_cross_attention() -> None:
     model, batch = Layered(decoder=True), layered_batch(LENGTHS)
     trace = model(batch)
-    shown = rollout.rollout(model, batch, batch.labels)
+    shown = rollout(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         each = [trace.weights[f"layer{i}"][row, :, :n, :n].detach().numpy() for i in range(2)]
         cross = trace.weights["cross"][row, :, 0, :n].mean(0).detach().numpy()
@@ -144,15 +142,15 @@ def test_rollout_of_a_decoder_goes_through_its_cross_attention() -> None:
 def test_rollout_of_one_query_is_attention(ragged: Batch) -> None:
     model = tiny_model(double=True)
     expected = model(ragged).weights["attention"][:, 0, 0].detach()
-    assert torch.equal(rollout.rollout(model, ragged, ragged.labels), expected)
-    assert torch.equal(attention.attention(model, ragged, ragged.labels), expected)
+    assert torch.equal(rollout(model, ragged, ragged.labels), expected)
+    assert torch.equal(attention(model, ragged, ragged.labels), expected)
 
 
 @pytest.mark.parametrize("read", READS)
 def test_value_norms_equal_loops(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True, values=True))
-    shown = value_norm.value_norm(model, batch, batch.labels)
+    shown = value_norm(model, batch, batch.labels)
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         weights, values, readers = (
             each["layer1"][row].detach().numpy()
@@ -170,9 +168,9 @@ def test_value_norms_on_paper() -> None:
     values = torch.tensor([[[3.0, 4.0]], [[3.0, 4.0]]]).double()
     both = torch.stack([torch.eye(2), -torch.eye(2)]).double()
     readers = torch.tensor([0.25, 0.75]).double()
-    found = value_norm.summed_norm(weights, values, both, readers)
+    found = summed_norm(weights, values, both, readers)
     assert found.tolist() == pytest.approx([0.75 * 5.0])
-    alone = value_norm.summed_norm(weights[:1], values[:1], None, readers)
+    alone = summed_norm(weights[:1], values[:1], None, readers)
     assert alone.tolist() == pytest.approx([0.25 * 2.5 + 0.75 * 5.0])
 
 
@@ -181,7 +179,7 @@ def test_a_plain_site_brings_its_values(ragged: Batch) -> None:
     trace = model(ragged, keep=Keep(values=True))
     norms = trace.values["attention"][:, 0].norm(dim=-1)
     expected = trace.weights["attention"][:, 0, 0] * norms * ragged.texts["a"].mask
-    torch.testing.assert_close(value_norm.value_norm(model, ragged, ragged.labels), expected)
+    torch.testing.assert_close(value_norm(model, ragged, ragged.labels), expected)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +197,7 @@ def test_a_model_that_does_not_show_enough_has_no_value_norm(what: Any, says: st
 
     batch = layered_batch((5, 3))
     with pytest.raises(HeedfulError, match=says):
-        value_norm.value_norm(Silent(), batch, batch.labels)
+        value_norm(Silent(), batch, batch.labels)
 
 
 @pytest.mark.parametrize("target", ["probability", "logit"])
@@ -221,7 +219,7 @@ def test_gradient_attention_has_a_closed_form_after_a_linear_site(
         else:
             p_c = p.gather(1, label[:, None])
             slope = p_c * (own - torch.einsum("bk,btk->bt", p, z))
-    found = gradient_attention.gradient_attention(model, ragged, label, TARGETS[target])
+    found = gradient_attention(model, ragged, label, TARGETS[target])
     torch.testing.assert_close(found, (alpha * slope).detach(), atol=1e-12, rtol=0)
 
 
@@ -232,7 +230,7 @@ def test_gradient_attention_has_a_closed_form_after_a_linear_site(
 )
 def test_gradient_attention_equals_finite_differences(model: Layered, layer: int) -> None:
     batch = layered_batch((4, 2))
-    found = gradient_attention.gradient_attention(model, batch, batch.labels, layer=layer)
+    found = gradient_attention(model, batch, batch.labels, layer=layer)
     name, step = text_site(model, layer).name, 1e-5
     trace = model(batch, keep=Keep(readout_weights=True))
     weights, rows = trace.weights[name].detach(), trace.readout_weights[name] > 0
@@ -258,8 +256,8 @@ def _moved(
 
 def test_gradient_attention_magnitudes() -> None:
     model, batch = Layered(), layered_batch(LENGTHS)
-    signed = gradient_attention.gradient_attention(model, batch, batch.labels)
-    sizes = gradient_attention.gradient_attention(model, batch, batch.labels, magnitude=True)
+    signed = gradient_attention(model, batch, batch.labels)
+    sizes = gradient_attention(model, batch, batch.labels, magnitude=True)
     assert torch.equal(sizes, signed.abs()) and bool((signed < 0).any())
 
 
@@ -278,7 +276,7 @@ def test_effective_attention_equals_gram_schmidt(read: str) -> None:
     model, batch = Layered(read=read), layered_batch(LENGTHS)
     trace = model(batch, keep=Keep(readout_weights=True, values=True))
     for head in (None, 0, 1):
-        shown = effective_attention.effective_attention(model, batch, batch.labels, head=head)
+        shown = effective_attention(model, batch, batch.labels, head=head)
         for row, n in enumerate(batch.texts["a"].lengths.tolist()):
             query = 0 if read == "first" else n - 1
             weights = trace.weights["layer1"][row, :, query, :n].detach().numpy()
@@ -302,8 +300,8 @@ def test_effective_attention_changes_nothing_the_head_puts_out() -> None:
 def test_short_texts_keep_their_attention() -> None:
     """Three dimensions a head: texts of 1 token (3 keys) are as they were, longer ones not."""
     model, batch = Layered(), layered_batch(LENGTHS)
-    plain = attention.attention(model, batch, batch.labels)
-    effective = effective_attention.effective_attention(model, batch, batch.labels)
+    plain = attention(model, batch, batch.labels)
+    effective = effective_attention(model, batch, batch.labels)
     same = [bool(torch.equal(a, e)) for a, e in zip(plain, effective, strict=True)]
     assert same == [False, True, False, False, False]
 
@@ -330,5 +328,5 @@ def test_texts_without_words_count_each_token() -> None:
     text = batch.texts["a"]
     bare = replace(batch, texts={"a": Text(text.tokens, text.lengths, text.mask)})
     model = Layered()
-    shown = attention.attention(model, bare, bare.labels)
+    shown = attention(model, bare, bare.labels)
     torch.testing.assert_close(shown.sum(-1) + mass_outside(model, bare), torch.ones(2).double())

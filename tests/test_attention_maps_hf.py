@@ -3,7 +3,6 @@ transformers itself returns as attention."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from heedful.attributions import (
-    effective_attention,
+    SALIENCIES,
+    attention,
     gradient_attention,
     mass_outside,
     rollout,
     text_site,
+    value_norm,
 )
 from heedful.errors import HeedfulError
 from heedful.experiments import (
@@ -37,11 +38,7 @@ from reference import attention_maps as reference
 from reference import interventions
 from tiny_hf import FILLERS, PAD, hf_batch, tiny_hf
 
-attention = import_module("heedful.attributions.attention")
-value_norm = import_module("heedful.attributions.value_norm")
-
-
-MODULES = [attention, effective_attention, gradient_attention, rollout, value_norm]
+NAMES = ["attention", "effective_attention", "gradient_attention", "rollout", "value_norm"]
 LENGTHS = (5, 1, 8, 3)
 READ = {"Bert": 0, "DistilBert": 0, "GPT2": -1, "Llama": -1, "Bart": -1}
 
@@ -69,9 +66,9 @@ def test_attention_and_rollout_follow_transformers(name: str) -> None:
     own = own_attention(module, batch)
     layers = own.encoder_attentions if name == "Bart" else own.attentions
     with attach(module, FILLERS) as model:
-        shown = attention.attention(model, batch, batch.labels)
+        shown = attention(model, batch, batch.labels)
         outside = mass_outside(model, batch)
-        rolled = rollout.rollout(model, batch, batch.labels)
+        rolled = rollout(model, batch, batch.labels)
     last = own.cross_attentions[-1] if name == "Bart" else layers[-1]
     for row, n in enumerate(batch.texts["a"].lengths.tolist()):
         expected = last[row, :, reading_row(name, n), :n].mean(0)
@@ -88,7 +85,7 @@ def test_value_norms_of_bert_equal_loops_over_its_own_weights() -> None:
     module, batch = tiny_hf("Bert", double=True), hf_batch(LENGTHS)
     text, last = batch.texts["a"], module.bert.encoder.layer[-1].attention
     with attach(module, FILLERS) as model:
-        shown = value_norm.value_norm(model, batch, batch.labels)
+        shown = value_norm(model, batch, batch.labels)
     seen = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
     module.set_attn_implementation("eager")
     with torch.no_grad():
@@ -145,17 +142,17 @@ def test_what_stands_between_heads_and_projection_leaves_value_norm_out() -> Non
         attach(module, FILLERS) as model,
         pytest.raises(HeedfulError, match="value_norm needs the output projection"),
     ):
-        value_norm.value_norm(model, batch, batch.labels)
+        value_norm(model, batch, batch.labels)
 
 
 @pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
-@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.ENTRY.name)
-def test_maps_ignore_batches_and_padding(module: Any, name: str) -> None:
+@pytest.mark.parametrize("saliency", NAMES)
+def test_maps_ignore_batches_and_padding(saliency: str, name: str) -> None:
     batch = hf_batch(LENGTHS)
     with attach(tiny_hf(name, double=True), FILLERS) as model:
-        whole: Tensor = module.ENTRY.make(model, batch, batch.labels)
-        padded = module.ENTRY.make(model, hf_batch(LENGTHS, pad=3), batch.labels)
-        alone = module.ENTRY.make(model, batch.take(torch.tensor([2])), batch.labels[2:3])
+        whole: Tensor = SALIENCIES[saliency].make(model, batch, batch.labels)
+        padded = SALIENCIES[saliency].make(model, hf_batch(LENGTHS, pad=3), batch.labels)
+        alone = SALIENCIES[saliency].make(model, batch.take(torch.tensor([2])), batch.labels[2:3])
     mask = batch.texts["a"].mask
     assert not whole[~mask].any() and bool((whole[mask] != 0).all()) and not whole.requires_grad
     torch.testing.assert_close(padded[:, : whole.shape[1]], whole, atol=1e-9, rtol=0)
@@ -166,7 +163,7 @@ def test_maps_ignore_batches_and_padding(module: Any, name: str) -> None:
 def test_gradient_attention_is_transformers_gradient_times_its_attention() -> None:
     module, batch = tiny_hf("Bert", double=True), hf_batch(LENGTHS)
     with attach(module, FILLERS) as model:
-        found = gradient_attention.gradient_attention(model, batch, batch.labels)
+        found = gradient_attention(model, batch, batch.labels)
     text = batch.texts["a"]
     seen = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
     module.set_attn_implementation("eager")
@@ -199,7 +196,7 @@ def test_erasures_and_interventions_equal_runs_of_the_model(name: str) -> None:
                 after = interventions.output(model, batch, {site: new})
                 expected = interventions.jsd(before[row], after[row])
                 assert found.each[row, word].item() == pytest.approx(expected, abs=1e-9)
-        weights = to_words(attention.attention(model, batch, batch.labels), batch.texts["a"])
+        weights = to_words(attention(model, batch, batch.labels), batch.texts["a"])
         assert torch.equal(found.top, found.each.gather(1, weights.argmax(-1)[:, None])[:, 0])
     assert bool((uniform.tvd > 0).all()) and bool((medians > 0).all())
 

@@ -9,12 +9,7 @@ import torch
 from torch import Tensor
 
 from counting import Counting
-from heedful.attributions import as_attribution, explain, gradient
-from heedful.attributions.integrated_gradients import ENTRY as INTEGRATED
-from heedful.attributions.occlusion import ENTRY as OCCLUSION
-from heedful.attributions.prior import ENTRY as PRIOR
-from heedful.attributions.random import ENTRY as RANDOM
-from heedful.attributions.smoothgrad import ENTRY as SMOOTHGRAD
+from heedful.attributions import SALIENCIES, as_attribution, explain, gradient
 from heedful.entries import Attribution, Piece
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, logit
@@ -23,9 +18,11 @@ from heedful.words import to_words, word_mask
 from tiny import tiny_batch, tiny_model
 from word_batches import grouped
 
-NEW = [INTEGRATED, OCCLUSION, PRIOR, RANDOM, SMOOTHGRAD]
-OLD = ["gradient", "gradient_input", "leave_one_out"]
-EVERY = [as_attribution(name) for name in OLD] + NEW
+NAMES = (
+    *("gradient", "gradient_input", "leave_one_out"),
+    *("integrated_gradients", "occlusion", "prior", "random", "smoothgrad"),
+)
+EVERY = [as_attribution(name) for name in NAMES]
 
 
 @pytest.mark.parametrize("piece", EVERY, ids=lambda piece: piece.name)
@@ -84,7 +81,7 @@ def test_a_function_of_ones_own_may_score_words_or_say_that_it_cannot() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [as_attribution("gradient_input"), SMOOTHGRAD], ids=lambda p: p.name
+    "piece", [SALIENCIES["gradient_input"], SALIENCIES["smoothgrad"]], ids=lambda p: p.name
 )
 def test_a_batch_too_large_for_memory_goes_in_parts(piece: Attribution) -> None:
     model, batch = tiny_model(double=True), tiny_batch((9, 2, 5, 7, 3))

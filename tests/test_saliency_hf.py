@@ -10,6 +10,7 @@ from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Sa
 
 from captum_face import from_embedded, from_tokens
 from heedful.attributions import (
+    as_attribution,
     explain,
     gradient,
     gradient_input,
@@ -17,11 +18,6 @@ from heedful.attributions import (
     leave_one_out,
     occlusion,
 )
-from heedful.attributions.gradient import ENTRY as GRADIENT
-from heedful.attributions.gradient_input import ENTRY as GRADIENT_INPUT
-from heedful.attributions.integrated_gradients import ENTRY as INTEGRATED
-from heedful.attributions.occlusion import ENTRY as OCCLUSION
-from heedful.attributions.smoothgrad import ENTRY as SMOOTHGRAD
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS, HuggingFace, attach, probability
@@ -32,7 +28,8 @@ from reference.removal import logits_without
 from tiny_hf import FILLERS, MASK, UNKNOWN, attached_bert, hf_batch, tiny_hf
 from word_batches import random_sets
 
-ENTRIES = [GRADIENT, GRADIENT_INPUT, INTEGRATED, SMOOTHGRAD, OCCLUSION]
+NAMES = ("gradient", "gradient_input", "integrated_gradients", "smoothgrad", "occlusion")
+ENTRIES = [as_attribution(name) for name in NAMES]
 
 
 @pytest.fixture(scope="module")

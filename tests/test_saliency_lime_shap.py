@@ -18,9 +18,7 @@ from sklearn.metrics import pairwise_distances
 from torch import Tensor
 
 from bag_of_words import bag_of_words
-from heedful.attributions import coalitions, kernel_shap, lime, neighbourhood, proximity
-from heedful.attributions.kernel_shap import ENTRY as SHAP
-from heedful.attributions.lime import ENTRY as LIME
+from heedful.attributions import SALIENCIES, coalitions, kernel_shap, lime, neighbourhood, proximity
 from heedful.errors import HeedfulError
 from heedful.models import logit, probability
 from heedful.perturbations import removed, removed_many
@@ -220,6 +218,6 @@ def test_lime_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_declare_what_they_are() -> None:
-    for piece, make in ((LIME, lime), (SHAP, kernel_shap)):
+    for piece, make in ((SALIENCIES["lime"], lime), (SALIENCIES["kernel_shap"], kernel_shap)):
         assert piece.level == "words" and piece.signed and piece.make is make
         assert piece.name == make.__name__

@@ -49,7 +49,14 @@ def explain(
             waiting += rows.tensor_split(2)
         else:
             scores[rows, : found.shape[1]] = found
-    return _finite(scores.masked_fill(~there, 0.0), batch, piece.name)
+    scores = scores.masked_fill(~there, 0.0)
+    bad = (~scores.isfinite()).any(-1).nonzero().flatten().tolist()
+    if bad:
+        raise HeedfulError(
+            f"the explanation {piece.name!r} of example {batch.ids[bad[0]]!r} is not finite: check "
+            "the model's outputs for it, or leave the example out."
+        )
+    return scores
 
 
 def as_attribution(explanation: Explanation) -> Attribution:
@@ -79,27 +86,14 @@ def _words(
     with torch.enable_grad():
         scores = piece.make(model, batch, **wanted, **params)
     text = batch.texts["a"]
-    there = word_mask(text) if piece.level == "words" else text.mask
-    if not isinstance(scores, Tensor) or scores.shape != there.shape:
-        raise _misshapen(piece, scores, there)
+    shape = tuple((word_mask(text) if piece.level == "words" else text.mask).shape)
+    if not isinstance(scores, Tensor) or scores.shape != shape:
+        got = f"a {type(scores).__name__}"
+        if isinstance(scores, Tensor):
+            got = f"scores of shape {tuple(scores.shape)}"
+        raise HeedfulError(
+            f"the explanation {piece.name!r} gave {got}: give a tensor of {shape}, a "
+            f"score for each of a text's {piece.level} (level={piece.level!r})."
+        )
     scores = scores.detach()
     return scores.double() if piece.level == "words" else to_words(scores, text)
-
-
-def _misshapen(piece: Attribution, scores: Any, there: Tensor) -> HeedfulError:
-    is_tensor = isinstance(scores, Tensor)
-    shape = f"scores of shape {tuple(scores.shape)}" if is_tensor else f"a {type(scores).__name__}"
-    return HeedfulError(
-        f"the explanation {piece.name!r} gave {shape}: give a tensor of {tuple(there.shape)}, a "
-        f"score for each of a text's {piece.level} (level={piece.level!r})."
-    )
-
-
-def _finite(scores: Tensor, batch: Batch, name: str) -> Tensor:
-    bad = (~scores.isfinite()).any(-1).nonzero().flatten().tolist()
-    if bad:
-        raise HeedfulError(
-            f"the explanation {name!r} of example {batch.ids[bad[0]]!r} is not finite: check the "
-            "model's outputs for it, or leave the example out."
-        )
-    return scores

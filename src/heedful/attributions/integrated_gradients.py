@@ -70,7 +70,14 @@ def integrated(
     `max_steps`; n steps have n + 1 nodes."""
     if not 2 <= steps <= max_steps or steps % 2:
         raise HeedfulError(f"steps is {steps}: choose an even number from 2 to {max_steps}.")
-    path = _path(model, batch, label, target, baseline, tokens_at_once)
+    if baseline not in BASELINES:
+        raise unknown_name("baseline", baseline, list(BASELINES))
+    mask, end = batch.texts["a"].mask, model.embed(batch)["a"]
+    if baseline == "zero":
+        start = end.masked_fill(mask[..., None], 0.0)
+    else:
+        start = model.embed(replaced(batch, mask, filler(model, baseline)).batch)["a"]
+    path = Path(model, batch, label, target, start, end, tokens_at_once)
     rows = torch.arange(len(batch), device=path.end.device)
     values, along = _along(path, rows, nodes(steps)[0])
     change = values[:, -1] - values[:, 0]
@@ -84,7 +91,10 @@ def integrated(
         if steps > max_steps or not bool(more.any()):
             return Integrated(scores, gap, used)
         rows = rows[more]
-        along = _interleaved(along[more], _along(path, rows, nodes(steps)[0][1::2])[1])
+        # the old nodes are at the even places of the finer rule, new ones at the odd
+        finer = along.new_empty(len(rows), steps + 1, along.shape[2])
+        finer[:, ::2], finer[:, 1::2] = along[more], _along(path, rows, nodes(steps)[0][1::2])[1]
+        along = finer
 
 
 @dataclass(frozen=True)
@@ -98,24 +108,6 @@ class Path:
     start: Float[Tensor, "b t e"]
     end: Float[Tensor, "b t e"]
     tokens_at_once: int | None
-
-
-def _path(
-    model: Model,
-    batch: Batch,
-    label: Tensor,
-    target: Target,
-    baseline: str,
-    tokens_at_once: int | None,
-) -> Path:
-    if baseline not in BASELINES:
-        raise unknown_name("baseline", baseline, list(BASELINES))
-    mask, end = batch.texts["a"].mask, model.embed(batch)["a"]
-    if baseline == "zero":
-        start = end.masked_fill(mask[..., None], 0.0)
-    else:
-        start = model.embed(replaced(batch, mask, filler(model, baseline)).batch)["a"]
-    return Path(model, batch, label, target, start, end, tokens_at_once)
 
 
 def _along(
@@ -141,13 +133,6 @@ def _along(
         along[rows, : product.shape[1]] = product
     shape = (len(examples), count)
     return values.reshape(shape), along.reshape(*shape, path.end.shape[1])
-
-
-def _interleaved(every: Float[Tensor, "n k t"], between: Float[Tensor, "n j t"]) -> Tensor:
-    """Old nodes at even places of the finer rule, new ones at odd."""
-    both = every.new_empty(len(every), every.shape[1] + between.shape[1], every.shape[2])
-    both[:, ::2], both[:, 1::2] = every, between
-    return both
 
 
 ENTRY = Attribution(

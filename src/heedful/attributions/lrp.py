@@ -6,9 +6,9 @@ the signal, attention is a gate (Arras et al. 2017; for transformers Ali et al. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial, singledispatch
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import torch
@@ -104,7 +104,7 @@ def stable(total: Float[Tensor, "*n"], epsilon: float) -> Float[Tensor, "*n"]:
     if epsilon and total.requires_grad:
         size = total.detach().abs()
         factor = size / (size + epsilon)
-        total.register_hook(partial(_scaled, factor))  # type: ignore[no-untyped-call]
+        total.register_hook(lambda slope: factor * slope)  # type: ignore[no-untyped-call]
     return total
 
 
@@ -116,10 +116,6 @@ def passing(x: Float[Tensor, "*n"], y: Float[Tensor, "*n"]) -> Float[Tensor, "*n
     value = x.detach()
     factor = y.detach() / value
     return x * factor.masked_fill(value == 0, 0)
-
-
-def _scaled(factor: Tensor, slope: Tensor) -> Tensor:
-    return factor * slope
 
 
 @singledispatch
@@ -150,7 +146,11 @@ FAMILIES = (
 
 
 def _hugging_face_logits(model: Any, batch: Batch, embedded: Tensor, epsilon: float) -> Tensor:
-    _check(model.module)
+    if model.module.config.model_type not in FAMILIES:
+        raise HeedfulError(
+            f"LRP has no rules for {model.module.config.model_type!r}: it knows "
+            f"{', '.join(FAMILIES)} and one-sequence models, so leave it out."
+        )
     edits = {site.name: detach() for site in model.sites}
     with rules(model.module, epsilon):
         trace: Trace = model(batch, edits, embeddings={"a": embedded})
@@ -160,10 +160,14 @@ def _hugging_face_logits(model: Any, batch: Batch, embedded: Tensor, epsilon: fl
 @contextmanager
 def rules(module: nn.Module, epsilon: float) -> Iterator[None]:
     """Inside, gradients follow LRP's rules; afterwards nothing is left of them."""
+    from transformers.activations import ACT2CLS
+
+    kinds: list[Any] = [kind[0] if isinstance(kind, tuple) else kind for kind in ACT2CLS.values()]
     with ExitStack() as stack:
-        for each in module.modules():
-            if isinstance(each, _activations()):
-                stack.callback(each.register_forward_hook(_after_activation).remove)
+        for part in module.modules():
+            if isinstance(part, tuple(kinds)):  # whole: some are written out in products and powers
+                hook = part.register_forward_hook(lambda _, given, out: passing(given[0], out))
+                stack.callback(hook.remove)
         stack.enter_context(_Rules(epsilon))
         yield
 
@@ -203,26 +207,6 @@ def _normalised(
     scale = (centred.detach().square().mean(over, keepdim=True) + eps).rsqrt()
     scaled = centred * scale if weight is None else centred * scale * weight
     return scaled if bias is None else scaled + bias
-
-
-def _after_activation(module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor:
-    return passing(arguments[0], output)
-
-
-def _activations() -> tuple[type[nn.Module], ...]:
-    """Whole modules, as some are written out in products and powers."""
-    from transformers.activations import ACT2CLS
-
-    kinds: list[Any] = list(ACT2CLS.values())
-    return tuple({kind[0] if isinstance(kind, tuple) else kind for kind in kinds})
-
-
-def _check(module: Any) -> None:
-    if module.config.model_type not in FAMILIES:
-        raise HeedfulError(
-            f"LRP has no rules for {module.config.model_type!r}: it knows {', '.join(FAMILIES)} "
-            "and one-sequence models, so leave it out."
-        )
 
 
 @lrp_logits.register
@@ -287,8 +271,10 @@ def embedded_states(encoder: PassThrough, x: Tensor, lengths: Tensor, epsilon: f
     return encoding.states
 
 
-Walk = Callable[[Tensor, Tensor, dict[str, Tensor], str, float], Tensor]
-"""`(x, live, weights, suffix, ε) -> states`, time first; `live` is 0 on padding."""
+Walk = Callable[[Tensor, Tensor, tuple[Tensor, ...], Iterable[int], float], Tensor]
+"""`(x, live, weights, places, ε) -> states`, time first: one direction of a layer, which comes to
+the places in this order. `live` is 0 on padding; the weights are those of the inputs and of the
+state, then their biases."""
 
 
 def walked(
@@ -299,29 +285,29 @@ def walked(
     epsilon: float,
 ) -> Float[Tensor, "b t d"]:
     """Both directions of a layer, or the one it has; zeros after each text's end."""
-    weights: dict[str, Tensor] = dict(layer.named_parameters())
     live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
-    suffixes = ("", "_reverse") if layer.bidirectional else ("",)
-    sides = [walk(x.transpose(0, 1), live, weights, suffix, epsilon) for suffix in suffixes]
+    weights, places = layer.all_weights, range(x.shape[1])
+    sides = [
+        walk(x.transpose(0, 1), live, tuple(own), order, epsilon)
+        for own, order in zip(weights, (places, reversed(places)), strict=False)
+    ]
     return torch.cat(sides, -1).transpose(0, 1)
 
 
 def _gru_walk(
-    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
+    x: Tensor, live: Tensor, weights: tuple[Tensor, ...], places: Iterable[int], epsilon: float
 ) -> Tensor:
-    """One direction of an `nn.GRU` of one layer."""
-    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
-    bias, again = weights[f"bias_ih_l0{suffix}"], weights[f"bias_hh_l0{suffix}"]
+    """PyTorch's order of gates is reset, update, candidate."""
+    inward, recurrent, bias, again = weights
     size = recurrent.shape[1]
-    rows = slice(2 * size, 3 * size)  # PyTorch's order: reset, update, candidate
-    inputs = nn.functional.linear(x, inward, bias)
+    rows = slice(2 * size, 3 * size)
+    inputs = F.linear(x, inward, bias)
     h = x.new_zeros(x.shape[1], size)
     states = list(x.new_zeros(len(x), *h.shape))
-    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
     for place in places:
-        gates = inputs[place] + nn.functional.linear(h, recurrent, again)
+        gates = inputs[place] + F.linear(h, recurrent, again)
         reset, update = gates.detach()[:, : 2 * size].sigmoid().chunk(2, -1)
-        before = nn.functional.linear(h, recurrent[rows], again[rows])
+        before = F.linear(h, recurrent[rows], again[rows])
         candidate = stable(inputs[place][:, rows] + reset * before, epsilon)
         signal = passing(candidate, candidate.detach().tanh())
         h = stable(((1 - update) * signal + update * h) * live[place], epsilon)
@@ -330,32 +316,24 @@ def _gru_walk(
 
 
 def _lstm_walk(
-    x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str, epsilon: float
+    x: Tensor, live: Tensor, weights: tuple[Tensor, ...], places: Iterable[int], epsilon: float
 ) -> Tensor:
-    """One direction of an `nn.LSTM` of one layer."""
-    inward, recurrent = weights[f"weight_ih_l0{suffix}"], weights[f"weight_hh_l0{suffix}"]
-    bias = weights[f"bias_ih_l0{suffix}"] + weights[f"bias_hh_l0{suffix}"]
+    """PyTorch's order of gates is input, forget, candidate, output."""
+    inward, recurrent, *biases = weights
+    bias = biases[0] + biases[1]
     size = recurrent.shape[1]
-    rows = slice(2 * size, 3 * size)  # PyTorch's order: input, forget, candidate, output
-    candidates = nn.functional.linear(x, inward[rows], bias[rows])
+    rows = slice(2 * size, 3 * size)
+    candidates = F.linear(x, inward[rows], bias[rows])
     with torch.no_grad():
-        inputs = nn.functional.linear(x, inward, bias)
+        inputs = F.linear(x, inward, bias)
     h = c = x.new_zeros(x.shape[1], size)
     states = list(x.new_zeros(len(x), *h.shape))
-    places = range(len(x)) if suffix == "" else reversed(range(len(x)))
     for place in places:
-        gates = (inputs[place] + nn.functional.linear(h.detach(), recurrent.detach())).sigmoid()
-        candidate = candidates[place] + nn.functional.linear(h, recurrent[rows])
-        h, c = _step(gates, stable(candidate, epsilon), c, live[place], epsilon)
+        gates = (inputs[place] + F.linear(h.detach(), recurrent.detach())).sigmoid()
+        enter, forget, _, leave = gates.chunk(4, -1)
+        candidate = stable(candidates[place] + F.linear(h, recurrent[rows]), epsilon)
+        signal = passing(candidate, candidate.detach().tanh())
+        c = stable((forget * c + enter * signal) * live[place], epsilon)  # cleared on padding
+        h = leave * passing(c, c.detach().tanh())
         states[place] = h
     return torch.stack(states)
-
-
-def _step(
-    gates: Tensor, candidate: Tensor, c: Tensor, live: Tensor, epsilon: float
-) -> tuple[Tensor, Tensor]:
-    """`live` clears the cell on padding."""
-    enter, forget, _, leave = gates.chunk(4, -1)
-    signal = passing(candidate, candidate.detach().tanh())
-    c = stable((forget * c + enter * signal) * live, epsilon)
-    return leave * passing(c, c.detach().tanh()), c

@@ -31,27 +31,27 @@ def check_uses(piece: Attribution) -> None:
             raise unknown_name(what, name[1:], known or ["(none)"])
 
 
-_NAMES = (
-    "attention",
-    "rollout",
-    "value_norm",
-    "gradient_attention",
-    "effective_attention",
-    "gradient",
-    "gradient_input",
-    "integrated_gradients",
-    "smoothgrad",
-    "lrp",
-    "leave_one_out",
-    "occlusion",
-    "lime",
-    "kernel_shap",
-    "prior",
-    "random",
-)
+_PLACES = {
+    "attention": "attention:ENTRIES",
+    "rollout": "attention:ENTRIES",
+    "value_norm": "attention:ENTRIES",
+    "gradient_attention": "attention:ENTRIES",
+    "effective_attention": "attention:ENTRIES",
+    "gradient": "gradient:ENTRIES",
+    "gradient_input": "gradient:ENTRIES",
+    "integrated_gradients": "integrated_gradients",
+    "smoothgrad": "gradient:ENTRIES",
+    "lrp": "lrp",
+    "leave_one_out": "occlusion:ENTRIES",
+    "occlusion": "occlusion:ENTRIES",
+    "lime": "linear_models:ENTRIES",
+    "kernel_shap": "linear_models:ENTRIES",
+    "prior": "baselines:ENTRIES",
+    "random": "baselines:ENTRIES",
+}
 SALIENCIES = OpenRegistry(
     "saliency",
     Attribution,
-    {name: f"heedful.attributions.{name}" for name in _NAMES},
+    {name: f"heedful.attributions.{place}" for name, place in _PLACES.items()},
     check=check_uses,
 )

@@ -1,4 +1,4 @@
-"""A floor: what can be said of words without looking at the model.
+"""Baselines that never look at the model: how rare a word is or how early it stands, and noise.
 
 Rare words matter more than common ones, and beginnings more than ends. An explanation that
 does no better says nothing about this model.
@@ -15,9 +15,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.entries import NOT_NEGATIVE, Attribution
+from heedful.entries import NOT_NEGATIVE, SHARE, Attribution, by_name
 from heedful.errors import unknown_name
 from heedful.models import probability
+from heedful.randomness import example_keys, keyed_uniform
 from heedful.types import Batch, Model, Target, Text
 from heedful.words import word_mask, word_numbers
 
@@ -35,7 +36,10 @@ def prior(
     counts: Mapping[Type, int] | None = None,
     texts: int | None = None,
 ) -> Float[Tensor, "b w"]:
-    """`type`: log((1 + texts) / (1 + texts with the word)); `position`: from 1 down to 1/n.
+    """What can be said of words without looking at the model.
+
+    `kind` is `type`, log((1 + texts) / (1 + texts with the word)), or `position`, from 1 down to
+    1/n.
 
     `counts` says in how many of `texts` texts a word type occurs. Without it they are counted
     in this batch, and then it matters what else is in the batch: see `fit_prior`.
@@ -58,18 +62,15 @@ class Prior:
     texts: int = 0
 
     def __call__(
-        self,
-        model: Model,
-        batch: Batch,
-        label: Int[Tensor, " b"],
-        target: Target = probability,
+        self, model: Model, batch: Batch, label: Int[Tensor, " b"], target: Target = probability
     ) -> Float[Tensor, "b w"]:
         return prior(model, batch, label, target, self.kind, self.counts, self.texts)
 
     @property
     def piece(self) -> Attribution:
         """The same facts as `prior`'s; what `explain` takes."""
-        return replace(ENTRY, make=self)
+        entry: Attribution = ENTRIES["prior"]
+        return replace(entry, make=self)
 
 
 def fit_prior(batches: Iterable[Batch], kind: str = "type") -> Prior:
@@ -111,16 +112,46 @@ def _types(text: Text) -> Iterator[dict[int, Type]]:
         yield types
 
 
-ENTRY = Attribution(
-    name="prior",
-    description="how rare a word type is, or how early it stands; the model is not looked at",
-    make=prior,
-    uses=(),
-    signed=False,
-    level="words",
-    formula="ln((1 + N) / (1 + N_w)): N_w of N texts have the word; by position (n − i + 1) / n",
-    range=NOT_NEGATIVE,
-    higher="the word is rarer, or stands earlier",
-    cost="counting words once",
-    limits="It never looks at the model: it is what an explanation has to beat.",
+def random(
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target = probability,
+    seed: int = 0,
+) -> Float[Tensor, "b w"]:
+    """Uniform noise in (0, 1): only the seed, the example's id and the word's place decide."""
+    there = word_mask(batch.texts["a"])
+    keys = example_keys(seed, batch.ids, "random explanation").to(there.device)
+    return keyed_uniform(keys, (there.shape[1],)) * there
+
+
+ENTRIES = by_name(
+    Attribution(
+        name="prior",
+        description="how rare a word type is, or how early it stands; the model is not looked at",
+        make=prior,
+        uses=(),
+        signed=False,
+        level="words",
+        formula=(
+            "ln((1 + N) / (1 + N_w)): N_w of N texts have the word; by position (n − i + 1) / n"
+        ),
+        range=NOT_NEGATIVE,
+        higher="the word is rarer, or stands earlier",
+        cost="counting words once",
+        limits="It never looks at the model: it is what an explanation has to beat.",
+    ),
+    Attribution(
+        name="random",
+        description="uniform noise: what an explanation that knows nothing reaches",
+        make=random,
+        uses=(),
+        signed=False,
+        level="words",
+        formula="U(0, 1), drawn by example and word",
+        range=SHARE,
+        higher="nothing",
+        cost="nothing",
+        limits="It knows nothing: it is what an explanation has to beat.",
+    ),
 )
