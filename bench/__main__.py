@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.kept import Kept, begin, facts, write
 from bench.measure import say
 from bench.page import MEASURED, PAGE, write_page
 from bench.parts import PARTS, SECTIONS, chosen
+from bench.results import Kept, begin, facts, write
 from heedful.errors import HeedfulError
 from heedful.runner import machine
 

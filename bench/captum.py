@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.captum_theirs import (
+from bench.captum_baselines import (
     FEW,
     FILLERS,
     FULL,

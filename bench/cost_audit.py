@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from bench import made_up
+from bench import made_up_models
 from bench.cost_model import AUDIT, BYTES, LINEAR, Point, checked, fit
 from heedful.auditing import Audit, AuditSpec, Plan, audit_subject
 from heedful.store import Store
 from heedful.targets import AuditTarget, open_target
 
 Size = tuple[int, int]
-SMALL_ENCODER = made_up.ModelSize("BERT 2×64", 2, 64, 4, 256, 2000, steps=0)
+SMALL_ENCODER = made_up_models.ModelSize("BERT 2×64", 2, 64, 4, 256, 2000, steps=0)
 CHEAP = AuditSpec(("attention",), only=())
 """For what grows with the texts: very many of them, and next to nothing asked of each."""
 
@@ -51,8 +51,8 @@ QUICK = Sizes(((2, 6), (3, 8)), ((4, 8),), (4, 8), (12,))
 def audits(sizes: Sizes, device: str, quick: bool) -> Iterator[dict[str, Any]]:
     """Seconds and bytes of default audits: those of a model of pretrained size on a card, of a
     small one elsewhere."""
-    size = made_up.ENCODER if device == "cuda" and not quick else SMALL_ENCODER
-    module, tokenizer, _ = made_up.encoder(size, device)
+    size = made_up_models.ENCODER if device == "cuda" and not quick else SMALL_ENCODER
+    module, tokenizer, _ = made_up_models.encoder(size, device)
     spec = AuditSpec(QUICKLY, ceiling=4, search_steps=2) if quick else AuditSpec()
 
     def at(size: Size) -> tuple[Point, float, int, Audit]:
@@ -81,7 +81,7 @@ def audits(sizes: Sizes, device: str, quick: bool) -> Iterator[dict[str, Any]]:
 def grown(sizes: Sizes) -> Iterator[dict[str, Any]]:
     """What grows with the texts, on the host: opened documents, an audit beside them, its
     unfinished files."""
-    module, tokenizer, _ = made_up.encoder(made_up.TINY_ENCODER, "cpu")
+    module, tokenizer, _ = made_up_models.encoder(made_up_models.TINY_ENCODER, "cpu")
 
     def at(texts: int) -> dict[str, float]:
         return _measured((module, tokenizer), texts)
@@ -114,7 +114,7 @@ def spread(found: Audit) -> dict[str, float]:
 
 
 def _measured(given: tuple[Any, Any], texts: int) -> dict[str, float]:
-    records = made_up.reviews(texts)
+    records = made_up_models.reviews(texts)
     started = time.perf_counter()
     with _held() as held, open_target(given, records, id_column="id") as subject:
         opened, opening = held(), time.perf_counter() - started
@@ -166,7 +166,7 @@ def _held() -> Iterator[Callable[[], tuple[float, float]]]:
 @contextmanager
 def _opened(given: tuple[Any, Any], size: Size) -> Iterator[AuditTarget]:
     texts, length = size
-    with open_target(given, made_up.reviews(texts, length), id_column="id") as subject:
+    with open_target(given, made_up_models.reviews(texts, length), id_column="id") as subject:
         yield subject
 
 

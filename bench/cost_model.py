@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from bench.made_up import Made, Shape, made
+from bench.made_up_models import Made, Shape, made
 from heedful.data import CORPORA, at_a_quarter, default_prepare
 from heedful.experiments import Evidence
 from heedful.models import build

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bench.jain2019_reference import packed
 from bench.measure import Cost, Measured, Row, Setting, joined, measure
-from bench.reference import packed
 from heedful.models import attach, build
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Model, Text

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from scipy.stats import kendalltau
 
-from bench import made_up
+from bench import made_up_models
 from bench.gpu_rates import counted, kernels, rates
 from heedful.auditing import WAVE, Audit, AuditSpec, audit_subject
 from heedful.targets import open_target
@@ -128,7 +128,7 @@ def audits(card: Mapping[str, Any], device: str, quick: bool) -> Iterator[dict[s
     for kind, precisions in PRECISIONS.items():
         given, facts = _model(kind, device, quick)
         first: Audit | None = None
-        texts = made_up.reviews(4 if quick else TEXTS[kind])
+        texts = made_up_models.reviews(4 if quick else TEXTS[kind])
         for precision in precisions:
             trial = Trial(given, precision, texts, device, quick)
             found, seconds = trial.run(trial.spec)
@@ -140,12 +140,15 @@ def audits(card: Mapping[str, Any], device: str, quick: bool) -> Iterator[dict[s
 def _model(kind: str, device: str, quick: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `open_target` is given, and what is said of it."""
     if kind == "encoder":
-        size = made_up.TINY_ENCODER if quick else made_up.ENCODER
-        module, tokenizer, accuracy = made_up.encoder(size, device)
+        size = made_up_models.TINY_ENCODER if quick else made_up_models.ENCODER
+        module, tokenizer, accuracy = made_up_models.encoder(size, device)
         return {"model": (module, tokenizer)}, {"model": size.name, "accuracy": accuracy}
-    size = made_up.TINY_DECODER if quick else made_up.DECODER
-    asked = {"label_words": made_up.LABEL_WORDS, "template": "{text} it was"}
-    return {"model": made_up.decoder(size, device), **asked}, {"model": size.name, "accuracy": None}
+    size = made_up_models.TINY_DECODER if quick else made_up_models.DECODER
+    asked = {"label_words": made_up_models.LABEL_WORDS, "template": "{text} it was"}
+    return {"model": made_up_models.decoder(size, device), **asked}, {
+        "model": size.name,
+        "accuracy": None,
+    }
 
 
 def _row(trial: Trial, found: Audit, seconds: float) -> dict[str, Any]:

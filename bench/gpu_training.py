@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from bench.gpu_rates import Kernels, counted, kernels, rates, timed
-from bench.made_up import Made, Shape, made
+from bench.made_up_models import Made, Shape, made
 from heedful.attributions import leave_one_out
 from heedful.experiments import Evidence, adversarial, correlation, permutation
 from heedful.models import Family, OneSequence, build

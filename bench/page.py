@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.kept import Kept, read
 from bench.measure import Cost, Row
+from bench.results import Kept, read
 
 TITLE = "# Benchmarks"
 INTRODUCTION = """\

@@ -12,8 +12,7 @@ import pandas as pd
 from torch import Tensor
 
 from bench.data import FULL, QUICK, Data, Plan, Size, generate, trained
-from bench.measure import Cost, Measured, Row, Setting, joined, measure, say
-from bench.reference import (
+from bench.jain2019_reference import (
     BATCH,
     Kept,
     adversary,
@@ -26,6 +25,7 @@ from bench.reference import (
     permuted,
     spread,
 )
+from bench.measure import Cost, Measured, Row, Setting, joined, measure, say
 from heedful.attributions import gradient_input, leave_one_out
 from heedful.data import Split
 from heedful.experiments import (

@@ -57,7 +57,7 @@ class Part:
 
 def _parts() -> dict[str, Part]:
     found = {f"papers-{size}": Part("papers", "bench.papers", "rows", size) for size in PAPERS}
-    found["reach"] = Part("reach", "bench.reach", "rows")
+    found["reach"] = Part("reach", "bench.search_time", "rows")
     needs: tuple[str, ...]
     for encoder in ENCODERS:
         needs = ("transformers",) if encoder == "bert" else ()
@@ -72,7 +72,7 @@ def _parts() -> dict[str, Part]:
         needs = ("inseq", "transformers")
         found[f"inseq-{method}"] = Part("inseq", "bench.decoders", "rows", method, needs)
     found["attach"] = Part("attach", "bench.attach", "rows", needs=("transformers",))
-    found["long"] = Part("long", "bench.long", "rows")
+    found["long"] = Part("long", "bench.long_texts", "rows")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from bad_input.shared import make_shared
 
     return make_shared(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser for the pages of one file of tests."""
+    from browsing import opened_browser
+
+    with opened_browser() as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 import torch
 from bench import deletions
 from bench.__main__ import _alone
-from bench.kept import Kept, begin, read, write
 from bench.measure import Cost, Row, Setting, measure
 from bench.page import MEASURED, PAGE, kept_in, render, table
 from bench.page import SECTIONS as DESCRIBED
 from bench.parts import PARTS, SECTIONS, Part, chosen, outcome
+from bench.results import Kept, begin, read, write
 
 from heedful.errors import HeedfulError
 

@@ -29,7 +29,7 @@ from bench.gpu_rates import (
     timed,
 )
 from bench.gpu_training import Run, _row, deletion_bytes
-from bench.made_up import Shape, made
+from bench.made_up_models import Shape, made
 from bench.report import Report, markdown
 
 from heedful.experiments import Evidence

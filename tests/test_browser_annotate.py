@@ -16,7 +16,7 @@ pytest.importorskip("fastapi", reason="pages need fastapi (heedful[web])")
 pytest.importorskip("uvicorn", reason="pages need uvicorn (heedful[web])")
 
 from annotating import KEY, items, make_study
-from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
+from browsing import PHONE, WIDE, accessibility, served, sideways, visiting
 from heedful.apps.annotation import (
     RATIONALE,
     RELEVANCE,
@@ -39,12 +39,6 @@ HOSTILE = (
     + "x" * 5_000
 )
 NAME = "<b onmouseover=window.ran=3>Ann & Bo</b>"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @contextmanager

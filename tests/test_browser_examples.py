@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browsing import opened_browser, visiting
+from browsing import visiting
 from heedful.report import Cell, Document, Map, Span, build_report, reach_of
 from heedful.report.cells import Reading
 from test_report_examples import by_blanks, by_characters, cell
@@ -19,12 +19,6 @@ from test_report_fake import Fake, fake_study
 READY = "() => document.querySelector('.x-id') !== null"
 FAR = Map("far", "furthest found by search (a lower bound)", "furthest", "apart", True, True)
 MAPS = (Map("attention", "attention", "attention", weights=True), Map("lrp", "lrp"), FAR)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 def read_by(model: str, spans: Sequence[Span], linear: bool, measured: float | None) -> Cell:

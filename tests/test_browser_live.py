@@ -17,7 +17,7 @@ import torch
 pytest.importorskip("fastapi", reason="the live page needs fastapi (heedful[web])")
 pytest.importorskip("uvicorn", reason="the live page needs uvicorn (heedful[web])")
 
-from browsing import PHONE, WIDE, accessibility, opened_browser, served, sideways, visiting
+from browsing import PHONE, WIDE, accessibility, served, sideways, visiting
 from heedful.apps.live import Opened, live_app
 from heedful.data import default_spec, prepare
 from heedful.interventions import frozen
@@ -69,12 +69,6 @@ def two(run: Run, bert: Path) -> Iterator[str]:
     with ExitStack() as stack:
         models = [Opened(stack.enter_context(open_asked(each))) for each in (run, bert)]
         yield stack.enter_context(served(live_app(models)))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 class Edits:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, visiting
+from browsing import PHONE, WIDE, accessibility, sideways, visiting
 from heedful.auditing import AuditSpec, Plan, audit
 from heedful.data import default_spec
 from heedful.interventions import custom
@@ -50,12 +50,6 @@ class Made:
     @property
     def url(self) -> str:
         return self.page.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import PHONE, accessibility, opened_browser, sideways, visiting
+from browsing import PHONE, accessibility, sideways, visiting
 
 FRAME = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <style>body {{ background: #fff; color: #222 }} button {{ padding: 1em }}
@@ -36,12 +35,6 @@ FAULTS = {
     "a contrast of 3.17": '<p class="half">half as dark</p>',  # #222 over white: 144.5
     "a contrast of 1.": '<textarea aria-label="t" style="color: #eee; background: #fff">',
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 def written(folder: Path, body: str) -> str:

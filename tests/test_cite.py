@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from heedful import __version__
 from heedful.auditing import NUMBERS
-from heedful.cli import catalogues, main
+from heedful.cli import catalogues
 from heedful.entries import Entry, Piece
 from heedful.preregistration import (
     ALIASES,
@@ -31,6 +31,7 @@ from heedful.preregistration import (
     uses_of_run,
 )
 from heedful.store import Store, run_key
+from verbs import run
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},
@@ -45,12 +46,6 @@ ENTRIES = [
     for kind, catalogue in catalogues().items()
     for name in catalogue
 ]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize(("kind", "piece"), ENTRIES)

@@ -15,21 +15,16 @@ import pandas as pd
 import pytest
 import typer
 
-from heedful.cli import app, main, names, seeds
+from heedful.cli import app, names, seeds
 from heedful.cli.app import VERBS
 from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
 from heedful.store import Store
 from heedful.studies import STUDIES
 from heedful.studies.jain2019 import STUDY
+from verbs import run
 
 ROOT = Path(__file__).parent.parent
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 TINY = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12"]

@@ -18,13 +18,13 @@ import torch
 
 from heedful.auditing import Audit, Measurer
 from heedful.cli import audit as audit_verb
-from heedful.cli import main
 from heedful.store import Store
 
 pytest.importorskip("transformers")
 
 from tiny_hf import tiny_hf
 from tiny_tokenizers import byte_pairs, saved, word_pieces
+from verbs import run
 
 auditing = import_module("heedful.auditing.audit")
 
@@ -35,12 +35,6 @@ WORDS = [
 ]  # fmt: skip
 FAST = ["--quick", "--explanations", "attention"]
 LEAST = [*FAST, "--only", "interventions"]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def table(rows: int = 6, **columns: Callable[[int], Any]) -> pd.DataFrame:

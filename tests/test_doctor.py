@@ -17,18 +17,13 @@ from heedful.data import CORPORA, MissingData
 from heedful.entries import Piece
 from heedful.errors import HeedfulError
 from heedful.store import Store
+from verbs import run
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 FOR_USERS = re.search(r"\[(.*)\]", EXTRAS["all"][0])[1].split(",")  # type: ignore[index]
 NEEDS = {"core": PROJECT["dependencies"], **{extra: EXTRAS[extra] for extra in FOR_USERS}}
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

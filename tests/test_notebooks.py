@@ -66,7 +66,7 @@ def test_the_runner_keeps_what_a_cell_prints_and_its_last_value() -> None:
 
 
 def test_the_picture_of_the_debate_is_made_of_printed_numbers() -> None:
-    from tools.debate import DOCS, changes, chart
+    from tools.debate_picture import DOCS, changes, chart
 
     rows = changes()
     assert len(rows) >= 7 and len({row["model"] for row in rows}) == len(rows)

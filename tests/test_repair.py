@@ -35,6 +35,7 @@ from heedful.report import careful
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.store import Store
 from parsed_page import loads_nothing, parse
+from verbs import run
 
 NAN = math.nan
 runs = import_module("heedful.auditing.repair")
@@ -237,12 +238,6 @@ def small_audits() -> Iterator[None]:
         patch.setattr(runs, "REPAIR_SPEC", SMALL)
         patch.setattr(runs, "SCORED", ProbeSpec("score", {"resamples": 20}))
         yield
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

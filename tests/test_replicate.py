@@ -44,6 +44,7 @@ from verdict_tables import World, costs, rows_of
 pytest.importorskip("transformers")
 
 from tiny_tokenizers import saved
+from verbs import run
 
 DRAFT = """\
 title: A 100% trial of {braces} & others
@@ -70,12 +71,6 @@ studies:
 """
 AUDIT_ONLY = DRAFT[: DRAFT.index("studies:")]
 FILES = {"methods.tex", "tables.tex", "limitations.tex", "references.bib", "main.tex"}
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def refused(capsys: pytest.CaptureFixture[str], said_: str, *arguments: object) -> None:

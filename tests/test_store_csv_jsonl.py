@@ -102,7 +102,7 @@ def test_whatever_is_written_is_read_back(rows: list[tuple[Any, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["apps/annotation/results.py", "repair/result.py", "report/build.py"]
+    "name", ["apps/annotation/results.py", "auditing/repair.py", "report/build.py"]
 )
 def test_nobody_else_writes_csv(name: str) -> None:
     """Every CSV goes through the one function."""

@@ -15,6 +15,7 @@ from heedful.cli import Tally, main, read
 from heedful.runner import Event, Job
 from heedful.store import Store
 from sweeping import needs_ray, results
+from verbs import run
 
 GRID = """\
 precision: float32
@@ -32,12 +33,6 @@ KINDS = ("yaml", "python")
 STUDY = ["--corpora", "planted", "--encoders", "average", "--epochs", "1", "--seeds", "2"]
 STUDY += ["--probes", "reachability", "--attention", "additive"]
 STUDY += [f"--param={each}" for each in ("n_train=60", "n_dev=20", "n_test=12")]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

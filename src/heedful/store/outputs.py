@@ -133,16 +133,15 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(read_whole(path))
-        files = found["files"]
-        right = isinstance(found["kind"], str) and all(map(_is_inside, files))
-        right = right and all(isinstance(each, str | None) for each in files.values())
+        manifest = json.loads(read_whole(path))
+        kind, files = manifest["kind"], manifest["files"]
+        ours = isinstance(kind, str) and all(map(_is_inside, files))
+        if not ours or not all(isinstance(digest, str | None) for digest in files.values()):
+            return None
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         return None
-    if not right:
-        return None
-    check_version(str(path), found.get("schema_version"), SCHEMA_VERSION, _NEW)
-    return {"kind": found["kind"], "files": files}
+    check_version(str(path), manifest.get("schema_version"), SCHEMA_VERSION, _NEW)
+    return {"kind": kind, "files": files}
 
 
 def _is_inside(name: str) -> bool:

@@ -7,6 +7,7 @@ before), and every run is checked against its digests before it is adopted.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tarfile
 import tempfile
@@ -32,7 +33,9 @@ def write_tar(folders: Iterable[Path], stream: IO[bytes]) -> None:
     tells what the run is. The bytes depend on the contents alone."""
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for folder in folders:
-            for path in (folder, folder / "run.json", *_others(folder)):
+            record = folder / "run.json"
+            others = sorted(path for path in folder.rglob("*") if path != record)
+            for path in (folder, record, *others):
                 name = path.relative_to(folder.parent).as_posix()
                 tar.add(path, name, recursive=False, filter=_anonymous)
 
@@ -62,10 +65,6 @@ def read_record(head: bytes, key: str) -> bytes:
             if source is not None:
                 return source.read()
     raise EOFError
-
-
-def _others(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path != folder / "run.json")
 
 
 def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -111,7 +110,6 @@ def pack(store: Store, keys: Iterable[str], folder: Path, max_mb: float) -> list
     with refusals(f"write a pack to {folder}", _ROOM), tempfile.TemporaryFile() as stream:
         folder.mkdir(parents=True, exist_ok=True)
         write_tar((store.open(key).path for key in keys), stream)
-        stream.seek(0)
         check_packs(folder)
         older = set(_numbered(folder))
         parts = _cut(stream, folder, int(max_mb * 1e6))
@@ -154,25 +152,16 @@ def unpack(store: Store, parts: Iterable[Path]) -> tuple[list[str], list[str]]:
     return new, known
 
 
-def _unread(parts: list[Path]) -> HeedfulError:
-    return HeedfulError(
-        f"the pack cannot be read ({parts[0]} …): give all its parts, .000 to the last, unchanged."
-    )
-
-
-def _cut(stream, folder: Path, size: int) -> list[Path]:  # type: ignore[no-untyped-def]
+def _cut(stream: IO[bytes], folder: Path, size: int) -> list[Path]:
+    """The stream in files of this size."""
     parts: list[Path] = []
-    block = stream.read(min(size, _CHUNK))
-    while block:
+    for start in range(0, stream.seek(0, os.SEEK_END), size):
+        stream.seek(start)
         part = folder / f"{NAME}.{len(parts):03d}"
         with whole_file(part) as out:
-            written = 0
-            while block:
+            while block := stream.read(min(_CHUNK, start + size - stream.tell())):
                 out.write(block)
-                written += len(block)
-                block = stream.read(min(size - written, _CHUNK)) if written < size else b""
         parts.append(part)
-        block = stream.read(min(size, _CHUNK))
     return parts
 
 
@@ -188,4 +177,7 @@ def _extract(parts: list[Path], folder: Path) -> None:
         try:
             read_tar(stream, folder)
         except BROKEN as error:
-            raise _unread(parts) from error
+            raise HeedfulError(
+                f"the pack cannot be read ({parts[0]} …): give all its parts, .000 to the last, "
+                f"unchanged."
+            ) from error

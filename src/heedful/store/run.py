@@ -244,7 +244,8 @@ class Run:
         except FileNotFoundError:
             return self._lost("it has no run.json")
         except OSError as error:
-            return _unreadable(error)
+            reason = f"it cannot be read ({why(error)})"
+            return Problem(reason, "fix that and run the command again", lost=False)
 
     def _lost(self, reason: str) -> Problem:
         """A folder that no run is called like was put here by somebody else."""
@@ -328,11 +329,6 @@ def write_folder(path: Path) -> None:
     """Make a folder beside a run's files part of the run: the list of its files' digests is a
     file of the run. To be called once the folder is filled."""
     write_json(path.with_name(path.name + _LIST), _files(path))
-
-
-def _unreadable(error: OSError) -> Problem:
-    reason = f"it cannot be read ({why(error)})"
-    return Problem(reason, "fix that and run the command again", lost=False)
 
 
 def _files(folder: Path) -> dict[str, str]:

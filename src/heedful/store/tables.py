@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -69,9 +70,11 @@ class Frames:
         between machines. `types` are of columns whose type a block may not show."""
         blocks = (_arrow(block, types or {}) for block in self)
         first = next(blocks)
-        with path.open("wb") as stream, _writer(stream, first.schema) as out:
-            out.write_table(first, row_group_size=max(1, len(first)))
-            for block in blocks:
+        with (
+            path.open("wb") as stream,
+            pq.ParquetWriter(stream, first.schema, compression="zstd") as out,
+        ):
+            for block in chain([first], blocks):
                 out.write_table(block.cast(first.schema), row_group_size=max(1, len(block)))
 
 
@@ -106,10 +109,6 @@ def table_version(path: Path) -> int | str | None:
         return None
     text = said.decode("utf8", "replace")
     return int(text) if text.isascii() and text.isdigit() else text
-
-
-def _writer(stream: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
-    return pq.ParquetWriter(stream, schema, compression="zstd")
 
 
 def _groups(path: Path) -> Iterator[pd.DataFrame]:

@@ -1,7 +1,7 @@
 """The picture of docs/debate.md: what replacing attention costs, published beside measured.
 
 The numbers are those of the first table of docs/studies.md, which `heedful study vashishth2019`
-printed; nothing is typed here. Run as `python tools/debate.py`.
+printed; nothing is typed here. Run as `python tools/debate_picture.py`.
 """
 
 from __future__ import annotations
