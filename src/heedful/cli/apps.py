@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,20 +14,24 @@ from heedful.cli.audit_options import DataArgument, ModelArgument, ModelOptions,
 from heedful.cli.options import (
     MOST,
     JsonOption,
-    PortOption,
+    argument,
     existing_store,
+    option,
     set_threads,
     spread,
     was_given,
 )
-from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    progress_bar,
+    say,
+    show,
+    show_json,
+    show_result,
+)
 from heedful.errors import HeedfulError, unknown_name
 
-if TYPE_CHECKING:
-    from heedful.apps.annotation import Study
-
-
-PORT = 8765
 annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
 StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]
 Count = Annotated[
@@ -35,27 +39,19 @@ Count = Annotated[
     typer.Option("--annotators", min=1, max=1000, help="Number of annotators."),
 ]
 Format = Annotated[str, typer.Option("--format", help="jsonl or label-studio.")]
-FORMATS = ("jsonl", "label-studio")
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")]
 
 
 @spread
 def serve(
     model: ModelArgument,
-    other: Annotated[
-        str | None, typer.Argument(metavar="[MODEL2]", help="A second model to compare with.")
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any but this machine's needs a token.")
-    ] = "127.0.0.1",
-    port: PortOption = PORT,
-    token: Annotated[
-        str | None, typer.Option(help="Token that requests must carry. [default: random if needed]")
-    ] = None,
-    words: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum words per text.")] = 512,
-    waiting: Annotated[int, typer.Option(min=0, max=10_000, help="Maximum waiting calls.")] = 8,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, max=86_400, help="Request timeout in seconds.")
-    ] = 30.0,
+    other: str | None = argument("A second model to compare with.", metavar="[MODEL2]"),
+    host: str = option("Address to listen on; any but this machine's needs a token.", "127.0.0.1"),
+    port: PortOption = 8765,
+    token: str | None = option("Token that requests must carry. [default: random if needed]"),
+    words: int = option("Maximum words per text.", 512, min=1, max=100_000),
+    waiting: int = option("Maximum waiting calls.", 8, min=0, max=10_000),
+    seconds: float = option("Request timeout in seconds.", 30.0, min=0.1, max=86_400),
     asked: ModelOptions = ModelOptions(),
 ) -> None:
     """Ask a model and move its attention, in a browser.
@@ -93,7 +89,7 @@ def serve(
 class StudyOptions(SubjectOptions):
     """Those of an audit; `n` counts items of each kind."""
 
-    n: Annotated[int, typer.Option(min=1, max=MOST, help="Items of each kind of weights.")] = 100
+    n: int = option("Items of each kind of weights.", 100, min=1, max=MOST)
 
 
 @annotate.command("new")
@@ -102,11 +98,9 @@ def new_study(
     context: typer.Context,
     model: ModelArgument,
     data: DataArgument = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of the study.")] = Path("study.db"),
-    task: Annotated[
-        str, typer.Option(help="relevance: judge the top words; rationale: mark the reason.")
-    ] = "relevance",
-    top: Annotated[int, typer.Option(min=1, max=50, help="Number of highlighted words.")] = 3,
+    out: Path = option("File of the study.", Path("study.db"), "--out", "-o"),
+    task: str = option("relevance: judge the top words; rationale: mark the reason.", "relevance"),
+    top: int = option("Number of highlighted words.", 3, min=1, max=50),
     annotators: Count = 1,
     subject: StudyOptions = StudyOptions(),
     as_json: JsonOption = False,
@@ -133,76 +127,74 @@ def new_study(
 
 
 @annotate.command("invite")
+@spread
 def invite_more(study: StudyArgument, annotators: Count = 1, as_json: JsonOption = False) -> None:
     """Invite more annotators, also while the study is being served."""
-    from heedful.apps.annotation import invite
+    from heedful.apps.annotation import Study, invite
 
-    found = invite(_opened(study), annotators)
-    if as_json:
-        show_json("annotate invite", {"annotators": {each.name: each.token for each in found}})
-        return
-    show(*(f"{each.name}  /?annotator={each.token}" for each in found))
+    tokens = {each.name: each.token for each in invite(Study(study), annotators)}
+    links = (f"{name}  /?annotator={token}" for name, token in tokens.items())
+    show_result("annotate invite", as_json, {"annotators": tokens}, *links)
 
 
 @annotate.command("serve")
+@spread
 def serve_study(
     study: StudyArgument,
     port: PortOption = 8010,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any but this machine's is open to others.")
-    ] = ("127.0.0.1"),
+    host: str = option(
+        "Address to listen on; any but this machine's is open to others.", "127.0.0.1"
+    ),
 ) -> None:
     """Serve the pages to annotators until Ctrl-C; every acknowledged answer is on disk."""
     try:
-        from heedful.apps.annotation import links
+        from heedful.apps.annotation import Study, links
         from heedful.apps.annotation import serve_study as run
     except ImportError as error:
         raise HeedfulError("pages need fastapi and uvicorn: pip install 'heedful[web]'.") from error
 
-    found = _opened(study)
+    opened = Study(study)
 
     def ready(root: str) -> None:
-        show(*(f"{name:<14} {link}" for name, link in links(found, root).items()))
+        show(*(f"{name:<14} {link}" for name, link in links(opened, root).items()))
         sys.stdout.flush()  # whoever waits for the links in a file waits for these lines
         say(f"serving {study}; stop with Ctrl-C.")
 
-    run(found, host, port, ready)
+    run(opened, host, port, ready)
 
 
 @annotate.command("results")
+@spread
 def results(
     study: StudyArgument,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the tables.")] = None,
+    out: Path | None = option("Folder for the tables.", None, "--out", "-o"),
     as_json: JsonOption = False,
 ) -> None:
     """Print progress, agreement and the tables of Figure 5 so far."""
-    from heedful.apps.annotation import RESULTS, lines, write_tables
+    from heedful.apps.annotation import RESULTS, Study, lines, write_tables
     from heedful.apps.annotation import results as compute
 
-    opened = _opened(study)
+    opened = Study(study)
     check_outputs(Output("-o", out, RESULTS), inputs=(study,))
     found = compute(opened)
     if out is not None:
         write_tables(opened, found, out)
-    if as_json:
-        show_json("annotate results", found)
-        return
-    show(*lines(found))
+    show_result("annotate results", as_json, found, *lines(found))
 
 
 @annotate.command("export")
+@spread
 def export(
     context: typer.Context,
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="File to write: .jsonl, or .json for Label Studio.")],
+    file: Path = argument("File to write: .jsonl, or .json for Label Studio.", ...),
     kind: Format = "jsonl",
-    merge: Annotated[
-        str, typer.Option(help="How rationales are merged: majority, union or intersection.")
-    ] = "majority",
+    merge: str = option("How rationales are merged: majority, union or intersection.", "majority"),
 ) -> None:
     """Export items and answers; rationales can be audited with --rationale-column rationale."""
     from heedful.apps.annotation import (
         INTERFACE,
+        Study,
         export_of,
         read_jsonl,
         read_label_studio,
@@ -210,8 +202,8 @@ def export(
         write_label_studio,
     )
 
-    opened = _opened(study)
-    lines = _format(kind) == "jsonl"
+    opened = Study(study)
+    lines = _is_jsonl(kind)
     older = export_of(opened, read_jsonl if lines else read_label_studio)
     outputs = [Output("FILE", file, older)]
     if not lines:
@@ -227,16 +219,17 @@ def export(
 
 
 @annotate.command("import")
+@spread
 def import_answers(
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="An exported file with answers.")],
+    file: Path = argument("An exported file with answers.", ...),
     kind: Format = "jsonl",
 ) -> None:
     """Import answers from a file, all or none; unknown annotators are added."""
-    from heedful.apps.annotation import annotators, read_jsonl, read_label_studio
+    from heedful.apps.annotation import Study, annotators, read_jsonl, read_label_studio
 
-    opened = _opened(study)
-    answers = (read_jsonl if _format(kind) == "jsonl" else read_label_studio)(opened, file)
+    opened = Study(study)
+    answers = (read_jsonl if _is_jsonl(kind) else read_label_studio)(opened, file)
     opened.check(answers)
     known = {each.name for each in opened.annotators()}
     newcomers = annotators(opened, [name for name in answers if name not in known])
@@ -244,13 +237,8 @@ def import_answers(
     show(f"took {new} new answers of {len(answers)} annotators")
 
 
-def _opened(path: Path) -> Study:
-    from heedful.apps.annotation import Study
-
-    return Study(path)
-
-
-def _format(kind: str) -> str:
-    if kind not in FORMATS:
-        raise unknown_name("format", kind, list(FORMATS))
-    return kind
+def _is_jsonl(kind: str) -> bool:
+    formats = ["jsonl", "label-studio"]
+    if kind not in formats:
+        raise unknown_name("format", kind, formats)
+    return kind == "jsonl"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,9 +24,11 @@ from heedful.cli.options import (
     DryRunOption,
     JsonOption,
     SeedOption,
+    argument,
     existing_store,
     numbers,
     open_store,
+    option,
     set_threads,
     spread,
 )
@@ -38,6 +40,7 @@ from heedful.cli.output import (
     say,
     show,
     show_json,
+    show_result,
 )
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
@@ -57,20 +60,12 @@ BAR = 24
 def audit(
     model: ModelArgument,
     data: DataArgument = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for the verdict, the tables and the page."),
-    ] = None,
-    card: Annotated[
-        Path | None, typer.Option(help="Also write a section for a model card.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Stop when the verdict is clear, or after this time: 5min.")
-    ] = None,
-    seed_model: Annotated[
-        list[str] | None,
-        typer.Option(help="The same model trained with another seed; repeatable."),
-    ] = None,
+    out: Path | None = option(
+        "Folder for the verdict, the tables and the page.", None, "--out", "-o"
+    ),
+    card: Path | None = option("Also write a section for a model card."),
+    budget: str | None = option("Stop when the verdict is clear, or after this time: 5min."),
+    seed_model: list[str] | None = option("The same model trained with another seed; repeatable."),
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
     dry_run: DryRunOption = False,
@@ -80,8 +75,10 @@ def audit(
 
     Run the same command again to resume.
     """
-    from heedful.auditing import AUDIT
+    from heedful.auditing import AUDIT, check_trainings, write_audit
+    from heedful.store import write_file
     from heedful.verdict import CARD
+    from heedful.verdict import card as write_card
 
     check_outputs(
         Output("-o", out, AUDIT),
@@ -94,30 +91,31 @@ def audit(
     limit, spec = seconds(budget), measured.spec(subject.seed)
     models = [model, *(seed_model or ())]
     if seed_model:
-        from heedful.auditing import check_trainings
-
         check_trainings(models, existing_store(subject.store))
     if dry_run:
         _dry_run(models, data, spec, subject, as_json)
         return
     result = run_audits(models, data, measured, subject, limit)
-    _write(result, out, card)
+    if out is not None:
+        write_audit(result, out)
+    if card is not None:
+        write_file(card, write_card(result.verdict))
     if as_json:
         show_json("audit", {"verdict": json.loads(result.verdict.to_json())})
     else:
-        _show(result)
+        show(*_lines(result))
     if out is not None:
         _draw(result, out)
 
 
-def _show(result: Audit) -> None:
+def _lines(result: Audit) -> Iterator[str]:
     from heedful.report import evidence_of, layers_line
 
-    show(*result.verdict.lines())
+    yield from result.verdict.lines()
     if layers := layers_line(evidence_of(result.as_parts())):
-        show(layers)
-    show(*(f"Note: {note}" for note in result.facts["notes"]))
-    show(*(f"Left out: {name}: {why}" for name, why in result.facts["skipped"].items()))
+        yield layers
+    yield from (f"Note: {note}" for note in result.facts["notes"])
+    yield from (f"Left out: {name}: {why}" for name, why in result.facts["skipped"].items())
 
 
 def run_audits(
@@ -172,26 +170,17 @@ def _dry_run(
         progress("timing a few texts", 0, 1)
         cost = estimate(models[0], data, spec, **subject.given())
         cost = replace(cost, seconds=cost.seconds * len(models))
-    if as_json:
-        show_json("audit", {"dry_run": True, **vars(cost)})
-        return
     explanations, operators = len(spec.explanations), len(spec.operators)
-    show(f"{cost.texts} texts, {explanations} explanations, {operators} removal operators")
-    if len(models) > 1:
-        show(f"{len(models)} trainings of the model")
-    show(f"about {cost.passes_per_text:.0f} runs of the model per text")
-    show(f"about {duration(cost.seconds)} on this machine (timed on {cost.timed} texts)")
-
-
-def _write(result: Audit, out: Path | None, card: Path | None) -> None:
-    from heedful.auditing import write_audit
-    from heedful.store import write_file
-    from heedful.verdict import card as write_card
-
-    if out is not None:
-        write_audit(result, out)
-    if card is not None:
-        write_file(card, write_card(result.verdict))
+    several = [f"{len(models)} trainings of the model"] if len(models) > 1 else []
+    show_result(
+        "audit",
+        as_json,
+        {"dry_run": True, **vars(cost)},
+        f"{cost.texts} texts, {explanations} explanations, {operators} removal operators",
+        *several,
+        f"about {cost.passes_per_text:.0f} runs of the model per text",
+        f"about {duration(cost.seconds)} on this machine (timed on {cost.timed} texts)",
+    )
 
 
 def _draw(result: Audit, out: Path) -> None:
@@ -214,14 +203,10 @@ def _draw(result: Audit, out: Path) -> None:
 def check(
     model: ModelArgument,
     data: DataArgument = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="A verdict.json that must not get worse.")
-    ] = None,
-    at_least: Annotated[list[str] | None, typer.Option(help="property=number; repeatable.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
-    write_baseline: Annotated[
-        Path | None, typer.Option(help="Write this verdict as the next baseline.")
-    ] = None,
+    baseline: Path | None = option("A verdict.json that must not get worse."),
+    at_least: list[str] | None = option("property=number; repeatable."),
+    junit: Path | None = option("Write JUnit XML here."),
+    write_baseline: Path | None = option("Write this verdict as the next baseline."),
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
     as_json: JsonOption = False,
@@ -231,11 +216,14 @@ def check(
     Also where a property is below a threshold of --at-least. The exit code is then 1.
     """
     from heedful.store import write_file
-    from heedful.verdict import JUNIT, VERDICT, failures
+    from heedful.verdict import JUNIT, PROPERTIES, VERDICT, failures
     from heedful.verdict import check as compare
     from heedful.verdict import junit as as_junit
 
-    thresholds = _thresholds(at_least or [])
+    thresholds = numbers(at_least or [], "--at-least")
+    for name in thresholds:
+        if name not in PROPERTIES:
+            raise unknown_name("property", name, list(PROPERTIES))
     check_outputs(
         Output("--junit", junit, JUNIT),
         Output("--write-baseline", write_baseline, VERDICT),
@@ -251,12 +239,11 @@ def check(
         write_file(junit, as_junit(outcomes))
     if write_baseline is not None:
         write_file(write_baseline, verdict.to_json())
-    if as_json:
-        show_json("check", {"outcomes": [vars(outcome) for outcome in outcomes]})
-    else:
-        for outcome in outcomes:
-            state = "FAILED" if outcome.failure else "ok"
-            show(f"{state:<7} {outcome.name}  {outcome.failure}".rstrip())
+    lines = (
+        f"{'FAILED' if outcome.failure else 'ok':<7} {outcome.name}  {outcome.failure}".rstrip()
+        for outcome in outcomes
+    )
+    show_result("check", as_json, {"outcomes": [vars(outcome) for outcome in outcomes]}, *lines)
     if failures(outcomes):
         raise typer.Exit(1)
 
@@ -291,24 +278,13 @@ def _made_otherwise(path: Path) -> HeedfulError:
     )
 
 
-def _thresholds(texts: list[str]) -> dict[str, float]:
-    from heedful.verdict import PROPERTIES
-
-    thresholds = numbers(texts, "--at-least")
-    for name in thresholds:
-        if name not in PROPERTIES:
-            raise unknown_name("property", name, list(PROPERTIES))
-    return thresholds
-
-
+@spread
 def compare(
-    audits: Annotated[list[Path], typer.Argument(help="Folders that `heedful audit -o` wrote.")],
-    measure: Annotated[
-        str, typer.Option(help="Such as auprc, comprehensiveness or tau:occlusion.")
-    ] = "comprehensiveness",
-    operator: Annotated[
-        str | None, typer.Option(help="Removal operator, where there are several.")
-    ] = None,
+    audits: list[Path] = argument("Folders that `heedful audit -o` wrote.", ...),
+    measure: str = option(
+        "Such as auprc, comprehensiveness or tau:occlusion.", "comprehensiveness"
+    ),
+    operator: str | None = option("Removal operator, where there are several."),
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -346,16 +322,12 @@ def _title(table: pd.DataFrame, measure: str) -> str:
 @spread
 def explain(
     model: ModelArgument,
-    text: Annotated[str, typer.Argument(help="The text to explain.")],
-    text_b: Annotated[str | None, typer.Option(help="The second text of a pair.")] = None,
-    explanations: Annotated[str, typer.Option(help="Names, comma-separated.")] = USUAL,
-    target: Annotated[str, typer.Option(help="logit, probability or loss.")] = "probability",
-    of: Annotated[
-        str | None, typer.Option(help="Class to explain. [default: the predicted one]")
-    ] = None,
-    pairs: Annotated[
-        int, typer.Option(min=0, max=20, help="Top words whose pairwise interactions to score.")
-    ] = 0,
+    text: str = argument("The text to explain.", ...),
+    text_b: str | None = option("The second text of a pair."),
+    explanations: str = option("Names, comma-separated.", USUAL),
+    target: str = option("logit, probability or loss.", "probability"),
+    of: str | None = option("Class to explain. [default: the predicted one]"),
+    pairs: int = option("Top words whose pairwise interactions to score.", 0, min=0, max=20),
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:

@@ -12,7 +12,6 @@ from heedful.cli.options import (
     MOST,
     DataDirOption,
     DeviceOption,
-    MaxLengthOption,
     ParamOption,
     QuickOption,
     SeedOption,
@@ -21,8 +20,11 @@ from heedful.cli.options import (
     ThreadsOption,
     check_data_dir,
     existing_store,
+    given,
+    maybe_names,
     names,
     numbers,
+    option,
     pairs,
     parameters,
 )
@@ -46,16 +48,13 @@ DataArgument = Annotated[
 class ModelOptions:
     """How a model is loaded and queried, as it was typed."""
 
-    label: Annotated[str | None, typer.Option(help="Label to explain of a multi-label model.")] = (
-        None
+    label: str | None = option("Label to explain of a multi-label model.")
+    label_words: str | None = option(
+        "Answers of a language model by label: positive= good,negative= bad"
     )
-    label_words: Annotated[
-        str | None,
-        typer.Option(help="Answers of a language model by label: positive= good,negative= bad"),
-    ] = None
-    template: Annotated[str, typer.Option(help="Prompt of a language model.")] = "{text}"
-    max_length: MaxLengthOption = None
-    dtype: Annotated[str | None, typer.Option(help="float32, float64 or bfloat16.")] = None
+    template: str = option("Prompt of a language model.", "{text}")
+    max_length: int | None = option("Maximum tokens per text.", max=MOST)
+    dtype: str | None = option("float32, float64 or bfloat16.")
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
     device: DeviceOption = "auto"
@@ -64,111 +63,97 @@ class ModelOptions:
     def given(self) -> dict[str, Any]:
         """As `open_target` takes them."""
         plain = ("label", "template", "max_length", "dtype", "seed", "device")
-        found = {name: getattr(self, name) for name in plain}
-        found["label_words"] = pairs(self.label_words, "--label-words")
-        store = existing_store(self.store)
-        if store is not None:
-            found["store"] = store
-        return found
+        options = {name: getattr(self, name) for name in plain}
+        options["label_words"] = pairs(self.label_words, "--label-words")
+        return {**options, **given(store=existing_store(self.store))}
 
 
 @dataclass(frozen=True)
 class SubjectOptions(ModelOptions):
     """All options of `open_target`: those of the model and those of the data."""
 
-    n: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Audit a random sample of this many texts.")
-    ] = None
-    split: Annotated[
-        str | None,
-        typer.Option(help="Split of a named corpus or a run: train, dev or test. [default: test]"),
-    ] = None
-    text_column: TextColumn = "text"
-    text_b_column: Annotated[
-        str | None, typer.Option(help="Column of the second text of a pair.")
-    ] = None
-    label_column: Annotated[
-        str, typer.Option(help="Column of the label; none: there are no labels.")
-    ] = "label"
-    rationale_column: Annotated[str | None, typer.Option(help="Column of [start, end) spans.")] = (
-        None
+    n: int | None = option("Audit a random sample of this many texts.", min=1, max=MOST)
+    split: str | None = option(
+        "Split of a named corpus or a run: train, dev or test. [default: test]"
     )
-    id_column: Annotated[str | None, typer.Option(help="Column of ids.")] = None
-    cluster_column: Annotated[
-        str | None,
-        typer.Option(help="Column of what texts share, such as their author."),
-    ] = None
-    label_map: Annotated[
-        str | None,
-        typer.Option(help="Labels of data and model: pos=LABEL_1,neg=LABEL_0"),
-    ] = None
+    text_column: TextColumn = "text"
+    text_b_column: str | None = option("Column of the second text of a pair.")
+    label_column: str = option("Column of the label; none: there are no labels.", "label")
+    rationale_column: str | None = option("Column of [start, end) spans.")
+    id_column: str | None = option("Column of ids.")
+    cluster_column: str | None = option("Column of what texts share, such as their author.")
+    label_map: str | None = option("Labels of data and model: pos=LABEL_1,neg=LABEL_0")
     param: ParamOption = None
     data_dir: DataDirOption = None
 
     def given(self) -> dict[str, Any]:
         columns = ("text_column", "text_b_column", "rationale_column", "id_column")
         plain = ("n", "split", "cluster_column", *columns)
-        found = {**super().given(), **{name: getattr(self, name) for name in plain}}
-        found["label_column"] = None if self.label_column == "none" else self.label_column
-        found["label_map"] = pairs(self.label_map, "--label-map")
-        found["data_dir"] = check_data_dir(self.data_dir)
-        found["params"] = parameters(self.param)
-        return found
+        return {
+            **super().given(),
+            **{name: getattr(self, name) for name in plain},
+            "label_column": None if self.label_column == "none" else self.label_column,
+            "label_map": pairs(self.label_map, "--label-map"),
+            "data_dir": check_data_dir(self.data_dir),
+            "params": parameters(self.param),
+        }
 
 
 @dataclass(frozen=True)
 class MeasureOptions:
     """What is measured and how it is decided, as it was typed."""
 
-    explanations: Annotated[
-        str | None, typer.Option(help="Instead of the usual set: names, comma-separated.")
-    ] = None
-    also: Annotated[str | None, typer.Option(help="Besides the usual set: names.")] = None
-    operators: Annotated[
-        str,
-        typer.Option("--perturbations", help="How words are removed: two or more names."),
-    ] = "delete,mask"
+    explanations: str | None = option("Instead of the usual set: names, comma-separated.")
+    also: str | None = option("Besides the usual set: names.")
+    operators: str = option(
+        "How words are removed: two or more names.", "delete,mask", "--perturbations"
+    )
     quick: QuickOption = False
-    exact_words: Annotated[
-        int | None,
-        typer.Option(
-            help="Measure examples of up to this many words over all sets of words. [default: 10]"
-        ),
-    ] = None
-    only: Annotated[
-        str | None, typer.Option(help="Measure only these groups, such as plausibility or erasure.")
-    ] = None
-    extra: Annotated[
-        str | None,
-        typer.Option(
-            help="Also measure map_sanity, infidelity, eraser, candidates of explanations; "
-            "null_space of heads."
-        ),
-    ] = None
-    alpha: Annotated[float | None, typer.Option(help="Significance level. [default: 0.05]")] = None
-    smallest: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min-effect",
-            help="Smallest effect of interest of a property: importance=0.5; repeatable.",
-        ),
-    ] = None
+    exact_words: int | None = option(
+        "Measure examples of up to this many words over all sets of words. [default: 10]"
+    )
+    only: str | None = option("Measure only these groups, such as plausibility or erasure.")
+    extra: str | None = option(
+        "Also measure map_sanity, infidelity, eraser, candidates of explanations; "
+        "null_space of heads."
+    )
+    alpha: float | None = option("Significance level. [default: 0.05]")
+    smallest: list[str] | None = option(
+        "Smallest effect of interest of a property: importance=0.5; repeatable.",
+        None,
+        "--min-effect",
+    )
 
     def spec(self, seed: int) -> AuditSpec:
-        from heedful.auditing import ATTENTION, EXPLANATIONS, IMPORTANCE, AuditSpec
+        from heedful.auditing import (
+            ATTENTION,
+            EXPLANATIONS,
+            IMPORTANCE,
+            MAPPED,
+            AuditSpec,
+            all_named,
+        )
 
         chosen = self.chosen
+        every = (*EXPLANATIONS, *chosen)
         if self.explanations is not None:
-            chosen = (ATTENTION, *chosen, *IMPORTANCE)
-        else:
-            chosen = (*EXPLANATIONS, *chosen)
-        given = (tuple(dict.fromkeys(chosen)), self._ways(), _groups(self.only, self.extra))
-        spec = AuditSpec(explanations=given[0], operators=given[1], only=given[2], seed=seed)
-        self._check_used(spec)
+            every = (ATTENTION, *chosen, *IMPORTANCE)
+        explanations = tuple(dict.fromkeys(every))
+        operators, groups = self._operators(), self._groups()
+        spec = AuditSpec(explanations, operators=operators, only=groups, seed=seed)
+        all_named(spec.explanations)
+        for name in chosen:
+            if name not in spec.mapped:  # every explanation that was named must be measured
+                raise HeedfulError(
+                    f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
+                    f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
+                )
         _ = self.settings  # bad thresholds are refused before anything is measured
         if self.quick:
             spec = replace(spec, ceiling=20, exact=8, search_steps=20, permutations=10)
-        return spec if self.exact_words is None else replace(spec, exact=self._exact)
+        if self.exact_words is not None:
+            spec = replace(spec, exact=self._exact(self.exact_words))
+        return spec
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -192,48 +177,33 @@ class MeasureOptions:
         for name, value in effects.items():
             if value < 0 or (value == 0 and name != "baseline"):
                 raise HeedfulError(f"--min-effect is {name}={value:g}: give a number above 0.")
-        plain = Settings(effects=effects)
-        return plain if self.alpha is None else replace(plain, alpha=self.alpha)
+        return Settings(effects=effects, **given(alpha=self.alpha))
 
-    def _check_used(self, spec: AuditSpec) -> None:
-        """Every explanation that was named must be measured by some group."""
-        from heedful.auditing import MAPPED, all_named
-
-        all_named(spec.explanations)
-        for name in self.chosen:
-            if name not in spec.mapped:
-                raise HeedfulError(
-                    f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
-                    f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
-                )
-
-    @property
-    def _exact(self) -> int:
-        from heedful.experiments import MOST_WORDS
-
-        if self.exact_words is None or not 0 <= self.exact_words <= MOST_WORDS:
-            raise HeedfulError(f"--exact-words is {self.exact_words}: give 0 to {MOST_WORDS}.")
-        return self.exact_words
-
-    def _ways(self) -> tuple[str, ...]:
+    def _operators(self) -> tuple[str, ...]:
         from heedful.perturbations import REMOVALS
 
-        ways = tuple(names(self.operators, "--perturbations"))
-        if len(ways) < 2:
+        operators = tuple(names(self.operators, "--perturbations"))
+        if len(operators) < 2:
             raise HeedfulError(
                 f"--perturbations is {self.operators!r}: give at least two, such as delete,mask."
             )
-        for way in ways:
-            if way not in REMOVALS:
-                raise unknown_name("removal operator", way, list(REMOVALS))
-        return ways
+        for name in operators:
+            if name not in REMOVALS:
+                raise unknown_name("removal operator", name, list(REMOVALS))
+        return operators
 
+    def _groups(self) -> tuple[str, ...]:
+        from heedful.auditing import EXTRA, GROUPS, group_name
 
-def _groups(only: str | None, extra: str | None) -> tuple[str, ...]:
-    from heedful.auditing import EXTRA, GROUPS, group_name
+        extra = [group_name(name) for name in maybe_names(self.extra, "--extra") or ()]
+        for name in extra:
+            if name not in EXTRA:
+                raise unknown_name("extra group", name, list(EXTRA))
+        return (*(maybe_names(self.only, "--only") or GROUPS), *extra)
 
-    asked = tuple(map(group_name, names(extra, "--extra"))) if extra is not None else ()
-    for name in asked:
-        if name not in EXTRA:
-            raise unknown_name("extra group", name, list(EXTRA))
-    return (*(names(only, "--only") if only is not None else GROUPS), *asked)
+    def _exact(self, words: int) -> int:
+        from heedful.experiments import MOST_WORDS
+
+        if not 0 <= words <= MOST_WORDS:
+            raise HeedfulError(f"--exact-words is {words}: give 0 to {MOST_WORDS}.")
+        return words

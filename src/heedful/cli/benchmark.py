@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,112 +14,67 @@ from heedful.cli.options import (
     StoreOption,
     ThreadsOption,
     check_data_dir,
+    given,
     given_options,
     maybe_names,
-    names,
     open_store,
-    seeds,
+    option,
     set_threads,
+    spread,
 )
 from heedful.cli.options import seeds as read_seeds
-from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
+from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_result
 from heedful.errors import HeedfulError
 
 SHORTCUTS = "shortcuts"
-SHORTCUT_OPTIONS = ("corpora", "models", "pretrained", "data_dir", "store")
-"""Options that only this part has."""
 SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")
 MOST_TEXTS = 100_000
 
 
 @dataclass(frozen=True)
 class ShortcutOptions:
-    """As they were typed; `kinds` are shortcuts."""
+    """Options that only this part has."""
 
-    kinds: str | None
-    corpora: str | None
-    models: str | None
-    seeds: str | None
-    data_dir: Path | None
-    pretrained: Path | None
-    store: str
-    out: Path | None
+    corpora: str | None = option("For shortcuts: sst, imdb, toxicity.")
+    models: str | None = option("For shortcuts: bilstm, minilm.")
+    pretrained: Path | None = option("For shortcuts: the folder of MiniLM.")
+    data_dir: DataDirOption = None
+    store: StoreOption = DEFAULT_STORE
 
 
-def check_given(part: str | None, given: list[str]) -> bool:
+def check_given(parts: list[str], typed: list[str]) -> bool:
     """Whether this part is to be run: alone, and with no option of another part."""
-    parts = maybe_names(part, "--part") or []
-    own = {f"--{name.replace('_', '-')}" for name in SHORTCUT_OPTIONS}
+    own = {f"--{each.name.replace('_', '-')}" for each in fields(ShortcutOptions)}
     if SHORTCUTS not in parts:
-        for option in given:
-            if option in own:
+        for name in typed:
+            if name in own:
                 raise HeedfulError(
-                    f"{option} is of --part {SHORTCUTS}: leave it out, or name that part."
+                    f"{name} is of --part {SHORTCUTS}: leave it out, or name that part."
                 )
         return False
     if len(parts) > 1:
         raise HeedfulError(f"--part {SHORTCUTS} is run alone: leave out the other parts.")
     known = own | {f"--{name}" for name in SHARED_OPTIONS}
-    for option in given:
-        if option not in known:
-            raise HeedfulError(f"--part {SHORTCUTS} has no use for {option}: leave it out.")
+    for name in typed:
+        if name not in known:
+            raise HeedfulError(f"--part {SHORTCUTS} has no use for {name}: leave it out.")
     return True
 
 
-def run_part(options: ShortcutOptions) -> None:
-    """Every cell's rows are in the file as soon as it is done; models are kept in the store."""
-    from heedful.benchmark import ShortcutPlan, run_shortcuts, to_markdown
-    from heedful.benchmark.shortcuts import ROWS
-
-    lists = {"shortcuts": options.kinds, "corpora": options.corpora, "models": options.models}
-    chosen = {
-        name: tuple(names(text, "--kinds" if name == SHORTCUTS else f"--{name}"))
-        for name, text in lists.items()
-        if text is not None
-    }
-    numbers = {} if options.seeds is None else {"seeds": tuple(seeds(options.seeds))}
-    folders = {"data_dir": check_data_dir(options.data_dir), "pretrained": options.pretrained}
-    plan = ShortcutPlan(**chosen, **numbers, **folders)  # type: ignore[arg-type]
-    check_outputs(Output("-o", options.out, ROWS), store=options.store)
-    with progress_bar() as progress:
-        rows = run_shortcuts(plan, open_store(options.store), options.out, progress)
-    if options.out is not None:
-        say(f"rows: {options.out}")
-    show(to_markdown(rows))
-
-
+@spread
 def benchmark(
     context: typer.Context,
-    part: Annotated[
-        str | None, typer.Option(help="Run only these parts: trained, compiled, or shortcuts.")
-    ] = None,
-    kinds: Annotated[
-        str | None, typer.Option(help="Run only these kinds, such as average,idle.")
-    ] = None,
-    held_out: Annotated[
-        bool, typer.Option("--held-out", help="Held-out models instead of those of development.")
-    ] = False,
-    seeds: Annotated[
-        str | None, typer.Option(help="Seeds of populations: a count (2) or a list (4,7).")
-    ] = None,
-    texts: Annotated[int, typer.Option(min=1, max=MOST_TEXTS, help="Examples per model.")] = 5000,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write rows here, as CSV; run again to resume."),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write docs/which-metric.md from the kept rows.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the models and the cost without measuring.")
-    ] = False,
-    corpora: Annotated[str | None, typer.Option(help="For shortcuts: sst, imdb, toxicity.")] = None,
-    models: Annotated[str | None, typer.Option(help="For shortcuts: bilstm, minilm.")] = None,
-    pretrained: Annotated[
-        Path | None, typer.Option(help="For shortcuts: the folder of MiniLM.")
-    ] = None,
-    data_dir: DataDirOption = None,
-    store: StoreOption = DEFAULT_STORE,
+    part: str | None = option("Run only these parts: trained, compiled, or shortcuts."),
+    kinds: str | None = option("Run only these kinds, such as average,idle."),
+    held_out: bool = option(
+        "Held-out models instead of those of development.", False, "--held-out"
+    ),
+    seeds: str | None = option("Seeds of populations: a count (2) or a list (4,7)."),
+    texts: int = option("Examples per model.", 5000, min=1, max=MOST_TEXTS),
+    out: Path | None = option("Write rows here, as CSV; run again to resume.", None, "--out", "-o"),
+    report: bool = option("Write docs/which-metric.md from the kept rows.", False, "--report"),
+    dry_run: bool = option("Print the models and the cost without measuring.", False, "--dry-run"),
+    shortcuts: ShortcutOptions = ShortcutOptions(),
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -144,14 +98,13 @@ def benchmark(
         for path in write_page():
             say(f"page: {path}")
         return
-    if check_given(part, given_options(context)):
-        set_threads(threads)
-        run_part(ShortcutOptions(kinds, corpora, models, seeds, data_dir, pretrained, store, out))
-        return
     parts = maybe_names(part, "--part") or list(PARTS)
+    if check_given(parts, given_options(context)):
+        set_threads(threads)
+        _run_shortcuts(shortcuts, kinds, seeds, out)
+        return
     chosen = maybe_names(kinds, "--kinds") or []
-    numbers = _seeds(seeds, held_out)
-    wanted = cases(parts, held_out, numbers, texts, chosen)
+    wanted = cases(parts, held_out, _seeds(seeds, held_out), texts, chosen)
     if dry_run:
         show("\n".join([estimate(wanted), *(case.name for case in wanted)]))
         return
@@ -161,12 +114,35 @@ def benchmark(
         rows = run(wanted, out, progress=progress, announce=say)
     if out is not None:
         say(f"rows: {out}")
-    if as_json:
-        show_json("benchmark", as_dict(rows))
-    else:
-        show(to_text(rows))
+    show_result("benchmark", as_json, as_dict(rows), to_text(rows))
     if broken(rows):
         raise typer.Exit(1)
+
+
+def _run_shortcuts(
+    options: ShortcutOptions, kinds: str | None, seeds: str | None, out: Path | None
+) -> None:
+    """Every cell's rows are in the file as soon as it is done; models are kept in the store."""
+    from heedful.benchmark import ShortcutPlan, run_shortcuts, to_markdown
+    from heedful.benchmark.shortcuts import ROWS
+
+    chosen = given(
+        shortcuts=maybe_names(kinds, "--kinds"),
+        corpora=maybe_names(options.corpora, "--corpora"),
+        models=maybe_names(options.models, "--models"),
+        seeds=None if seeds is None else read_seeds(seeds),
+    )
+    plan = ShortcutPlan(
+        **{name: tuple(values) for name, values in chosen.items()},  # type: ignore[arg-type]
+        data_dir=check_data_dir(options.data_dir),
+        pretrained=options.pretrained,
+    )
+    check_outputs(Output("-o", out, ROWS), store=options.store)
+    with progress_bar() as progress:
+        rows = run_shortcuts(plan, open_store(options.store), out, progress)
+    if out is not None:
+        say(f"rows: {out}")
+    show(to_markdown(rows))
 
 
 def _seeds(text: str | None, held_out: bool) -> list[int]:

@@ -8,11 +8,9 @@ words that do not matter, and the verdict says so.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from heedful.cli.options import DeviceOption, JsonOption, SeedOption, ThreadsOption
+from heedful.cli.options import JsonOption, MachineOptions, SeedOption, option, spread
 from heedful.cli.output import (
     Output,
     check_outputs,
@@ -20,8 +18,7 @@ from heedful.cli.output import (
     page_line,
     progress_bar,
     say,
-    show,
-    show_json,
+    show_result,
 )
 from heedful.errors import HeedfulError
 
@@ -36,13 +33,11 @@ EXPLANATIONS = ("attention", "gradient", "integrated_gradients", "lrp", "occlusi
 EPOCHS = 6
 
 
+@spread
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path(
-        "heedful-demo"
-    ),
+    out: Path = option("Folder to write.", Path("heedful-demo"), "--out", "-o"),
     seed: SeedOption = 0,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
+    where: MachineOptions = MachineOptions(),
     as_json: JsonOption = False,
 ) -> None:
     """Train two models, audit both and write one page.
@@ -50,30 +45,25 @@ def demo(
     On the embedded corpus, which needs no data; takes about two minutes.
     """
     from heedful.report import REPORT, build_report, check_packages
-    from heedful.runner import machine
     from heedful.store import Store
 
     if out.exists() and not out.is_dir():
         raise HeedfulError(f"{out} is a file: give a folder with -o.")
     check_outputs(Output("-o", out / "report", REPORT))
     check_packages()
-    store, here = Store(out / "store"), machine(device, threads)
+    store, here = Store(out / "store"), where.machine()
     with progress_bar() as progress:
         say("Training a model that reads words through its attention alone, and probing it …")
         study = _honest(store, seed, here, progress)
         say("Training a model whose attention is kept off the words that decide …")
         other = _deceptive(store, seed, here, progress)
         say("Auditing both …")
-        runs = [_audit(store, each, here, progress) for each in (study, other)]
-    shown = [*runs, study]
-    keys = [each.key for each in shown]
+        runs = [*(_audit(store, run, here, progress) for run in (study, other)), study]
+    keys = [run.key for run in runs]
     with drawn_later("heedful", "report", *keys, "--store", store.root, "-o", out / "report"):
-        files = build_report(store, shown, out / "report")
-    if as_json:
-        show_json("demo", {"page": str(files.page), "summary": list(files.summary)})
-        return
-    show(*files.summary)
-    show(page_line(files.page))
+        files = build_report(store, runs, out / "report")
+    document = {"page": str(files.page), "summary": list(files.summary)}
+    show_result("demo", as_json, document, *files.summary, page_line(files.page))
 
 
 def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,18 +20,16 @@ from heedful.cli.options import (
     JsonOption,
     StoreOption,
     existing_store,
+    option,
+    spread,
 )
-from heedful.cli.output import show, show_json
+from heedful.cli.output import show_result
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
 
-    from heedful.store import Store
-
-
-_CORE_IS_ILL = 2
 _FILES = ("file", "parallel")
 """These read any file that is named, so there is nothing to look for."""
 Facts = dict[str, Any]
@@ -43,15 +41,12 @@ _ALL = "all"
 _OURSELVES = "heedful"
 
 
+@spread
 def doctor(
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    corpora: Annotated[
-        bool, typer.Option("--corpora", help="Say how to get each missing corpus.")
-    ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="List every package and every corpus.")
-    ] = False,
+    corpora: bool = option("Say how to get each missing corpus.", False, "--corpora"),
+    everything: bool = option("List every package and every corpus.", False, "--all"),
     as_json: JsonOption = False,
 ) -> None:
     """Check the installation.
@@ -59,15 +54,13 @@ def doctor(
     Says what is there and how to get what is missing; the exit code is 2 if the core is incomplete.
     """
     found = facts(store, data_dir)
-    if as_json:
-        show_json("doctor", found)
-    else:
-        show(*lines(found, every_package=everything, every_corpus=corpora or everything))
+    told = lines(found, every_package=everything, every_corpus=corpora or everything)
+    show_result("doctor", as_json, found, *told)
     if not found["core"]:
-        raise typer.Exit(_CORE_IS_ILL)
+        raise typer.Exit(2)
 
 
-def facts(store: str, data_dir: Path | None) -> dict[str, Any]:
+def facts(store: str, data_dir: Path | None) -> Facts:
     """All that can be said; nothing beyond the core's packages is needed to say it."""
     needs, here = packages(), machine()
     core = here["torch_problem"] is None and bring(CORE, needs) is None
@@ -84,7 +77,7 @@ def facts(store: str, data_dir: Path | None) -> dict[str, Any]:
     }
 
 
-def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
+def _extras(needs: list[Package]) -> dict[str, Facts]:
     """The core and each extra: what is wrong, and the one command for all of it."""
     return {
         extra: {
@@ -96,59 +89,57 @@ def _extras(needs: list[Package]) -> dict[str, dict[str, Any]]:
 
 
 def _corpora(data_dir: Path | None) -> dict[str, str]:
-    """Whether each corpus can be had, or the sentence that says what is missing."""
+    """Whether each corpus can be had, or the sentence that says what is missing. Files are looked
+    for, not read: that would take minutes."""
     from heedful.data import CORPORA
 
-    return {name: _corpus(name, data_dir) for name in CORPORA if name not in _FILES}
+    states = {}
+    for name in CORPORA:
+        if name in _FILES:
+            continue
+        try:
+            corpus = CORPORA[name]
+            if corpus.find is not None:
+                corpus.find(data_dir)
+                states[name] = "ready, its files are there"
+            elif "data" in corpus.needs:
+                states[name] = f"unknown before it is read: heedful prepare {name} tries."
+            else:
+                states[name] = "ready, it is generated"
+        except HeedfulError as error:
+            states[name] = str(error)
+    return states
 
 
-def _corpus(name: str, data_dir: Path | None) -> str:
-    """Files are looked for, not read: that would take minutes."""
-    from heedful.data import CORPORA
-
-    try:
-        piece = CORPORA[name]
-        if piece.find is not None:
-            piece.find(data_dir)
-            return "ready, its files are there"
-    except HeedfulError as error:
-        return str(error)
-    if "data" in piece.needs:
-        return f"unknown before it is read: heedful prepare {name} tries."
-    return "ready, it is generated"
-
-
-def _store(place: str) -> dict[str, Any]:
+def _store(place: str) -> Facts:
     """Whether it is there and its records can be read, or why nobody can say. Its files are left
     to `heedful store verify`, which may take long."""
-    try:
-        found = existing_store(place)
-        damaged = [] if found is None else _damaged(found)
-        runs = 0 if found is None else len(found.keys())
-        exists, problem = found is not None, None
-    except HeedfulError as error:
-        exists, runs, damaged, problem = False, 0, [], str(error)
-    return {"exists": exists, "runs": runs, "damaged": damaged, "problem": problem}
-
-
-def _damaged(store: Store) -> list[str]:
     from heedful.store import Damaged
 
-    found = []
-    for key in store.keys():
-        try:
-            store.record(key)
-        except Damaged:
-            found.append(key)
-    return found
+    damaged = []
+    try:
+        store = existing_store(place)
+        if store is None:
+            return {"exists": False, "runs": 0, "damaged": [], "problem": None}
+        for key in store.keys():
+            try:
+                store.record(key)
+            except Damaged:
+                damaged.append(key)
+        runs = len(store.keys())
+    except HeedfulError as error:
+        return {"exists": False, "runs": 0, "damaged": [], "problem": str(error)}
+    return {"exists": True, "runs": runs, "damaged": damaged, "problem": None}
 
 
 def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str]:
     yield summary(facts)
-    for extra, found in facts["extras"].items():
-        yield _row(extra, _wrong(found) if found["bring"] else "ready")
-    if every_package:
-        yield from (_package(each) for each in facts["packages"])
+    for name, extra in facts["extras"].items():
+        yield _row(name, _wrong(extra) if extra["bring"] else "ready")
+    for package in facts["packages"] if every_package else ():
+        name, state = f"  {package['extra']:<7} {package['name']:<18}", package["state"]
+        wanted = "" if state == OK else f" {state}: {package['bring']}"
+        yield f"{name} {package['version'] or 'missing'} ({package['wants']}){wanted}"
     yield _row("device", _device(facts))
     yield _row("room", _room(facts))
     browser = facts["chromium"] or "no chromium"
@@ -163,10 +154,12 @@ def summary(facts: Facts) -> str:
     """One line that somebody can act on."""
     who = f"heedful {facts['heedful']} on Python {facts['python']}"
     if not facts["core"]:
-        return f"{who}: the core does NOT work; {_why(facts)}."
-    optional = {name: state for name, state in facts["extras"].items() if name != "core"}
-    ready = [name for name, state in optional.items() if not state["bring"]]
-    absent = [name for name, state in optional.items() if state["bring"]]
+        core = facts["extras"].get(CORE, {"bring": None})
+        torch = f"torch cannot be imported ({facts['torch_problem']}): install it again"
+        return f"{who}: the core does NOT work; {_wrong(core) if core['bring'] else torch}."
+    optional = {name: extra for name, extra in facts["extras"].items() if name != CORE}
+    ready = [name for name, extra in optional.items() if not extra["bring"]]
+    absent = [name for name in optional if name not in ready]
     if not absent:
         return f"{who}: the core and every extra ({', '.join(ready)}) are ready."
     there = f"so are {', '.join(ready)}" if ready else "no extra is"
@@ -176,21 +169,8 @@ def summary(facts: Facts) -> str:
     )
 
 
-def _why(facts: Facts) -> str:
-    core = facts["extras"].get("core", {"wrong": [], "bring": None})
-    if core["bring"]:
-        return _wrong(core)
-    return f"torch cannot be imported ({facts['torch_problem']}): install it again"
-
-
 def _wrong(extra: Facts) -> str:
     return f"{', '.join(extra['wrong'])}: {extra['bring']}"
-
-
-def _package(package: Facts) -> str:
-    version = package["version"] or "missing"
-    wanted = "" if package["state"] == "ok" else f" {package['state']}: {package['bring']}"
-    return f"  {package['extra']:<7} {package['name']:<18} {version} ({package['wants']}){wanted}"
 
 
 def _device(facts: Facts) -> str:
@@ -244,7 +224,7 @@ def _row(name: str, text: str) -> str:
     return f"{name:<8} {text}"
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Facts:
     """A torch that cannot be imported is told, not raised: this is what a doctor is for."""
     return {
         **_torch(),
@@ -255,7 +235,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _torch() -> dict[str, Any]:
+def _torch() -> Facts:
     """Drivers and libraries that do not fit end an import in any way they like."""
     try:
         import torch
@@ -301,12 +281,18 @@ class Package:
 
 def packages() -> list[Package]:
     """Every need of the core and of the extras, in the order of the declaration."""
-    return [
-        _looked_at(extra, need)
-        for extra in (CORE, *_extra_names())
-        for need in _declared()
-        if need.name != _OURSELVES and _belongs(need, extra)
-    ]
+    found = []
+    for extra in (CORE, *_extra_names()):
+        for need in _declared():
+            if need.name == _OURSELVES or not _belongs(need, extra):
+                continue
+            try:
+                version: str | None = metadata.version(need.name)
+            except metadata.PackageNotFoundError:
+                version = None
+            wants = need.specifier
+            found.append(Package(extra, need.name, str(wants), version, state(wants, version)))
+    return found
 
 
 def bring(extra: str, found: list[Package]) -> str | None:
@@ -318,14 +304,6 @@ def bring(extra: str, found: list[Package]) -> str | None:
         return f"pip install 'heedful[{extra}]'"
     named = " ".join(f"'{each.name}{each.wants}'" for each in wrong)
     return f"pip install {named}"
-
-
-def _looked_at(extra: str, need: Requirement) -> Package:
-    try:
-        version: str | None = metadata.version(need.name)
-    except metadata.PackageNotFoundError:
-        version = None
-    return Package(extra, need.name, str(need.specifier), version, state(need.specifier, version))
 
 
 def state(wants: SpecifierSet, version: str | None) -> str:
@@ -360,10 +338,9 @@ def _declared() -> list[Requirement]:
 
 def _belongs(need: Requirement, extra: str) -> bool:
     """A need without a condition, or whose condition is met without any extra, is the core's."""
-    in_core = need.marker is None or need.marker.evaluate({"extra": ""})
-    if extra == CORE or need.marker is None or in_core:
-        return in_core and extra == CORE
-    return need.marker.evaluate({"extra": extra})
+    if need.marker is None or need.marker.evaluate({"extra": ""}):
+        return extra == CORE
+    return extra != CORE and need.marker.evaluate({"extra": extra})
 
 
 def _about() -> metadata.PackageMetadata:

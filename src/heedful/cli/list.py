@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from heedful.cli.options import JsonOption
+from heedful.cli.options import JsonOption, argument, spread
 from heedful.cli.output import show, show_json
 from heedful.entries import Entry, Measure, Range
 from heedful.errors import HeedfulError, meant, unknown_name
@@ -46,6 +44,10 @@ def measures_of(entry: Entry) -> Mapping[str, Measure]:
 def reading(kind: str, entry: Entry) -> dict[str, str]:
     """What a reader of an entry's numbers wants to know, under its heading; only what is known."""
     bounds = (f"{name} {in_words(limits)}" for name, limits in entry.bounds.items())
+    uses = (  # `=operator` is the value of its parameter `operator`
+        f"that of its parameter {name[1:]}" if name[:1] == "=" else name
+        for name in getattr(entry, "uses", None) or ()
+    )
     known = {
         "kind": getattr(entry, "kind", "") if kind == "corpus" else "",
         "formula": getattr(entry, "formula", ""),
@@ -53,7 +55,7 @@ def reading(kind: str, entry: Entry) -> dict[str, str]:
         "higher means": getattr(entry, "higher", ""),
         "better": better(getattr(entry, "higher_is_better", None)),
         "needs": ", ".join(entry.needs),
-        "made with": ", ".join(map(_used, getattr(entry, "uses", None) or ())),
+        "made with": ", ".join(uses),
         "cost": getattr(entry, "cost", ""),
         "limits": getattr(entry, "limits", ""),
         "bounds": "; ".join(bounds),
@@ -62,16 +64,6 @@ def reading(kind: str, entry: Entry) -> dict[str, str]:
         "from": entry.origin,
     }
     return {name: value for name, value in known.items() if value}
-
-
-def _used(name: str) -> str:
-    return f"that of its parameter {name[1:]}" if name[:1] == "=" else name
-
-
-def measured(measure: Measure) -> str:
-    """How to read one number: its range, and which way is better."""
-    parts = (in_words(measure.range), better(measure.higher_is_better))
-    return "; ".join(part for part in parts if part)
 
 
 def in_words(limits: Range | None) -> str:
@@ -180,12 +172,10 @@ def _of_pieces(known: Mapping[str, Registry[Any]]) -> Iterator[tuple[str, Mappin
                 yield f"{kind} {entry.name}", measures
 
 
+@spread
 def list_pieces(
-    kind: Annotated[
-        str | None,
-        typer.Argument(help="A kind of piece, or the name of a piece or a measure."),
-    ] = None,
-    name: Annotated[str | None, typer.Argument(help="Describe this piece of the kind.")] = None,
+    kind: str | None = argument("A kind of piece, or the name of a piece or a measure."),
+    name: str | None = argument("Describe this piece of the kind."),
     as_json: JsonOption = False,
 ) -> None:
     """List everything there is by name, and every measure.
@@ -196,96 +186,81 @@ def list_pieces(
     number of that name.
     """
     known = catalogues()
+    briefly = name is None and kind in (None, MEASURE, *known)
+    pieces: dict[str, list[Entry]] = {}
+    left_out: dict[str, list[str]] = {}
+    measures: list[Measured] = []
     if kind == MEASURE:
-        _show_measures(_measures_named(name), as_json, name is None)
-        return
-    if name is not None or kind not in (None, *known):
+        measures = audit_measures() if name is None else _measures_named(name)
+    elif briefly:
+        for each in known if kind is None else [kind]:
+            pieces[each], left_out[each] = _entries(known[each])
+        measures = audit_measures() if kind is None else []
+    else:
         named = name is not None or any(kind in registry for registry in known.values())
-        numbers = [] if named else measured_by(str(kind), known)  # `tvd` is both
-        if numbers:
-            _show_measures(numbers, as_json)
-        else:
-            _show_named(_named(known, kind, name), as_json)
-        return
-    chosen = {each: c for each, c in known.items() if kind in (None, each)}
-    found = {name: _entries(registry) for name, registry in chosen.items()}
+        measures = [] if named else measured_by(str(kind), known)  # `tvd` is both
+        pieces = {} if measures else _named(known, str(kind), name)
     if as_json:
-        pieces = [facts(name, entry) for name, (there, _) in found.items() for entry in there]
-        left_out = [why for _, missing in found.values() for why in missing]
-        measures = [each.facts() for each in audit_measures()] if kind is None else []
-        document = {"pieces": pieces, "left_out": left_out}
-        show_json("list", {**document, "measures": measures} if measures else document)
+        document = {
+            "pieces": [facts(each, entry) for each, there in pieces.items() for entry in there],
+            "left_out": [why for reasons in left_out.values() for why in reasons],
+        }
+        numbers = [measure.facts() for measure in measures]
+        show_json("list", {**document, "measures": numbers} if numbers else document)
         return
-    for name, (there, missing) in found.items():
-        show(f"{name}:")
-        for entry in there:
-            _show(entry)
-        show(*(f"  left out: {why}" for why in missing))
-    if kind is None:
-        _show_measures(audit_measures(), False, True)
+    for each, entries in pieces.items():
+        if briefly:
+            show(f"{each}:", *(line for entry in entries for line in _brief(entry)))
+            show(*(f"  left out: {why}" for why in left_out[each]))
+        else:
+            show(*(line for entry in entries for line in _described(each, entry)))
+    if measures and briefly:
+        show(f"{MEASURE}:")
+    show(*(line for each in measures for line in _measure_lines(each, briefly)))
 
 
-def _named(
-    known: dict[str, Registry[Any]], kind: str | None, name: str | None
-) -> list[tuple[str, Entry]]:
+def _named(known: dict[str, Registry[Any]], kind: str, name: str | None) -> dict[str, list[Entry]]:
     """The piece of a kind; or, by its name alone, those of any kind."""
     if name is not None and kind in known:
-        return [(kind, known[kind][name])]
-    found = [(each, c[str(kind)]) for each, c in known.items() if kind in c]
+        return {kind: [known[kind][name]]}
     if name is not None:
-        raise unknown_name("kind of piece", str(kind), list(known))
-    if not found:
-        raise _unknown(str(kind), known)
-    return found
+        raise unknown_name("kind of piece", kind, list(known))
+    entries = {each: [registry[kind]] for each, registry in known.items() if kind in registry}
+    if not entries:  # it may have been meant as a kind, a piece or a measure
+        names = [entry for registry in known.values() for entry in registry]
+        close = meant(kind, [*known, *names, *measure_names(known)])
+        kinds = ", ".join(sorted((*known, MEASURE)))
+        raise HeedfulError(
+            f"unknown kind of piece {kind!r}{close}: choose one of {kinds}, or name a piece or a "
+            f"measure."
+        )
+    return entries
 
 
-def _unknown(name: str, known: dict[str, Registry[Any]]) -> HeedfulError:
-    """It may have been meant as a kind, a piece or a measure."""
-    pieces = [each for registry in known.values() for each in registry]
-    close = meant(name, [*known, *pieces, *measure_names(known)])
-    kinds = ", ".join(sorted((*known, MEASURE)))
-    return HeedfulError(
-        f"unknown kind of piece {name!r}{close}: choose one of {kinds}, or name a piece or a "
-        f"measure."
-    )
-
-
-def _measures_named(name: str | None) -> list[Measured]:
-    """All of an audit's, or those of a name."""
-    if name is None:
-        return audit_measures()
-    found = measured_by(name, {})
-    if not found:
+def _measures_named(name: str) -> list[Measured]:
+    measures = measured_by(name, {})
+    if not measures:
         raise unknown_name(MEASURE, name, measure_names({}))
-    return found
+    return measures
 
 
-def _show_measures(found: list[Measured], as_json: bool, briefly: bool = False) -> None:
-    if as_json:
-        facts = [each.facts() for each in found]
-        show_json("list", {"pieces": [], "left_out": [], "measures": facts})
-        return
+def _measure_lines(number: Measured, briefly: bool) -> Iterator[str]:
+    measure = number.measure
     if briefly:
-        show(f"{MEASURE}:")
-    for each in found:
-        if briefly:
-            papers = f" [{', '.join(each.measure.papers)}]" if each.measure.papers else ""
-            show(f"  {each.name:<16} {each.measure.description}{papers}, by {each.by}")
-            continue
-        show(f"{each.name}: {each.measure.description}")
-        show(*(f"  {heading + ':':<14} {words}" for heading, words in each.reading().items()))
-
-
-def _show_named(found: list[tuple[str, Entry]], as_json: bool) -> None:
-    if as_json:
-        show_json("list", {"pieces": [facts(kind, entry) for kind, entry in found], "left_out": []})
+        papers = f" [{', '.join(measure.papers)}]" if measure.papers else ""
+        yield f"  {number.name:<16} {measure.description}{papers}, by {number.by}"
         return
-    for kind, entry in found:
-        show(f"{kind} {entry.name}: {entry.description}")
-        show(*(f"  {heading + ':':<14} {words}" for heading, words in reading(kind, entry).items()))
-        for name, measure in measures_of(entry).items():
-            ways = measured(measure)
-            show(f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}")
+    yield f"{number.name}: {measure.description}"
+    yield from (f"  {heading + ':':<14} {words}" for heading, words in number.reading().items())
+
+
+def _described(kind: str, entry: Entry) -> Iterator[str]:
+    yield f"{kind} {entry.name}: {entry.description}"
+    yield from (f"  {heading + ':':<14} {words}" for heading, words in reading(kind, entry).items())
+    for name, measure in measures_of(entry).items():
+        parts = (in_words(measure.range), better(measure.higher_is_better))
+        ways = "; ".join(part for part in parts if part)
+        yield f"  {name:<18} {measure.description}{f' ({ways})' if ways else ''}"
 
 
 def _entries(registry: Registry[Any]) -> tuple[list[Entry], list[str]]:
@@ -299,15 +274,14 @@ def _entries(registry: Registry[Any]) -> tuple[list[Entry], list[str]]:
     return there, missing
 
 
-def _show(entry: Entry) -> None:
+def _brief(entry: Entry) -> Iterator[str]:
     source = f" [{entry.paper}]" if entry.paper else ""
     origin = f" (from {entry.origin})" if entry.origin else ""
-    show(f"  {entry.name:<16} {entry.description}{source}{origin}")
-    licence = getattr(entry, "licence", "")
-    if licence:
-        show(f"  {'':<16} licence: {licence}")
-    if licence and entry.citation:
-        show(f"  {'':<16} cite: {entry.citation}")
+    yield f"  {entry.name:<16} {entry.description}{source}{origin}"
+    if licence := getattr(entry, "licence", ""):
+        yield f"  {'':<16} licence: {licence}"
+        if entry.citation:
+            yield f"  {'':<16} cite: {entry.citation}"
 
 
 def catalogues() -> dict[str, Registry[Any]]:
@@ -324,6 +298,5 @@ def catalogues() -> dict[str, Registry[Any]]:
     from heedful.training import STATE_TERMS, TERMS
 
     models = (CORPORA, FAMILIES, ENCODERS, WRAPPERS, ATTENTIONS, EDITS, REMOVALS)
-    trained = (TERMS, STATE_TERMS)
-    every = (*models, *trained, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
+    every = (*models, TERMS, STATE_TERMS, SALIENCIES, METRICS, PROBES, STUDIES, FIGURES)
     return {registry.kind: registry for registry in every}

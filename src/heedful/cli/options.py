@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -16,14 +16,16 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import LARGEST_SEED, value_of
 
 if TYPE_CHECKING:
+    from heedful.runner import Machine
     from heedful.specs import CorpusSpec
     from heedful.store import Store
-
 
 MOST_SEEDS = 1000
 MOST = 10**9
 """Of anything that is counted and costs nothing by itself: texts, tokens, epochs."""
 DEFAULT_STORE = "heedful-store"
+TYPER = "typer"
+"""Where a field keeps what typer is told of it."""
 
 _Store = typer.Option(
     "--store", envvar="HEEDFUL_STORE", help="Folder of all runs, or a URL (s3://…)."
@@ -63,15 +65,34 @@ LimitOption = Annotated[
     int | None, typer.Option("--limit", min=1, max=MOST, help="Maximum texts per split.")
 ]
 TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
-MaxLengthOption = Annotated[
-    int | None, typer.Option("--max-length", max=MOST, help="Maximum tokens per text.")
-]
 EpochsOption = Annotated[int | None, typer.Option("--epochs", max=MOST, help="Maximum epochs.")]
 HiddenSizesOption = Annotated[
     str | None,
     typer.Option("--hidden-sizes", help="Sizes of the authors' code, or of the paper."),
 ]
-PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")]
+
+
+def option(help: str, default: Any = None, *names: str, **settings: Any) -> Any:
+    """An option of a verb, or of a dataclass of options: see `spread`."""
+    return field(default=default, metadata={TYPER: typer.Option(*names, help=help, **settings)})
+
+
+def argument(help: str, default: Any = None, **settings: Any) -> Any:
+    """An argument of a verb."""
+    return field(default=default, metadata={TYPER: typer.Argument(help=help, **settings)})
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """Where models are run."""
+
+    device: DeviceOption = "auto"
+    threads: ThreadsOption = None
+
+    def machine(self, batch_size: int = 1024) -> Machine:
+        from heedful.runner import machine
+
+        return machine(self.device, self.threads, batch_size)
 
 
 @dataclass(frozen=True)
@@ -79,10 +100,10 @@ class FileColumns:
     """How a user's own file is read, as it was typed."""
 
     text_column: TextColumn = "text"
-    label_column: Annotated[str, typer.Option(help="Column of the label.")] = "label"
-    split_column: Annotated[str | None, typer.Option(help="Column with train, dev or test.")] = None
-    dev: Annotated[Path | None, typer.Option(help="A separate file for dev.")] = None
-    test: Annotated[Path | None, typer.Option(help="A separate file for test.")] = None
+    label_column: str = option("Column of the label.", "label")
+    split_column: str | None = option("Column with train, dev or test.")
+    dev: Path | None = option("A separate file for dev.")
+    test: Path | None = option("A separate file for test.")
 
 
 @dataclass(frozen=True)
@@ -94,7 +115,7 @@ class CorpusOptions(FileColumns):
     data_dir: DataDirOption = None
 
     def spec(self, name: str) -> CorpusSpec:
-        columns = {field.name: getattr(self, field.name) for field in fields(FileColumns)}
+        columns = {each.name: getattr(self, each.name) for each in fields(FileColumns)}
         return corpus_spec(name, self.param, self.limit, FileColumns(**columns))
 
     @property
@@ -227,6 +248,12 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def known_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a dataclass has a field for."""
+    known = {each.name for each in fields(kind)}
+    return {name: value for name, value in values.items() if name in known}
+
+
 def given_options(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
     """The options that were typed, as they are spelled; those of the environment were not."""
     params = [param for param in context.command.params if param.name and param.name not in but]
@@ -284,15 +311,16 @@ def set_threads(threads: int | None) -> None:
 
 
 def spread(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with an option for each field of its parameters that are dataclasses; so verbs
-    that take the same dataclass take the same options."""
+    """The verb as typer takes it: what is declared by `option` and `argument` is annotated, and a
+    parameter that is a dataclass becomes an option for each of its fields. So verbs that take the
+    same dataclass take the same options."""
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
 
     @wraps(verb)
     def call(**options: Any) -> None:
         grouped = {
-            name: kind(**{field.name: options.pop(field.name) for field in fields(kind)})
+            name: kind(**{each.name: options.pop(each.name) for each in fields(kind)})
             for name, kind in groups.items()
         }
         verb(**options, **grouped)
@@ -304,14 +332,16 @@ def spread(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _spread_parameters(verb: Callable[..., None], hints: dict[str, Any]) -> Iterator[Parameter]:
-    keyword = Parameter.KEYWORD_ONLY
     for name, parameter in signature(verb).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            yield Parameter(name, keyword, default=parameter.default, annotation=kind)
+        if not is_dataclass(hints[name]):
+            yield _parameter(name, parameter.default, hints[name])
             continue
-        inner = get_type_hints(kind, include_extras=True)
-        for field in fields(kind):
-            yield Parameter(
-                field.name, keyword, default=field.default, annotation=inner[field.name]
-            )
+        inner = get_type_hints(hints[name], include_extras=True)
+        for each in fields(hints[name]):
+            yield _parameter(each.name, each if each.metadata else each.default, inner[each.name])
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> Parameter:
+    if isinstance(default, Field):
+        annotation, default = Annotated[annotation, default.metadata[TYPER]], default.default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

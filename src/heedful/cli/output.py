@@ -56,14 +56,21 @@ def _plain(c: str) -> bool:
 def show_json(verb: str, value: dict[str, Any]) -> None:
     """One JSON object with the schema's version and null for NaN, in any terminal's encoding."""
     plain = not codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
-    found = document(verb, value)
-    sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=plain) + "\n")
+    sys.stdout.write(json.dumps(document(verb, value), indent=2, ensure_ascii=plain) + "\n")
 
 
 def document(verb: str, value: dict[str, Any]) -> dict[str, Any]:
     """What `--json` prints; `heedful schema` has its schema."""
-    found: dict[str, Any] = _finite({"schema_version": SCHEMA_VERSION, "verb": verb, **value})
-    return found
+    whole: dict[str, Any] = _finite({"schema_version": SCHEMA_VERSION, "verb": verb, **value})
+    return whole
+
+
+def show_result(verb: str, as_json: bool, value: dict[str, Any], *lines: str) -> None:
+    """The result of a verb: as JSON where that was asked for, else as lines for people."""
+    if as_json:
+        show_json(verb, value)
+    else:
+        show(*lines)
 
 
 @contextmanager

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
     CorpusOptions,
-    DeviceOption,
     DryRunOption,
     JsonOption,
+    MachineOptions,
     QuickOption,
     SeedsOption,
     StoreOption,
-    ThreadsOption,
     given,
     names,
     open_store,
+    option,
     seeds,
     spread,
 )
@@ -31,8 +29,7 @@ from heedful.cli.output import (
     drawn_later,
     progress_bar,
     say,
-    show,
-    show_json,
+    show_result,
 )
 from heedful.cli.train import EncoderOptions, OptimizerOptions
 from heedful.progress import duration
@@ -40,40 +37,29 @@ from heedful.progress import duration
 if TYPE_CHECKING:
     from heedful.auditing import Repair, RepairWork
     from heedful.runner import Machine
-    from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
+    from heedful.specs import CorpusSpec, TrainSpec
     from heedful.store import Store
 
 
 @spread
 def repair(
-    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
-    methods: Annotated[
-        str | None,
-        typer.Option(
-            help="Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
-            "sparsemax, entmax, supervised, or several at once: tying+diversity. [default: the "
-            "first six, as far as they fit the corpus]"
-        ),
-    ] = None,
+    corpus: str = option("A corpus by name, or a file.", ...),
+    methods: str | None = option(
+        "Comma-separated: tying, mlm, concat, residual, diversity, orthogonal, "
+        "sparsemax, entmax, supervised, or several at once: tying+diversity. [default: the "
+        "first six, as far as they fit the corpus]"
+    ),
     seeds_: SeedsOption = "3",
-    n: Annotated[
-        int, typer.Option(min=1, max=MOST, help="Texts of the test split to audit.")
-    ] = 200,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the page, the table, the model.")
-    ] = None,
-    within: Annotated[
-        float,
-        typer.Option("--max-score-drop", help="Score the model may lose: 0.03 is 3 points."),
-    ] = 0.03,
-    score: Annotated[str, typer.Option(help="accuracy, f1 or roc_auc.")] = "accuracy",
+    n: int = option("Texts of the test split to audit.", 200, min=1, max=MOST),
+    out: Path | None = option("Folder for the page, the table, the model.", None, "--out", "-o"),
+    within: float = option("Score the model may lose: 0.03 is 3 points.", 0.03, "--max-score-drop"),
+    score: str = option("accuracy, f1 or roc_auc.", "accuracy"),
     quick: QuickOption = False,
     base: EncoderOptions = EncoderOptions(),
     training: OptimizerOptions = OptimizerOptions(),
     store: StoreOption = DEFAULT_STORE,
     data: CorpusOptions = CorpusOptions(),
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
+    where: MachineOptions = MachineOptions(),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -84,7 +70,7 @@ def repair(
     """
     from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork
     from heedful.report import check_packages
-    from heedful.runner import machine
+    from heedful.runner import corpus_kind, usual
 
     if out is not None:
         check_packages()
@@ -93,11 +79,11 @@ def repair(
     measured = REPAIR_SPEC
     if quick:
         measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)
-    place, where, folder = open_store(store), machine(device, threads), data.folder
+    place, here, folder = open_store(store), where.machine(), data.folder
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
     work = RepairWork(
         spec,
-        _base(spec, base),
+        replace(usual(corpus_kind(spec), None), **given(**vars(base))),
         tuple(chosen),
         train=_training(training),
         spec=measured,
@@ -108,16 +94,16 @@ def repair(
         data_dir=folder,
     )
     if dry_run:
-        _dry_run(work, place, where, as_json)
+        _dry_run(work, place, here, as_json)
         return
     with progress_bar() as progress:
         from heedful.auditing import repair as run
 
-        found = run(work, place, where, progress, say)
-    _show(found, store, out, as_json)
+        result = run(work, place, here, progress, say)
+    _show(result, store, out, as_json)
     if out is not None:
         with drawn_later():
-            found.save(out)
+            result.save(out)
         say(f"page: {out / 'repair.html'}")
 
 
@@ -134,12 +120,6 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
     return [name for name, reason in reasons.items() if not reason]
 
 
-def _base(spec: CorpusSpec, options: EncoderOptions) -> ModelSpec:
-    from heedful.runner import corpus_kind, usual
-
-    return replace(usual(corpus_kind(spec), None), **given(**vars(options)))
-
-
 def _training(options: OptimizerOptions) -> TrainSpec:
     from heedful.specs import TrainSpec
     from heedful.training.loop import check
@@ -154,30 +134,32 @@ def _dry_run(work: RepairWork, store: Store, where: Machine, as_json: bool) -> N
 
     costs = repair_costs(work, store, where)
     total = sum(cost.train_seconds + cost.audit_seconds for cost in costs)
-    if as_json:
-        show_json(
-            "repair", {"dry_run": True, "methods": [vars(c) for c in costs], "seconds": total}
-        )
-        return
-    for cost in costs:
-        spent = f"train {duration(cost.train_seconds)}, audit {duration(cost.audit_seconds)}"
-        show(f"{cost.method:<20} {cost.model:<36} {spent}")
+    lines = [
+        f"{cost.method:<20} {cost.model:<36} "
+        f"train {duration(cost.train_seconds)}, audit {duration(cost.audit_seconds)}"
+        for cost in costs
+    ]
     count = f"{len(costs)} models, {len(work.seeds)} seeds each"
-    show(f"{count}: about {duration(total)} on this machine (timed on a sample)")
+    lines.append(f"{count}: about {duration(total)} on this machine (timed on a sample)")
+    document = {"dry_run": True, "methods": [vars(cost) for cost in costs], "seconds": total}
+    show_result("repair", as_json, document, *lines)
 
 
-def _show(found: Repair, store: str, out: Path | None, as_json: bool) -> None:
+def _show(result: Repair, store: str, out: Path | None, as_json: bool) -> None:
     from heedful.auditing import CHOSEN_MODEL, load_line
     from heedful.report import careful, text_lines
 
-    load = load_line(store if out is None else out / CHOSEN_MODEL, found.model)
-    if as_json:
-        parts = {**found.as_parts(), "table": found.table.to_dict("records")}
-        show_json("repair", {**parts, "model": found.model.key, "load": load})
-        return
-    show(*text_lines(found.table, found.chosen.method))
-    show(f"* dominated: {found.facts['pareto']}")
-    show(found.chosen.sentence, *careful(found.facts))
-    show(f"Rule: {found.facts['rule']}")
-    show(f"Chosen: {found.model.key}")
-    show(f"  {load}")
+    load = load_line(store if out is None else out / CHOSEN_MODEL, result.model)
+    parts = {**result.as_parts(), "table": result.table.to_dict("records")}
+    show_result(
+        "repair",
+        as_json,
+        {**parts, "model": result.model.key, "load": load},
+        *text_lines(result.table, result.chosen.method),
+        f"* dominated: {result.facts['pareto']}",
+        result.chosen.sentence,
+        *careful(result.facts),
+        f"Rule: {result.facts['rule']}",
+        f"Chosen: {result.model.key}",
+        f"  {load}",
+    )

@@ -12,27 +12,27 @@ studies:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from heedful.cli.gridfile import ENTRY, Check, Lines, whole
 from heedful.cli.options import (
     DEFAULT_STORE,
     BatchOption,
     DataDirOption,
-    DeviceOption,
     JsonOption,
+    MachineOptions,
     StoreOption,
-    ThreadsOption,
+    argument,
     check_data_dir,
     existing_store,
+    known_fields,
     open_store,
+    option,
     spread,
 )
-from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_json
+from heedful.cli.output import Output, check_outputs, progress_bar, say, show_result
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
 
@@ -47,30 +47,24 @@ Asked = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class PlaceOptions:
+class PlaceOptions(MachineOptions):
     """Where it is run, which is not registered: it does not change what is measured."""
 
     store: StoreOption = DEFAULT_STORE
     data_dir: DataDirOption = None
-    device: DeviceOption = "auto"
-    threads: ThreadsOption = None
     batch_size: BatchOption = 1024
 
 
 @spread
 def replicate(
-    spec: Annotated[Path, typer.Argument(help="A registration, or a draft with --register.")],
-    register: Annotated[
-        bool, typer.Option("--register", help="Read a draft (YAML or JSON), write a registration.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder to write; with --register a file."),
-    ] = None,
-    published: Annotated[
-        str | None,
-        typer.Option("--hash", help="Refuse any registration but the one with this hash."),
-    ] = None,
+    spec: Path = argument("A registration, or a draft with --register.", ...),
+    register: bool = option(
+        "Read a draft (YAML or JSON), write a registration.", False, "--register"
+    ),
+    out: Path | None = option("Folder to write; with --register a file.", None, "--out", "-o"),
+    published: str | None = option(
+        "Refuse any registration but the one with this hash.", None, "--hash"
+    ),
     place: PlaceOptions = PlaceOptions(),
     as_json: JsonOption = False,
 ) -> None:
@@ -101,13 +95,12 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
     known = [key for part in stood_on for key in already_there(part, store)]
     registered = Registered(title, hypotheses, asked, rests_on, tuple(known))
     registered.write(path)
-    if as_json:
-        facts = {"registered": str(path), "hash": registered.hash, "already": known}
-        show_json("replicate", facts)
-        return
-    show(f"registered: {path}", f"hash: {registered.hash}")
-    for key in known:
-        show(f"Warning: {key} is in the store already: this study is not blind to it.")
+    warnings = (
+        f"Warning: {key} is in the store already: this study is not blind to it." for key in known
+    )
+    document = {"registered": str(path), "hash": registered.hash, "already": known}
+    lines = (f"registered: {path}", f"hash: {registered.hash}", *warnings)
+    show_result("replicate", as_json, document, *lines)
 
 
 def _replicate(
@@ -132,14 +125,14 @@ def _replicate(
     for number, (asked, facts) in enumerate(zip(studies, facts_of, strict=True), 1):
         texts.append(_studied(f"study-{number}", asked, facts, store, place))
     record = write(out, registered, texts)
-    if as_json:
-        show_json("replicate", {"folder": str(out), **record})
-        return
-    for audit in record["audits"]:
-        show(f"{audit['title']}: {audit['decision']}: {audit['headline']}")
-    for study in record["studies"]:
-        show(f"{study['study']}: {study['run']} ({study['cells']} cells)")
-    show(f"written: {out}/main.tex")
+    show_result(
+        "replicate",
+        as_json,
+        {"folder": str(out), **record},
+        *(f"{each['title']}: {each['decision']}: {each['headline']}" for each in record["audits"]),
+        *(f"{each['study']}: {each['run']} ({each['cells']} cells)" for each in record["studies"]),
+        f"written: {out}/main.tex",
+    )
 
 
 def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[Asked]]:
@@ -176,13 +169,8 @@ def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, Measure
     from heedful.cli.audit_options import MeasureOptions, SubjectOptions
 
     here = {name: getattr(place, name) for name in ("store", "data_dir", "device", "threads")}
-    subject = SubjectOptions(**_only(SubjectOptions, asked))
-    return replace(subject, **here), MeasureOptions(**_only(MeasureOptions, asked))
-
-
-def _only(kind: type[Any], asked: Asked) -> Asked:
-    known = {field.name for field in fields(kind)}
-    return {name: value for name, value in asked.items() if name in known}
+    subject = known_fields(SubjectOptions, {**asked, **here})
+    return SubjectOptions(**subject), MeasureOptions(**known_fields(MeasureOptions, asked))
 
 
 def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
@@ -198,12 +186,12 @@ def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
 
 def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOptions) -> StudyText:
     from heedful.preregistration import StudyText
-    from heedful.runner import machine, run_study
+    from heedful.runner import run_study
 
     say(f"{name}: {asked['study']}")
-    where = machine(place.device, place.threads, place.batch_size)
+    here = place.machine(place.batch_size)
     with progress_bar() as progress:
-        run = run_study(_plan(asked, place), store, where, progress, say)
+        run = run_study(_plan(asked, place), store, here, progress, say)
     return StudyText(name, store, run, facts)
 
 

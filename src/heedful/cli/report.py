@@ -5,29 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, open_store
-from heedful.cli.output import Output, check_outputs, page_line, show, show_json
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    argument,
+    existing_store,
+    open_store,
+    option,
+    spread,
+)
+from heedful.cli.output import Output, check_outputs, page_line, show, show_json, show_result
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.preregistration import Cited, Use
 
 
+@spread
 def report(
-    runs: Annotated[
-        list[str],
-        typer.Argument(help="Keys of study, model, probe or audit runs, or folders of audits."),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="page.html for the page alone, else a folder.")
-    ] = Path("heedful-report"),
-    examples: Annotated[
-        int, typer.Option(help="Maximum number of texts to browse in the page.", min=0, max=100_000)
-    ] = 500,
+    runs: list[str] = typer.Argument(
+        ..., help="Keys of study, model, probe or audit runs, or folders of audits."
+    ),
+    out: Path = option(
+        "page.html for the page alone, else a folder.", Path("heedful-report"), "--out", "-o"
+    ),
+    examples: int = option(
+        "Maximum number of texts to browse in the page.", 500, min=0, max=100_000
+    ),
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,21 +51,15 @@ def report(
     place = open_store(store)
     found = [place.resolve(key) for key in runs if not names_folder(key)]
     files = build_report(place, found, out, folders, examples)
-    if as_json:
-        written = [str(path) for path in (files.page, *files.figures, *files.tables)]
-        show_json("report", {"files": written, "summary": list(files.summary)})
-        return
-    show(*files.summary)
-    show(page_line(files.page))
+    written = [str(path) for path in (files.page, *files.figures, *files.tables)]
+    document = {"files": written, "summary": list(files.summary)}
+    show_result("report", as_json, document, *files.summary, page_line(files.page))
 
 
+@spread
 def cite(
-    runs: Annotated[
-        list[str] | None, typer.Argument(help="Keys of runs of any kind, or folders of audits.")
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="The whole bibliography instead.")
-    ] = False,
+    runs: list[str] | None = argument("Keys of runs of any kind, or folders of audits."),
+    everything: bool = option("The whole bibliography instead.", False, "--all"),
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,15 +69,13 @@ def cite(
     """
     if everything == bool(runs):
         raise HeedfulError("name runs or folders of audits, or give --all alone.")
-    _show(_cited(runs or [], store), as_json)
-
-
-def _cited(runs: list[str], place: str) -> Cited:
     from heedful.preregistration import Cited, bibliography, cited
 
-    if not runs:
-        return Cited(dict.fromkeys(bibliography(), ()), ())
-    return cited(use for name in runs for use in _uses(name, place))
+    if runs:
+        works = cited(use for name in runs for use in _uses(name, store))
+    else:
+        works = Cited(dict.fromkeys(bibliography(), ()), ())
+    _show(works, as_json)
 
 
 def _uses(name: str, place: str) -> Iterator[Use]:
@@ -116,8 +117,9 @@ def _show(works: Cited, as_json: bool) -> None:
     show("\n\n".join(blocks), *(f"\n{no_entry(missing)}" for missing in works.unlisted))
 
 
+@spread
 def schema(
-    name: Annotated[str | None, typer.Argument(help="An output. [default: list all]")] = None,
+    name: str | None = argument("An output. [default: list all]"),
     as_json: JsonOption = False,
 ) -> None:
     """Print the JSON Schema of an output.
@@ -131,7 +133,5 @@ def schema(
         show(json.dumps(read(name), indent=2, ensure_ascii=False))
         return
     titles = {each: str(read(each)["title"]) for each in schema_names()}
-    if as_json:
-        show_json("schema", {"schemas": titles})
-        return
-    show(*(f"{each:<24} {title}" for each, title in titles.items()))
+    lines = (f"{each:<24} {title}" for each, title in titles.items())
+    show_result("schema", as_json, {"schemas": titles}, *lines)

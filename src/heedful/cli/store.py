@@ -6,12 +6,21 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from heedful.cli.options import DEFAULT_STORE, JsonOption, StoreOption, existing_store, open_store
-from heedful.cli.output import PLACE, Output, check_outputs, show, show_json
+from heedful.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    argument,
+    existing_store,
+    open_store,
+    option,
+    spread,
+)
+from heedful.cli.output import PLACE, Output, check_outputs, show, show_json, show_result
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
@@ -22,50 +31,61 @@ store = typer.Typer(help="List, verify, clean, carry and export runs.", no_args_
 
 
 @store.command("ls")
+@spread
 def ls(
-    kind: Annotated[str | None, typer.Argument(help="List only runs of this kind.")] = None,
+    kind: str | None = argument("List only runs of this kind."),
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """List the runs."""
+    from heedful.store import Damaged
+
     place = _existing(path)
     known = {*KINDS, *(key.partition("-")[0] for key in place.keys())}
     if kind is not None and kind not in known:
         raise unknown_name("kind of run", kind, sorted(known))
-    records, damaged = _look(place, kind)
+    records: dict[str, Record] = {}
+    damaged: dict[str, str] = {}
+    for key in place.keys():
+        try:
+            record = place.record(key)
+        except Damaged as error:  # a damaged run of any kind must not hide the others
+            damaged[key] = error.problem.reason
+            continue
+        if kind in (None, record.kind):
+            records[key] = record
     if as_json:
-        found = [
+        runs = [
             {"key": key, "kind": record.kind, "facts": record.facts}
             for key, record in records.items()
         ]
-        show_json("store ls", {"runs": found, "damaged": damaged})
+        show_json("store ls", {"runs": runs, "damaged": damaged})
         return
     for key, record in records.items():
-        facts = record.facts
-        seed = f" seed {facts['seed']}" if "seed" in facts else ""
-        show(f"{key}  {_what(facts)}{seed}")
+        seed = f" seed {record.facts['seed']}" if "seed" in record.facts else ""
+        show(f"{key}  {_what(record.facts)}{seed}")
     show(*(f"{key}  damaged: see `heedful store verify`" for key in damaged))
 
 
 @store.command("verify")
+@spread
 def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Check every file of every run against its digest; the exit code is 1 if one is damaged."""
     place = _existing(path)
-    damaged = place.problems()
-    if as_json:
-        reasons = {key: problem.reason for key, problem in damaged.items()}
-        show_json("store verify", {"runs": len(place.keys()), "damaged": reasons})
-    else:
-        show(*(f"{key}: {problem.reason}; {problem.fix}" for key, problem in damaged.items()))
-        show(f"{len(place.keys())} runs, {len(damaged)} damaged")
+    runs, damaged = len(place.keys()), place.problems()
+    reasons = {key: problem.reason for key, problem in damaged.items()}
+    lines = [f"{key}: {problem.reason}; {problem.fix}" for key, problem in damaged.items()]
+    lines.append(f"{runs} runs, {len(damaged)} damaged")
+    show_result("store verify", as_json, {"runs": runs, "damaged": reasons}, *lines)
     if damaged:
         raise typer.Exit(1)
 
 
 @store.command("gc")
+@spread
 def gc(
     path: StoreOption = DEFAULT_STORE,
-    damaged: Annotated[bool, typer.Option("--damaged", help="Also remove damaged runs.")] = False,
+    damaged: bool = option("Also remove damaged runs.", False, "--damaged"),
     as_json: JsonOption = False,
 ) -> None:
     """Remove unfinished work. Do not run it while another process trains."""
@@ -73,18 +93,17 @@ def gc(
     removed = place.clear_scratch()
     if damaged:
         removed += place.clear_damaged()
-    if as_json:
-        show_json("store gc", {"removed": removed})
-    else:
-        show(f"removed {len(removed)} unfinished or damaged")
+    told = f"removed {len(removed)} unfinished or damaged"
+    show_result("store gc", as_json, {"removed": removed}, told)
 
 
 @store.command("pack")
+@spread
 def pack(
-    runs: Annotated[list[str] | None, typer.Argument(help="Keys of runs. [default: all]")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the parts.")] = Path("."),
-    max_mb: Annotated[float, typer.Option(help="Maximum size of a part in MB.")] = 15,
-    what: Annotated[str, typer.Option(help="rows, or all (with corpora and weights).")] = "rows",
+    runs: list[str] | None = argument("Keys of runs. [default: all]"),
+    out: Path = option("Folder for the parts.", Path("."), "--out", "-o"),
+    max_mb: float = option("Maximum size of a part in MB.", 15),
+    what: str = option("rows, or all (with corpora and weights).", "rows"),
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,15 +120,15 @@ def pack(
     wanted = [key for key in named if what == "all" or key.partition("-")[0] in ROW_KINDS]
     keys = wanted if runs else _whole(place, wanted)
     parts = write_pack(place, keys, out, max_mb)
-    if as_json:
-        show_json("store pack", {"parts": [str(part) for part in parts], "runs": keys})
-    else:
-        show(f"packed {len(keys)} runs into {len(parts)} files: {parts[0]} …")
+    document = {"parts": [str(part) for part in parts], "runs": keys}
+    told = f"packed {len(keys)} runs into {len(parts)} files: {parts[0]} …"
+    show_result("store pack", as_json, document, told)
 
 
 @store.command("unpack")
+@spread
 def unpack(
-    parts: Annotated[list[Path], typer.Argument(help="All parts of one pack.")],
+    parts: list[Path] = argument("All parts of one pack.", ...),
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -117,17 +136,16 @@ def unpack(
     from heedful.store import unpack as read_pack
 
     new, known = read_pack(open_store(path), parts)
-    if as_json:
-        show_json("store unpack", {"new": new, "known": known})
-    else:
-        show(f"{len(new)} new runs, {len(known)} were here already")
+    told = f"{len(new)} new runs, {len(known)} were here already"
+    show_result("store unpack", as_json, {"new": new, "known": known}, told)
 
 
 @store.command("export")
+@spread
 def export(
-    run: Annotated[str, typer.Argument(help="The run's key.")],
-    table: Annotated[str, typer.Argument(help="rows, summary, maps, history, cells, examples.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv, .jsonl or .parquet file.")],
+    run: str = argument("The run's key.", ...),
+    table: str = argument("rows, summary, maps, history, cells, examples.", ...),
+    out: Path = option("A .csv, .jsonl or .parquet file.", ..., "--out", "-o"),
     path: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write one table of a run as CSV, JSON lines or Parquet, with every digit and whole lists."""
@@ -152,29 +170,15 @@ def export(
     show(f"wrote {len(frame)} rows to {out}")
 
 
-def _look(place: Store, kind: str | None) -> tuple[dict[str, Record], dict[str, str]]:
-    """The records of a kind, and why runs of any kind cannot be read: a damaged run must not hide
-    the others."""
-    from heedful.store import Damaged
-
-    records, damaged = {}, {}
-    for key in place.keys():
-        try:
-            records[key] = place.record(key)
-        except Damaged as error:
-            damaged[key] = error.problem.reason
-    return {key: each for key, each in records.items() if kind in (None, each.kind)}, damaged
-
-
 def _whole(place: Store, keys: list[str]) -> list[str]:
     """Those that can be read."""
     from heedful.store import Damaged
 
-    found = []
+    whole = []
     for key in keys:
         with suppress(Damaged):
-            found.append(place.open(key).key)
-    return found
+            whole.append(place.open(key).key)
+    return whole
 
 
 def _what(facts: Mapping[str, Any]) -> str:

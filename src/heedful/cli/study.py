@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,13 +23,16 @@ from heedful.cli.options import (
     MaybeSeedsOption,
     ParamOption,
     StoreOption,
+    argument,
     check_data_dir,
     corpus_spec,
     existing_store,
     given,
     given_options,
+    known_fields,
     maybe_names,
     open_store,
+    option,
     seeds,
     spread,
     was_given,
@@ -42,6 +45,7 @@ from heedful.cli.output import (
     say,
     show,
     show_json,
+    show_result,
 )
 from heedful.cli.sweep import Where, run_shown
 from heedful.errors import HeedfulError
@@ -122,8 +126,7 @@ def plan_study(
 
 def plan_values(values: Mapping[str, Any], data_dir: Path | None, precision: str) -> Grid:
     """The same from the values of a file: those of one entry of a sweep."""
-    known = {field.name for field in fields(Options)}
-    options = Options(**{name: value for name, value in values.items() if name in known})
+    options = Options(**known_fields(Options, values))
     return plan_study(values["study"], options, data_dir, precision)
 
 
@@ -135,13 +138,11 @@ def _limit(study: Study, corpus: str, options: Options) -> int | None:
     limit = small.limit if options.limit is None else options.limit
     parts = [f"at most {limit:,} examples of a split"] if limit else []
     parts += [f"{small.epochs} epochs"] if small.epochs and options.epochs is None else []
-    parts += [f"{probe.name} with {_shown(probe.params)}" for probe in small.probes]
+    for probe in small.probes:
+        values = ", ".join(f"{name}={value}" for name, value in probe.params.items())
+        parts.append(f"{probe.name} with {values}")
     say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
     return limit
-
-
-def _shown(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in params.items())
 
 
 TABLES = "paper_tables"
@@ -151,35 +152,30 @@ TABLES = "paper_tables"
 @spread
 def study(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="A study by name, such as jain2019, or all.")],
-    corpora: Annotated[str | None, typer.Option(help="Corpora, comma-separated.")] = None,
-    encoders: Annotated[str | None, typer.Option(help="Encoders, comma-separated.")] = None,
-    attention: Annotated[str | None, typer.Option(help="Attentions, comma-separated.")] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers of the encoder.")] = None,
+    name: str = argument("A study by name, such as jain2019, or all.", ...),
+    corpora: str | None = option("Corpora, comma-separated."),
+    encoders: str | None = option("Encoders, comma-separated."),
+    attention: str | None = option("Attentions, comma-separated."),
+    layers: int | None = option("Layers of the encoder."),
     sizes: HiddenSizesOption = None,
-    size: Annotated[
-        str,
-        typer.Option("--preset", help="full, or small: fewer examples and epochs, as printed."),
-    ] = "full",
+    size: str = option(
+        "full, or small: fewer examples and epochs, as printed.", "full", "--preset"
+    ),
     seeds_: MaybeSeedsOption = None,
     epochs: EpochsOption = None,
-    probes: Annotated[str | None, typer.Option(help="Only these probes, comma-separated.")] = None,
+    probes: str | None = option("Only these probes, comma-separated."),
     param: ParamOption = None,
     limit: LimitOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report.")] = None,
+    out: Path | None = option("Also write the report.", None, "--out", "-o"),
     store: StoreOption = DEFAULT_STORE,
     data_dir: DataDirOption = None,
-    precision: Annotated[
-        str,
-        typer.Option(help="float32, or float64: any batch size gives the same to 1e-9."),
-    ] = "float32",
+    precision: str = option(
+        "float32, or float64: any batch size gives the same to 1e-9.", "float32"
+    ),
     asked: Where = Where(),
-    report: Annotated[
-        bool,
-        typer.Option(
-            "--report", help="With all: write docs/reproduction.md and findings.md from kept rows."
-        ),
-    ] = False,
+    report: bool = option(
+        "With all: write docs/reproduction.md and findings.md from kept rows.", False, "--report"
+    ),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -238,9 +234,13 @@ def _check_alone(name: str, out: Path | None, as_json: bool, shard: str | None) 
 
 def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: bool) -> bool:
     """Train and probe what is missing, and show it; False where something failed."""
-    where = asked.machine()
+    here = asked.machine()
     if asked.engine or asked.shard:
-        plan = _elsewhere(plan, place, where, asked)
+        from heedful.runner import jobs, with_failures
+
+        work = jobs([plan], place, here, timed=False, announce=say)
+        engine = asked.chosen_engine(here.device)
+        plan = with_failures(plan, run_shown(work, place, here, engine))
     if asked.shard:
         say(f"shard {asked.shard} is done: the same command without --shard lists all cells.")
     if asked.shard or (plan.failed and plan.hopeless):
@@ -248,7 +248,7 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
     with progress_bar() as progress:
         from heedful.runner import run_study
 
-        run = run_study(plan, place, where, progress, say)
+        run = run_study(plan, place, here, progress, say)
     _show(place, run, as_json)
     if out is not None:
         from heedful.report import build_report
@@ -296,15 +296,6 @@ def _checkout() -> Any:
     return import_module(f"{TABLES}.checkout")
 
 
-def _elsewhere(plan: Grid, store: Store, machine: Machine, asked: Where) -> Grid:
-    """Run the whole plan on an engine, so that it only has to be listed; with what failed."""
-    from heedful.runner import jobs, with_failures
-
-    work = jobs([plan], store, machine, timed=False, announce=say)
-    engine = asked.chosen_engine(machine.device)
-    return with_failures(plan, run_shown(work, store, machine, engine))
-
-
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
     from heedful.data import MissingData
     from heedful.runner import estimate
@@ -319,15 +310,19 @@ def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:
             left_out[cell.title] = str(missing)
             say(f"{cell.title} is left out: {missing}")
     total = sum(cost.train_seconds + cost.probe_seconds for cost in costs)
-    if as_json:
-        cells = [vars(cost) for cost in costs]
-        plans = {"dry_run": True, "cells": cells, "seconds": total, "left_out": left_out}
-        show_json("study", plans)
-        return
-    for cost in costs:
-        spent = f"train {duration(cost.train_seconds)}, probe {duration(cost.probe_seconds)}"
-        show(f"{cost.title:<36} {spent}")
-    show(f"{len(costs)} cells, about {duration(total)} on this machine (timed on a sample)")
+    cells = [vars(cost) for cost in costs]
+    lines = (
+        f"{cost.title:<36} "
+        f"train {duration(cost.train_seconds)}, probe {duration(cost.probe_seconds)}"
+        for cost in costs
+    )
+    show_result(
+        "study",
+        as_json,
+        {"dry_run": True, "cells": cells, "seconds": total, "left_out": left_out},
+        *lines,
+        f"{len(costs)} cells, about {duration(total)} on this machine (timed on a sample)",
+    )
 
 
 def _show(store: Store, run: Run, as_json: bool) -> None:
@@ -343,19 +338,17 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     evidence = gather(store, [run])
     paper = str(run.facts["piece"])
     table = published_beside_measured(evidence, paper)
+    summary = five_lines(evidence)
     if as_json:
         cells, numbers = (
             json.loads(frame.to_json(orient="records")) for frame in (table, measured(evidence))
         )
-        summary = five_lines(evidence)
-        show_json(
-            "study", {"run": run.key, "summary": summary, "cells": cells, "measured": numbers}
-        )
+        document = {"run": run.key, "summary": summary, "cells": cells, "measured": numbers}
+        show_json("study", document)
         return
     if len(table):
         show(to_text(table))
     else:  # a paper without published numbers has tables of its own
         for own in readable(table, paper, evidence):
             show(f"{own.title}\n{to_text(own.table)}\n")
-    show(*five_lines(evidence))
-    show(f"run: {run.key}")
+    show(*summary, f"run: {run.key}")

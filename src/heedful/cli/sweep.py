@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,8 +24,10 @@ from heedful.cli.options import (
     JsonOption,
     MaybeStoreOption,
     ThreadsOption,
+    argument,
     check_data_dir,
     open_store,
+    option,
     source,
     spread,
 )
@@ -41,11 +43,7 @@ if TYPE_CHECKING:
     from heedful.store import Run, Store
 
 
-_Engine = Annotated[
-    str | None,
-    typer.Option("--engine", help="local (processes) or ray; without one, this process."),
-]
-_QUARTER = 0.25
+_ENGINE = "local (processes) or ray; without one, this process."
 _LATEST = 12  # ended jobs that stay to be seen
 _RUNNING = 40
 _NOTED = ("retried", "failed", "skipped")
@@ -55,20 +53,11 @@ _NOTED = ("retried", "failed", "skipped")
 class Where:
     """Engine, workers and machine, as they were typed."""
 
-    engine: _Engine = None
-    workers: Annotated[
-        int | None, typer.Option(help="Parallel jobs. [default: as cores and memory allow]")
-    ] = None
-    address: Annotated[
-        str | None, typer.Option(help="host:port of a running Ray cluster, or auto.")
-    ] = None
-    gpu_fraction: Annotated[
-        float | None,
-        typer.Option(help="Share of a GPU per worker. [default: 0.25]"),
-    ] = None
-    shard: Annotated[
-        str | None, typer.Option(help="i/n: run only the i-th of n parts of the grid.")
-    ] = None
+    engine: str | None = option(_ENGINE)
+    workers: int | None = option("Parallel jobs. [default: as cores and memory allow]")
+    address: str | None = option("host:port of a running Ray cluster, or auto.")
+    gpu_fraction: float | None = option("Share of a GPU per worker. [default: 0.25]")
+    shard: str | None = option("i/n: run only the i-th of n parts of the grid.")
     device: DeviceOption = "auto"
     threads: ThreadsOption = None
     batch_size: BatchOption = 1024
@@ -85,35 +74,35 @@ class Where:
         if self.workers is not None and self.engine is None:
             raise HeedfulError("--workers needs an engine: add --engine local or --engine ray.")
         self.chosen_engine()
-        if self.gpu_fraction is not None and not self._cards:
-            raise HeedfulError(
-                "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or run "
-                "with --device cuda where there is one."
-            )
+        if self.gpu_fraction is not None:
+            import torch
+
+            if not self._remote and (self.device == "cpu" or not torch.cuda.is_available()):
+                raise HeedfulError(
+                    "--gpu-fraction is of a CUDA card, and none would be used: leave it out, or "
+                    "run with --device cuda where there is one."
+                )
         if self.engine == "ray":
             from heedful.runner import check
 
             check(self.address)
 
     @property
-    def _cards(self) -> bool:
-        """Whether GPUs would be used; those of a cluster cannot be seen from here."""
-        import torch
-
-        elsewhere = self.address is not None and self.device == "cuda"
-        return elsewhere or (self.device != "cpu" and torch.cuda.is_available())
+    def _remote(self) -> bool:
+        """Whether GPUs of a cluster are used, which cannot be seen from here."""
+        return self.address is not None and self.device == "cuda"
 
     def machine(self) -> Machine:
         """This machine, with the threads that a worker will have. A cluster may have GPUs that this
         machine lacks."""
         from heedful.runner import cores, machine
 
-        remote = self.address is not None and self.device == "cuda"
         threads = self.threads
         if threads is None and self.engine is not None:
             threads = max(1, cores() // (self.workers or cores()))
-        found = machine("auto" if remote else self.device, threads, self.batch_size)
-        return replace(found, device="cuda") if remote else found
+        if self._remote:
+            return replace(machine("auto", threads, self.batch_size), device="cuda")
+        return machine(self.device, threads, self.batch_size)
 
     def part(self, plan: Grid) -> Grid:
         """The cells of this shard, or all."""
@@ -125,22 +114,22 @@ class Where:
         """Called once jobs are known: the memory of a worker is estimated from earlier ones."""
         from heedful.runner import HERE, Engine, worker_pool
 
-        fraction = _QUARTER if self.gpu_fraction is None else self.gpu_fraction
-        found = worker_pool(self.workers, self.threads, device, fraction, self.address)
-        return Engine(self.engine or HERE, found)
+        fraction = 0.25 if self.gpu_fraction is None else self.gpu_fraction
+        pool = worker_pool(self.workers, self.threads, device, fraction, self.address)
+        return Engine(self.engine or HERE, pool)
 
 
 @dataclass(frozen=True)
 class WhereSwept(Where):
     """The same for a sweep, which runs in several processes."""
 
-    engine: _Engine = "local"
+    engine: str | None = option(_ENGINE, "local")
 
 
 @spread
 def sweep(
     context: typer.Context,
-    grid: Annotated[Path, typer.Argument(help="A YAML file with studies and choices.")],
+    grid: Path = argument("A YAML file with studies and choices.", ...),
     asked: WhereSwept = WhereSwept(),
     store: MaybeStoreOption = None,
     data_dir: DataDirOption = None,
@@ -158,8 +147,10 @@ def sweep(
 
     asked.check()
     file = read(grid)
-    named = _places(context, file, {"store": store, "data_dir": data_dir})
-    place = open_store(str(named["store"] or DEFAULT_STORE))
+    given = {"store": store, "data_dir": data_dir}
+    typed = {name: given[name] for name in given if source(context, name) == "COMMANDLINE"}
+    named: dict[str, Any] = {**given, **file.settings, **typed}
+    place = open_store(named["store"] or DEFAULT_STORE)
     folder = check_data_dir(Path(named["data_dir"]) if named["data_dir"] else None)
     plans = [asked.part(plan) for plan in _plans(file, folder)]
     here = asked.machine()
@@ -181,40 +172,26 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _places(
-    context: typer.Context, file: GridFile, given: Mapping[str, Any]
-) -> dict[str, str | Path | None]:
-    """Options first, then the file, then the environment."""
-    typed = [name for name in given if source(context, name) == "COMMANDLINE"]
-    return {**given, **file.settings, **{name: given[name] for name in typed}}
-
-
 def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
     """A grid for each entry; refusals name the line of the entry."""
     from heedful.cli.study import plan_values
+    from heedful.data import CORPORA, corpus_params
     from heedful.runner import check_size
 
-    found: list[Grid] = []
+    plans: list[Grid] = []
     for entry in file.entries:
         try:
             plan = plan_values(entry.values, folder, file.settings.get("precision", "float32"))
-            check_size(sum(len(each.cells) for each in [*found, plan]))
+            check_size(sum(len(each.cells) for each in [*plans, plan]))
         except HeedfulError as error:
             raise file.wrong(entry.line, str(error)) from error
-        try:
-            _check_params(plan)
+        try:  # before anything runs: a corpus checks them only when it is prepared
+            for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
+                corpus_params(CORPORA[spec.name], spec.params)
         except HeedfulError as error:
             raise file.wrong(entry.params_line, str(error)) from error
-        found.append(plan)
-    return found
-
-
-def _check_params(plan: Grid) -> None:
-    """Before anything runs: a corpus checks its parameters only when it is prepared."""
-    from heedful.data import CORPORA, corpus_params
-
-    for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
-        corpus_params(CORPORA[spec.name], spec.params)
+        plans.append(plan)
+    return plans
 
 
 def _show_plan(jobs: list[Job], pool: WorkerPool) -> None:
@@ -257,8 +234,8 @@ def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json
     told = [{"job": f.job.name, "reason": f.reason, "skipped": f.skipped} for f in failures]
     studies = [{"study": run.facts["piece"], "run": run.key} for run in runs]
     performed = sum(not job.done for job in jobs) - len(failures)
-    found = {"performed": performed, "failures": told, "studies": studies, "jobs": ended}
-    show_json("sweep", found)
+    document = {"performed": performed, "failures": told, "studies": studies, "jobs": ended}
+    show_json("sweep", document)
 
 
 def run_shown(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:
@@ -272,33 +249,29 @@ def run_shown(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engin
     if engine.name != HERE:
         many = f"at most {engine.pool.workers} workers, {engine.pool.threads} threads each"
         say(f"{len(still)} jobs of {len(jobs)} on {engine.name}: {many} ({engine.pool.reason})")
-    with _watched(still) as (watch, seconds):
+    tally = Tally(len(still))
+    with _watched(tally) as watch:
         failures = run_jobs(jobs, store, machine, engine, watch)
-    _say_end(len(still), failures, seconds())
-    return failures
-
-
-def _say_end(count: int, failures: Sequence[Failure], seconds: float) -> None:
-    say(f"{count - len(failures)} of {count} jobs done in {duration(seconds)}")
+    say(f"{len(still) - len(failures)} of {len(still)} jobs done in {duration(tally.seconds())}")
     for failure in failures:
         what = "skipped" if failure.skipped else "failed"
         say(f"{what}: {failure.job.title}: {failure.reason}")
     if failures:
         say("what was done is kept: fix the reason and start again.")
+    return failures
 
 
 @contextmanager
-def _watched(jobs: Sequence[Job]) -> Iterator[tuple[Watch, Callable[[], float]]]:
-    """A listener for events, and a clock of the seconds since the start."""
-    state = Tally(len(jobs))
+def _watched(tally: Tally) -> Iterator[Watch]:
+    """A listener for events."""
     if not sys.stderr.isatty():
-        yield (lambda event: say(state.line(event))), state.seconds
+        yield lambda event: say(tally.line(event))
         return
     from rich.console import Console
     from rich.live import Live
 
-    with Live(console=Console(stderr=True), get_renderable=lambda: _table(state), transient=True):
-        yield state.take, state.seconds
+    with Live(console=Console(stderr=True), get_renderable=lambda: _table(tally), transient=True):
+        yield tally.take
 
 
 @dataclass
@@ -341,23 +314,18 @@ class Tally:
         return ", ".join([*parts, duration(self.seconds())])
 
 
-def _table(state: Tally) -> Table:
+def _table(tally: Tally) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, caption=state.totals, caption_justify="left")
+    table = Table(box=None, caption=tally.totals, caption_justify="left")
     for name in ("job", "state", "seconds", "worker"):
         table.add_column(name, justify="right" if name == "seconds" else "left")
     now = time.monotonic()
-    for event in state.ended:
-        spent = f"{event.seconds:.1f}" if event.seconds else ""
-        _row(table, event.job.title, event.what, spent, event.worker)
-    for event, began in list(state.running.values())[:_RUNNING]:
-        _row(table, event.job.title, "running", f"{now - began:.1f}", event.worker)
+    ended = [(event, event.what, event.seconds) for event in tally.ended]
+    running = [(event, "running", now - began) for event, began in tally.running.values()]
+    for event, state, seconds in [*ended, *running[:_RUNNING]]:
+        spent = f"{seconds:.1f}" if seconds or state == "running" else ""
+        cells = (event.job.title, state, spent, event.worker)
+        table.add_row(*(Text(harmless(cell)) for cell in cells))  # a title may look like markup
     return table
-
-
-def _row(table: Table, *cells: str) -> None:
-    """As plain text: a title may look like markup."""
-    from rich.text import Text
-
-    table.add_row(*(Text(harmless(cell)) for cell in cells))

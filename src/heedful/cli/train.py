@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,24 +15,25 @@ from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
     CorpusOptions,
-    DeviceOption,
     DryRunOption,
     EpochsOption,
     HiddenSizesOption,
     JsonOption,
+    MachineOptions,
     MaybeSeedsOption,
     SeedOption,
     StoreOption,
-    ThreadsOption,
+    argument,
     given,
     open_store,
+    option,
     parameter,
     seeds,
     source,
     spread,
     was_given,
 )
-from heedful.cli.output import progress_bar, say, show, show_json
+from heedful.cli.output import progress_bar, say, show, show_json, show_result
 from heedful.errors import HeedfulError, listed
 from heedful.progress import duration
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 @spread
 def prepare(
-    corpus: Annotated[str, typer.Argument(help="A corpus by name, or a CSV/JSONL/Parquet file.")],
+    corpus: str = argument("A corpus by name, or a CSV/JSONL/Parquet file.", ...),
     store: StoreOption = DEFAULT_STORE,
     data: CorpusOptions = CorpusOptions(),
     as_json: JsonOption = False,
@@ -77,33 +79,21 @@ def prepare(
 class EncoderOptions:
     """The model that is trained, as far as `train` and `repair` share it."""
 
-    encoder: Annotated[
-        str | None, typer.Option(help="One of `heedful list encoder`. [default: bilstm]")
-    ] = None
-    attention: Annotated[
-        str | None, typer.Option(help="One of `heedful list attention`. [default: additive]")
-    ] = None
-    hidden: Annotated[int | None, typer.Option(help="Hidden size of the encoder.")] = None
+    encoder: str | None = option("One of `heedful list encoder`. [default: bilstm]")
+    attention: str | None = option("One of `heedful list attention`. [default: additive]")
+    hidden: int | None = option("Hidden size of the encoder.")
 
 
 @dataclass(frozen=True)
 class ScratchOptions(EncoderOptions):
     """What a pretrained model brings itself."""
 
-    family: Annotated[
-        str | None,
-        typer.Option(
-            help="one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
-        ),
-    ] = None
-    decoder: Annotated[
-        str | None,
-        typer.Option(help="For pairs: query sees both texts, context one. [default: query]"),
-    ] = None
-    layers: Annotated[int | None, typer.Option(help="1, 2 or 3. [default: 1]")] = None
-    dropout: Annotated[
-        float | None, typer.Option(help="Dropout. [default: 0; generation: 0.3]")
-    ] = None
+    family: str | None = option(
+        "one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
+    )
+    decoder: str | None = option("For pairs: query sees both texts, context one. [default: query]")
+    layers: int | None = option("1, 2 or 3. [default: 1]")
+    dropout: float | None = option("Dropout. [default: 0; generation: 0.3]")
     sizes: HiddenSizesOption = None
 
 
@@ -112,82 +102,56 @@ class OptimizerOptions:
     """How a model is trained, as far as `train` and `repair` share it."""
 
     epochs: EpochsOption = None
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(help="Learning rate. [default: 1e-3; pretrained: 5e-5 at its peak]"),
-    ] = None
-    batch_size: Annotated[
-        int | None,
-        typer.Option("--train-batch", max=MOST, help="Texts in a training batch. [default: 32]"),
-    ] = None
+    learning_rate: float | None = option(
+        "Learning rate. [default: 1e-3; pretrained: 5e-5 at its peak]"
+    )
+    batch_size: int | None = option(
+        "Texts in a training batch. [default: 32]", None, "--train-batch", max=MOST
+    )
 
 
 @dataclass(frozen=True)
 class TrainingOptions(OptimizerOptions):
     """How any model is trained."""
 
-    clip: Annotated[
-        float | None,
-        typer.Option(help="Largest norm of the gradient. [default: none; pretrained: 1]"),
-    ] = None
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            max=MOST, help="Stop after so many bad epochs. [default: never; pretrained: 2]"
-        ),
-    ] = None
-    select: Annotated[
-        str | None,
-        typer.Option(
-            help="Dev metric that chooses the epoch. [default: auto; pretrained: accuracy]"
-        ),
-    ] = None
+    clip: float | None = option("Largest norm of the gradient. [default: none; pretrained: 1]")
+    patience: int | None = option(
+        "Stop after so many bad epochs. [default: never; pretrained: 2]", max=MOST
+    )
+    select: str | None = option(
+        "Dev metric that chooses the epoch. [default: auto; pretrained: accuracy]"
+    )
 
 
 @dataclass(frozen=True)
 class FinetuneOptions:
     """What only pretrained models have."""
 
-    weight_decay: Annotated[
-        float | None, typer.Option(help="Pretrained only: weight decay. [default: 0.01]")
-    ] = None
-    warmup: Annotated[
-        float | None,
-        typer.Option(help="Pretrained only: share of steps before the peak. [default: 0.06]"),
-    ] = None
-    max_length: Annotated[
-        int | None,
-        typer.Option(max=MOST, help="Pretrained only: maximum tokens per text. [default: 128]"),
-    ] = None
-    precision: Annotated[
-        str | None, typer.Option(help="Pretrained only: float32, bf16 or, on a GPU, tf32.")
-    ] = None
+    weight_decay: float | None = option("Pretrained only: weight decay. [default: 0.01]")
+    warmup: float | None = option(
+        "Pretrained only: share of steps before the peak. [default: 0.06]"
+    )
+    max_length: int | None = option(
+        "Pretrained only: maximum tokens per text. [default: 128]", max=MOST
+    )
+    precision: str | None = option("Pretrained only: float32, bf16 or, on a GPU, tf32.")
 
 
 @spread
 def train(
     context: typer.Context,
-    corpus: Annotated[str, typer.Option(help="A corpus by name, or a file.")],
-    pretrained: Annotated[
-        Path | None, typer.Option(help="Fine-tune the Hugging Face model in this folder.")
-    ] = None,
+    corpus: str = option("A corpus by name, or a file.", ...),
+    pretrained: Path | None = option("Fine-tune the Hugging Face model in this folder."),
     scratch: ScratchOptions = ScratchOptions(),
     training: TrainingOptions = TrainingOptions(),
     fine: FinetuneOptions = FinetuneOptions(),
-    term: Annotated[
-        list[str] | None,
-        typer.Option(help="name=weight: a term of the loss; weight 1 if left out."),
-    ] = None,
-    term_param: Annotated[
-        list[str] | None,
-        typer.Option(help="name.key=value: a parameter of one of the terms."),
-    ] = None,
+    term: list[str] | None = option("name=weight: a term of the loss; weight 1 if left out."),
+    term_param: list[str] | None = option("name.key=value: a parameter of one of the terms."),
     store: StoreOption = DEFAULT_STORE,
     data: CorpusOptions = CorpusOptions(),
     seed: SeedOption = 0,
     seeds_: MaybeSeedsOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
+    where: MachineOptions = MachineOptions(),
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -195,15 +159,13 @@ def train(
 
     Each is stored with its test scores; with --seeds several that differ by seed.
     """
-    from heedful.runner import machine
-
     spec = data.spec(corpus)
     chosen = given(**vars(training))
     extra = given(terms=terms(term, term_param) or None)
     if seeds_ is not None and was_given(context, "seed"):
         raise HeedfulError("give either --seed or --seeds.")
     numbers = [seed] if seeds_ is None else seeds(seeds_)
-    folder, here = data.folder, machine(device, threads)
+    folder, here = data.folder, where.machine()
     if pretrained is None:
         _refuse(fine, "only --pretrained models have it")
         plan = _plan(spec, given(**vars(scratch), **extra), chosen, numbers, folder)
@@ -217,46 +179,53 @@ def train(
         work = task(pretrained, spec, finetuning, folder)
         runs = _finetune(work, numbers, open_store(store), here, dry_run, as_json)
     if runs:
-        _show_results(runs, _same_place(context, pretrained is not None), as_json)
+        # an audit must find what was trained, and where it reads raw texts, the corpus
+        options = ("store",) if pretrained is None else ("store", "data_dir")
+        typed = [name for name in options if source(context, name) == "COMMANDLINE"]
+        place = [
+            word
+            for name in typed
+            for word in (f"--{name.replace('_', '-')}", str(context.params[name]))
+        ]
+        _show_results(runs, place, as_json)
 
 
 def terms(texts: list[str] | None, params: list[str] | None) -> tuple[TermSpec, ...]:
     """Terms of the loss in the order they were typed; their names are checked elsewhere."""
     from heedful.specs import TermSpec
 
-    weights = [_weight(text) for text in texts or ()]
-    chosen = [name for name, _ in weights]
-    for name in chosen:
-        if chosen.count(name) > 1:
+    weights: dict[str, float] = {}
+    for text in texts or ():
+        name, equals, number = (part.strip() for part in text.partition("="))
+        try:
+            weight = float(number) if equals else 1.0
+        except ValueError as error:
+            raise HeedfulError(
+                f"--term is {text!r}: write name=weight with a number, such as diversity=0.5."
+            ) from error
+        if name in weights:
             raise HeedfulError(f"--term names {name} twice: give it one weight.")
-    values = _params(params or [], chosen)
-    return tuple(TermSpec(name, weight, values[name]) for name, weight in weights)
+        weights[name] = weight
+    values = _params(params or [], weights)
+    return tuple(
+        TermSpec(name, weight, tuple(values[name].items())) for name, weight in weights.items()
+    )
 
 
-def _weight(text: str) -> tuple[str, float]:
-    name, equals, number = (part.strip() for part in text.partition("="))
-    try:
-        return name, float(number) if equals else 1.0
-    except ValueError as error:
-        raise HeedfulError(
-            f"--term is {text!r}: write name=weight with a number, such as diversity=0.5."
-        ) from error
-
-
-def _params(texts: list[str], names: list[str]) -> dict[str, tuple[tuple[str, Any], ...]]:
+def _params(texts: list[str], names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The parameters of each term, by its name."""
-    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    values: dict[str, dict[str, Any]] = {name: {} for name in names}
     for text in texts:
         place, equals, _ = text.partition("=")
         term, dot, key = (part.strip() for part in place.partition("."))
         if not (equals and dot and term and key):
             raise HeedfulError(f"--term-param is {text!r}: write name.key=value.")
-        if term not in found:
+        if term not in values:
             raise HeedfulError(f"--term-param is {text!r}, and there is no --term {term}: add it.")
-        if key in found[term]:
+        if key in values[term]:
             raise HeedfulError(f"--term-param gives {term}.{key} twice: give it once.")
-        found[term][key] = parameter(text)[1]
-    return {name: tuple(values.items()) for name, values in found.items()}
+        values[term][key] = parameter(text)[1]
+    return values
 
 
 def _result_of(trained: Run, scored: Run) -> dict[str, Any]:
@@ -289,20 +258,12 @@ def _show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -
 
 
 def _show_costs(costs: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        document = costs[0] if len(costs) == 1 else {"runs": costs}
-        show_json("train", {"dry_run": True, **document})
-        return
-    for cost in costs:
-        show(f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}")
-
-
-def _same_place(context: typer.Context, raw: bool) -> list[str]:
-    """The options by which an audit finds what was trained, and where it reads raw texts, the
-    corpus."""
-    names = {"store": "--store", **({"data_dir": "--data-dir"} if raw else {})}
-    typed = [name for name in names if source(context, name) == "COMMANDLINE"]
-    return [word for name in typed for word in (names[name], str(context.params[name]))]
+    lines = (
+        f"{cost['title']}: about {duration(cost['train_seconds'] + cost['probe_seconds'])}"
+        for cost in costs
+    )
+    document = costs[0] if len(costs) == 1 else {"runs": costs}
+    show_result("train", as_json, {"dry_run": True, **document}, *lines)
 
 
 def _refuse(options: ScratchOptions | FinetuneOptions, why: str) -> None:
@@ -364,15 +325,14 @@ def _finetune(
     from heedful.training.finetune import check
 
     check(work.spec, where.device)
+    titles = [f"{work.title} seed {number}" for number in numbers]
     if dry_run:
         cost = {"train_seconds": seconds(work, where), "probe_seconds": 0.0}
-        _show_costs(
-            [{"title": f"{work.title} seed {number}", **cost} for number in numbers], as_json
-        )
+        _show_costs([{"title": title, **cost} for title in titles], as_json)
         return []
-    runs = []
-    for place, number in enumerate(numbers, 1):
-        say(f"[{place}/{len(numbers)}] {work.title} seed {number}")
+    runs: list[dict[str, Any]] = []
+    for number, title in zip(numbers, titles, strict=True):
+        say(f"[{len(runs) + 1}/{len(numbers)}] {title}")
         with progress_bar() as progress:
             run = finetuned(store, work, number, where, progress)
         runs.append({**_result_of(run, run), "folder": str(run.folder(FOLDER))})
