@@ -462,6 +462,6 @@ def rows_mean(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_blind_model_is_shown_the_rest(generated: Prepared) -> None:
-    shown = Blinded(generated)
+    shown = Blinded(generated.run)
     assert shown.words == generated.words and shown.classes == 2
     assert shown.split("dev").lengths.sum() < generated.split("dev").lengths.sum()

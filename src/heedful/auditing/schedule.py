@@ -17,10 +17,11 @@ from heedful.attributions import fit_prior
 from heedful.auditing.explanation import Cost, counted
 from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
+from heedful.data import groups
 from heedful.progress import Progress, silent
 from heedful.randomness import stable_hash
 from heedful.store import Place, Store, store_at
-from heedful.targets import AuditTarget, groups, open_target
+from heedful.targets import AuditTarget, open_target
 
 LOOKS = 4
 """How often the evidence is looked at where time is short."""

@@ -44,13 +44,14 @@ from heedful.data import (
     RawCorpus,
     digits,
     exchange,
+    groups,
     join_tokens,
 )
 from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
 from heedful.runner import Machine, machine
 from heedful.store import Run, Store, to_csv, write_text
-from heedful.targets import AuditTarget, Span, groups, open_target, predicted
+from heedful.targets import AuditTarget, Span, open_target, predicted
 from heedful.words import word_mask
 
 EXCHANGED = "+exchanged"

@@ -72,6 +72,7 @@ from heedful.data.prepared import Prepared as Prepared
 from heedful.data.prepared import Side as Side
 from heedful.data.prepared import Split as Split
 from heedful.data.prepared import at_a_quarter as at_a_quarter
+from heedful.data.prepared import groups as groups
 from heedful.data.registry import CORPORA as CORPORA
 from heedful.data.registry import default_prepare as default_prepare
 from heedful.data.registry import default_spec as default_spec

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data.example import Example, Spans
-from heedful.data.prepared import Prepared, Side, Split
+from heedful.data.prepared import Prepared, Split
 from heedful.errors import HeedfulError
 from heedful.input_files import first_line
 from heedful.specs import ModelSpec
@@ -112,11 +112,14 @@ def forbidden(split: Split) -> Forbidden:
     look at the words it translates."""
     found = {}
     for i, example in enumerate(split.ids):
-        marks = split.impermissible(i)
+        marks, links = split.impermissible(i), split.alignment(i)
         if marks is not None:
             found[example] = np.asarray(marks, dtype=bool)[None]
-        elif split.alignment(i) is not None:
-            found[example] = _by_step(split, i)
+        elif links is not None:
+            # the end of the target is aligned with nothing
+            sizes = (len(split.sides["b"].starts[i]) + 1, len(split.sides["a"].starts[i]))
+            found[example] = np.zeros(sizes, dtype=bool)
+            found[example][links[:, 1], links[:, 0]] = True
     return found
 
 
@@ -143,46 +146,16 @@ def laid_out(marks: Forbidden, batch: Batch, steps: int) -> Bool[Tensor, "b q k"
     return torch.from_numpy(out).to(batch.texts["a"].mask.device)
 
 
-def _by_step(split: Split, i: int) -> NDArray[np.bool_]:
-    """The step that writes a token of the target may not look at what it is aligned with; the
-    end of the target has no such."""
-    sizes = (len(split.sides["b"].starts[i]) + 1, len(split.sides["a"].starts[i]))
-    lines = np.zeros(sizes, dtype=bool)
-    links = split.alignment(i)
-    if links is not None:
-        lines[links[:, 1], links[:, 0]] = True
-    return lines
-
-
-@dataclass(frozen=True)
-class Blinded:
+class Blinded(Prepared):
     """A prepared corpus whose texts have lost their marked tokens."""
 
-    corpus: Prepared
-
-    @property
-    def task(self) -> str:
-        return self.corpus.task
-
-    @property
-    def classes(self) -> int:
-        return self.corpus.classes
-
-    @property
-    def words(self) -> list[str]:
-        return self.corpus.words
-
-    @property
-    def vectors(self) -> Tensor:
-        return self.corpus.vectors
-
     def split(self, name: str) -> Split:
-        return blinded(self.corpus.split(name))
+        return blinded(super().split(name))
 
 
-def shown_to(model: ModelSpec, corpus: Prepared) -> Prepared | Blinded:
+def shown_to(model: ModelSpec, corpus: Prepared) -> Prepared:
     """The corpus as a model sees it, in training and whenever it is looked at."""
-    return Blinded(corpus) if model.blind else corpus
+    return Blinded(corpus.run) if model.blind else corpus
 
 
 def blinded(split: Split) -> Split:
@@ -193,25 +166,24 @@ def blinded(split: Split) -> Split:
         raise HeedfulError(
             "the corpus marks no impermissible tokens: name them (--param impermissible=…)."
         )
-    rows = [_without(side, i, marks) for i, marks in enumerate(side.impermissible)]
-    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
-    fields = ("tokens", "starts", "ends", "rationales", "sentences", "impermissible")
-    fewer = replace(side, **dict(zip(fields, columns or [[]] * len(fields), strict=True)))
+    keep = [
+        np.ones(len(starts), bool) if marks is None else ~np.asarray(marks, dtype=bool)
+        for starts, marks in zip(side.starts, side.impermissible, strict=True)
+    ]
+
+    def kept(column: list[Any]) -> list[Any]:
+        pairs = zip(column, keep, strict=True)
+        return [None if row is None else np.asarray(row)[stays] for row, stays in pairs]
+
+    edges = (1, int(side.ended))
+    ids = zip(side.tokens, keep, strict=True)
+    fewer = replace(
+        side,
+        tokens=[np.asarray(row)[np.pad(stays, edges, constant_values=True)] for row, stays in ids],
+        starts=kept(side.starts),
+        ends=kept(side.ends),
+        rationales=kept(side.rationales),
+        sentences=kept(side.sentences),
+        impermissible=[np.zeros(int(stays.sum()), dtype=bool) for stays in keep],
+    )
     return replace(split, sides={**split.sides, "a": fewer}, alignments=None)
-
-
-def _without(side: Side, i: int, marks: NDArray[np.bool_] | None) -> tuple[Any, ...]:
-    own = (
-        np.asarray(marks, dtype=bool) if marks is not None else np.zeros(len(side.starts[i]), bool)
-    )
-    ended = [False] if side.ended else []
-    tokens = np.asarray(side.tokens[i])[~np.concatenate([[False], own, ended])]
-    rationale = side.rationales[i]
-    return (
-        tokens,
-        np.asarray(side.starts[i])[~own],
-        np.asarray(side.ends[i])[~own],
-        None if rationale is None else np.asarray(rationale)[~own],
-        np.asarray(side.sentences[i])[~own],
-        np.zeros(int((~own).sum()), dtype=bool),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,10 +36,8 @@ class Side:
     ended: bool = True
     impermissible: list[NDArray[np.bool_] | None] | None = None
 
-    def take(self, indices: NDArray[np.int64]) -> Side:
-        columns: list[Any] = [[column[i] for i in indices] for column in self._columns()]
-        marked = self.impermissible and [self.impermissible[i] for i in indices]
-        return replace(Side(*columns), ended=self.ended, impermissible=marked)
+    def take(self, indices: Indices) -> Side:
+        return replace(self, **_rows(self, indices))
 
     def pad(self, indices: NDArray[np.int64]) -> Text:
         """Real tokens stand between the first and the last one; a position says so, not an id."""
@@ -59,8 +57,31 @@ class Side:
             sentences=torch.from_numpy(sentences),
         )
 
-    def _columns(self) -> tuple[list[Any], ...]:
-        return (self.tokens, self.texts, self.starts, self.ends, self.rationales, self.sentences)
+
+def _rows(table: Side | Split, indices: Indices) -> dict[str, Any]:
+    """Some rows of all its columns that are lists."""
+    columns = {field.name: getattr(table, field.name) for field in fields(table)}
+    return {
+        name: [column[i] for i in indices]
+        for name, column in columns.items()
+        if isinstance(column, list)
+    }
+
+
+def groups(lengths: Indices, tokens: int | None, size: int) -> Iterator[NDArray[np.int64]]:
+    """The places of rows in batches, the shortest first: at most `size` of them and so many padded
+    `tokens`, but at least one."""
+    widths = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(widths, kind="stable")
+    start = 0
+    for end, index in enumerate(order):
+        count = end - start
+        full = tokens is not None and (count + 1) * widths[index] > tokens
+        if count and (count == size or full):
+            yield order[start:end]
+            start = end
+    if start < len(order):
+        yield order[start:]
 
 
 @dataclass(frozen=True)
@@ -88,15 +109,14 @@ class Split:
 
     def subset(self, indices: Indices) -> Split:
         chosen = np.asarray(indices, dtype=np.int64)
-        sides = {name: side.take(chosen) for name, side in self.sides.items()}
         rows = torch.from_numpy(chosen)
-        return Split(
-            tuple(self.ids[i] for i in chosen),
-            self.labels[rows],
-            sides,
-            None if self.candidates is None else self.candidates[rows],
-            None if self.alignments is None else [self.alignments[i] for i in chosen],
-            None if self.clusters is None else [self.clusters[i] for i in chosen],
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in chosen),
+            labels=self.labels[rows],
+            sides={name: side.take(chosen) for name, side in self.sides.items()},
+            candidates=None if self.candidates is None else self.candidates[rows],
+            **_rows(self, chosen),
         )
 
     def batch(self, indices: Indices) -> Batch:
@@ -117,22 +137,10 @@ class Split:
         """
         if batch_size < 1:
             raise HeedfulError(f"batch_size is {batch_size}: give at least 1.")
-        for indices in self._groups(batch_size, max_tokens):
-            yield indices, self.batch(indices)
-
-    def _groups(self, batch_size: int, max_tokens: int | None) -> Iterator[NDArray[np.int64]]:
         columns = [[len(ids) for ids in side.tokens] for side in self.sides.values()]
         widths = np.array(columns, dtype=np.int64).max(axis=0, initial=0)
-        order = np.argsort(widths, kind="stable")
-        start = 0
-        for end, index in enumerate(order):
-            count = end - start
-            full = max_tokens is not None and (count + 1) * widths[index] > max_tokens
-            if count and (count == batch_size or full):
-                yield order[start:end]
-                start = end
-        if start < len(order):
-            yield order[start:]
+        for indices in groups(widths, max_tokens, batch_size):
+            yield indices, self.batch(indices)
 
     def rationale(self, index: int, side: str = "a") -> NDArray[np.bool_] | None:
         """Which real tokens a human (or the generator) marked, or None."""
@@ -161,18 +169,7 @@ class Split:
     def from_table(rows: pd.DataFrame, classes: int = 0) -> Split:
         """From rows of `examples.parquet`; the sides are found by their columns."""
         names = [str(name).removeprefix("tokens_") for name in rows if str(name)[:7] == "tokens_"]
-        sides = {
-            name: Side(
-                list(rows[f"tokens_{name}"]),
-                list(rows[f"text_{name}"]),
-                list(rows[f"starts_{name}"]),
-                list(rows[f"ends_{name}"]),
-                list(rows[f"rationale_{name}"]),
-                list(rows[f"sentences_{name}"]),
-                impermissible=_column(rows, f"impermissible_{name}"),
-            )
-            for name in names
-        }
+        sides = {name: _side(rows, name) for name in names}
         labels = torch.from_numpy(rows["label"].to_numpy(dtype=np.int64, copy=True))
         return Split(
             tuple(str(name) for name in rows["example"]),
@@ -182,6 +179,12 @@ class Split:
             _column(rows, "alignment"),
             _column(rows, "cluster"),
         )
+
+
+def _side(rows: pd.DataFrame, name: str) -> Side:
+    names = ("tokens", "text", "starts", "ends", "rationale", "sentences")
+    columns: list[Any] = [list(rows[f"{column}_{name}"]) for column in names]
+    return replace(Side(*columns), impermissible=_column(rows, f"impermissible_{name}"))
 
 
 def _column(rows: pd.DataFrame, name: str) -> list[Any] | None:
@@ -281,13 +284,16 @@ def at_a_quarter(split: Split) -> Split:
 
 def _cut(side: Side, given: list[int]) -> Side:
     """The first `given` ids of each text, the start among them, and no end."""
-    real = [n - 1 for n in given]
+
+    def first(column: list[Any], start: int = 1) -> list[Any]:
+        return [np.asarray(row)[: n - start] for row, n in zip(column, given, strict=True)]
+
     return Side(
-        [np.asarray(ids[:n]) for ids, n in zip(side.tokens, given, strict=True)],
+        first(side.tokens, 0),
         side.texts,
-        [starts[:n] for starts, n in zip(side.starts, real, strict=True)],
-        [ends[:n] for ends, n in zip(side.ends, real, strict=True)],
-        [None] * len(real),
-        [numbers[:n] for numbers, n in zip(side.sentences, real, strict=True)],
+        first(side.starts),
+        first(side.ends),
+        [None] * len(given),
+        first(side.sentences),
         ended=False,
     )

@@ -30,7 +30,6 @@ from heedful.targets.options import Reading as Reading
 from heedful.targets.pretrained import load as load
 from heedful.targets.target import AuditTarget as AuditTarget
 from heedful.targets.target import Subject as Subject
-from heedful.targets.target import groups as groups
 from heedful.targets.target import match_labels as match_labels
 from heedful.targets.target import overview as overview
 from heedful.targets.target import predicted as predicted

@@ -21,6 +21,7 @@ from jaxtyping import Bool
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from heedful.data import groups
 from heedful.errors import HeedfulError
 from heedful.models import class_logits
 from heedful.targets.disk_list import DOCUMENTS, NAMES, ROWS, DiskList, DiskListWriter
@@ -140,18 +141,6 @@ def predicted(subject: AuditTarget) -> NDArray[np.int64]:
         for indices, batch in subject.batches():
             out[indices] = class_logits(subject.model(batch).logits).argmax(-1).cpu().numpy()
     return out
-
-
-def groups(lengths: Indices, tokens: int, size: int) -> Iterator[NDArray[np.int64]]:
-    widths = np.array(lengths, dtype=np.int64)
-    order = np.argsort(widths, kind="stable")
-    start = 0
-    for end, index in enumerate(order):
-        count = end - start
-        if count and (count == size or (count + 1) * widths[index] > tokens):
-            yield order[start:end]
-            start = end
-    yield order[start:]
 
 
 @dataclass(frozen=True)
