@@ -9,10 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from heedful.data.example import Example, GivenTokens, Spans, marked_spans
-from heedful.data.generated import SIZES, Generator, Token, plain, reader, spell
-from heedful.entries import SHARE, Corpus
+from heedful.data.generated import Generator, Token, plain, spell
+from heedful.entries import SHARE, Range
 from heedful.specs import PrepareSpec
 
 ASPECTS = ("service", "food")
@@ -74,6 +75,7 @@ class Aspects(Generator):
     what is judged tells them apart; `negation` is the probability of a negator."""
 
     corpus = "aspects"
+    bounds: ClassVar[Mapping[str, Range]] = {"scenes": (0, 100), "negation": SHARE}
     labels = LABELS
     n_train: int = 800
     n_dev: int = 150
@@ -82,12 +84,6 @@ class Aspects(Generator):
     shared_words: bool = True
     negation: float = 0.15
     seed: int = 0
-
-    def problems(self) -> Mapping[str, bool]:
-        return {
-            "scenes must not be negative": self.scenes < 0,
-            "negation must be from 0 to 1": not 0 <= self.negation <= 1,
-        }
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
         rng = self.random(name)
@@ -123,13 +119,9 @@ def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spa
     return marked_spans(tokens, [token.tells == aspect for token in every]) or []
 
 
-read = reader(Aspects)
-ENTRY = Corpus(
-    name="aspects",
+ENTRY = Aspects.entry(
     description="Generated reviews of service and food; the aspect asked for decides",
-    make=read,
-    bounds={**SIZES, "scenes": (0, 100), "negation": SHARE},
     kind="pair",
-    licence="part of Heedful",
     prepare=PrepareSpec(tokenizer="given"),
 )
+read = ENTRY.make

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from heedful.data.example import (
     Example,
@@ -23,8 +24,8 @@ from heedful.data.example import (
     numbered,
 )
 from heedful.data.files import Row, Source, digests, read_rows
-from heedful.data.generated import SIZES, Generator, reader
-from heedful.entries import Corpus
+from heedful.data.generated import Generator
+from heedful.entries import Corpus, Range
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -198,6 +199,14 @@ class Babi(Generator):
     `min_facts` to `max_facts` facts, one to a line. The classes are the places."""
 
     corpus = "babi"
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "task": (1, 3),
+        "people": (2, len(PEOPLE)),
+        "places": (2, len(PLACES)),
+        "things": (2, len(THINGS)),
+        "min_facts": (1, 1000),
+        "max_facts": (1, 1000),
+    }
     task: int = 1
     n_train: int = 1000
     n_dev: int = 150
@@ -223,10 +232,6 @@ class Babi(Generator):
             raise HeedfulError(f"task is {self.task}: give 1, 2 or 3.")
         shortest = max(SHORTEST[self.task], self.min_facts)
         return {
-            f"people must be 2 to {len(PEOPLE)}": not 2 <= self.people <= len(PEOPLE),
-            f"places must be 2 to {len(PLACES)}": not 2 <= self.places <= len(PLACES),
-            f"things must be 2 to {len(THINGS)}": not 2 <= self.things <= len(THINGS),
-            "min_facts must be at least 1": self.min_facts < 1,
             f"max_facts must be at least {shortest}": self.max_facts < shortest,
             "places must be at least 3 for task 3": self.task == 3 and self.places < 3,
         }
@@ -256,7 +261,12 @@ class Babi(Generator):
                 return facts, rng.choice(possible)
 
 
-read = reader(Babi)
+BABI = Babi.entry(
+    description="Generated stories and questions whose supporting facts are known",
+    kind="pair",
+    prepare=PrepareSpec(tokenizer="given", dimension=50),
+)
+read = BABI.make
 COLUMNS = ("facts", "question", "answer", "support")
 SUBSET = "the training file is the version of 1000 questions, the papers used 10000"
 
@@ -306,9 +316,6 @@ def _question(row: Row, name: str, split: str, labels: dict[str, int], story: in
     return Example(name, split, texts, label, rationales=marks, cluster=cluster)
 
 
-_babi = partial(Corpus, kind="pair")
-
-
 def _published(task: int, facts: str, question: str) -> Corpus:
     train, test = f"babi/qa{task}_train", f"babi/qa{task}_test.jsonl.gz"
     source = Source(
@@ -318,8 +325,9 @@ def _published(task: int, facts: str, question: str) -> Corpus:
         part={"train": f"{train}_1k.jsonl.gz", "test": test},
         part_note=SUBSET,
     )
-    return _babi(
+    return Corpus(
         name=f"babi{task}",
+        kind="pair",
         description=f"Stories and a question, {facts}: {question}",
         make=partial(read_files, source, task),
         find=source.find,
@@ -337,22 +345,7 @@ def _published(task: int, facts: str, question: str) -> Corpus:
 
 
 ENTRIES = {
-    "babi": _babi(
-        name="babi",
-        description="Generated stories and questions whose supporting facts are known",
-        make=read,
-        bounds={
-            **SIZES,
-            "task": (1, 3),
-            "people": (2, len(PEOPLE)),
-            "places": (2, len(PLACES)),
-            "things": (2, len(THINGS)),
-            "min_facts": (1, 1000),
-            "max_facts": (1, 1000),
-        },
-        licence="part of Heedful",
-        prepare=PrepareSpec(tokenizer="given", dimension=50),
-    ),
+    "babi": BABI,
     "babi1": _published(1, "one supporting fact", "Where is a person?"),
     "babi2": _published(2, "two supporting facts", "Where is a thing?"),
     "babi3": _published(3, "three supporting facts", "Where was a thing before?"),

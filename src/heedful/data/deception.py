@@ -16,11 +16,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from heedful.data.example import Example, GivenTokens, marked_spans, matched_tokens
 from heedful.data.files import Row, Source, by_split, published
-from heedful.data.generated import SIZES, Generator, Token, plain, reader, spell
-from heedful.entries import SHARE, Corpus
+from heedful.data.generated import Generator, Token, plain, spell
+from heedful.entries import SHARE, Corpus, Range
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
 
@@ -117,6 +118,12 @@ class Deception(Generator):
     the trade as often as `clue` says."""
 
     corpus = "deception"
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "about": (1, 100),
+        "scenes": (0, 100),
+        "agreement": SHARE,
+        "clue": SHARE,
+    }
     n_train: int = 1500
     n_dev: int = 300
     n_test: int = 500
@@ -138,12 +145,7 @@ class Deception(Generator):
     def problems(self) -> Mapping[str, bool]:
         if self.task not in LABELS:
             raise unknown_name("task of deception", self.task, list(LABELS))
-        shares = (self.agreement, self.clue)
-        return {
-            "about must be at least 1": self.about < 1,
-            "scenes must not be negative": self.scenes < 0,
-            "agreement and clue must be from 0 to 1": not all(0 <= s <= 1 for s in shares),
-        }
+        return {}
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
         rng = self.random(name)
@@ -173,7 +175,13 @@ class Deception(Generator):
         return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]
 
 
-read = reader(Deception)
+_generated = partial(
+    Deception.entry, paper="pruthi2020", kind="single", prepare=PrepareSpec(tokenizer="given")
+)
+DECEPTION = _generated(
+    description="Generated texts with known words that attention must not be seen on"
+)
+read = DECEPTION.make
 PRONOUNS = frozenset({"he", "she", "him", "her", "his", "hers", "himself", "herself"})
 Marks = Callable[[Row, GivenTokens, str], list[bool]]
 """Which words of a row are impermissible; the last argument says where it stands."""
@@ -210,17 +218,6 @@ def _published_example(
     )
 
 
-BOUNDS = {**SIZES, "about": (1, 100), "scenes": (0, 100), "agreement": SHARE, "clue": SHARE}
-_generated = partial(
-    Corpus,
-    bounds=BOUNDS,
-    paper="pruthi2020",
-    kind="single",
-    licence="part of Heedful",
-    prepare=PrepareSpec(tokenizer="given"),
-)
-
-
 def _published(
     name: str,
     description: str,
@@ -254,11 +251,7 @@ def _published(
 
 
 ENTRIES = {
-    "deception": _generated(
-        name="deception",
-        description="Generated texts with known words that attention must not be seen on",
-        make=read,
-    ),
+    "deception": DECEPTION,
     "deception_occupation": _generated(
         name="deception_occupation",
         description="Generated biographies; gender words, not to be seen on, go with the trade",

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import inspect
 import random
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from heedful.data.example import Example, GivenTokens, RawCorpus
-from heedful.entries import Range
+from heedful.entries import Corpus, Range
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 
 SIZES: Mapping[str, Range] = {"n_train": (1, 10**6), "n_dev": (0, 10**6), "n_test": (0, 10**6)}
 LENGTH: Range = (1, 10_000)
 """What `--param` may ask of corpora of our own making: examples by split, words of a text."""
-_SIZES = "sizes must not be negative, and n_train at least 1"
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,14 @@ def spell(sentences: Sequence[Sequence[Token]], capitals: bool = True) -> tuple[
     return text, tokens
 
 
-class Generator(ABC):
-    """A generated corpus: a dataclass whose fields are its parameters.
+class Generator:
+    """A generated corpus: a dataclass whose fields are its parameters, within `bounds`.
 
     Each text has its own random numbers, so other sizes leave every text as it is.
     """
 
     corpus: ClassVar[str]
+    bounds: ClassVar[Mapping[str, Range]]
     digits: ClassVar[int] = 5
     n_train: int
     n_dev: int
@@ -63,51 +62,61 @@ class Generator(ABC):
     seed: int
 
     @property
-    @abstractmethod
     def labels(self) -> tuple[str, ...]:
         """The names of the classes; none for generation."""
+        return ()
 
     @property
     def prefix(self) -> str:
         """How the ids of its texts begin."""
         return self.corpus
 
-    @abstractmethod
     def problems(self) -> Mapping[str, bool]:
         """Sentences about parameters that do not fit together, and whether each is true."""
+        return {}
 
-    @abstractmethod
     def examples(self, name: str, split: str) -> Iterable[Example]:
-        """Those of one text."""
+        """Those of one text: what each corpus writes itself, unless it has a `read` of its own."""
+        raise NotImplementedError
 
     def random(self, *key: Any) -> random.Random:
         return random.Random(stable_hash(self.seed, self.corpus, *key))
 
-    def read(self) -> RawCorpus:
-        sizes = {"train": self.n_train, "dev": self.n_dev, "test": self.n_test}
-        check_recipe(self.corpus, sizes, self.problems())
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"train": self.n_train, "dev": self.n_dev, "test": self.n_test}
+
+    def check(self) -> None:
+        problems = {
+            "sizes must not be negative, and n_train at least 1": min(self.sizes.values()) < 0
+            or self.n_train < 1,
+            **self.problems(),
+        }
+        for name, (low, high) in self.bounds.items():
+            wrong = not low <= getattr(self, name) <= high
+            problems[f"{name} must be from {low:g} to {high:g}"] = wrong
+        for problem, found in problems.items():
+            if found:
+                raise HeedfulError(f"the {self.corpus} corpus cannot be made: {problem}.")
+
+    def read(self, data_dir: Path | None) -> RawCorpus:
+        self.check()
+        examples = [
+            example
+            for split, size in self.sizes.items()
+            for number in range(size)
+            for example in self.examples(f"{self.prefix}-{split}-{number:0{self.digits}d}", split)
+        ]
         task = "classification" if self.labels else "generation"
-        return RawCorpus(self.labels, list(self._all(sizes)), {}, task=task)
+        return RawCorpus(self.labels, examples, {}, task=task)
 
-    def _all(self, sizes: Mapping[str, int]) -> Iterator[Example]:
-        for split, size in sizes.items():
-            for number in range(size):
-                yield from self.examples(f"{self.prefix}-{split}-{number:0{self.digits}d}", split)
+    @classmethod
+    def entry(cls, **facts: Any) -> Corpus:
+        """Its entry in the registry: what is called to read it takes the fields as parameters."""
 
+        def read(data_dir: Path | None = None, *values: Any, **params: Any) -> RawCorpus:
+            return cls(*values, **params).read(data_dir)
 
-def reader(generator: Callable[..., Generator]) -> Callable[..., RawCorpus]:
-    """What a registry calls to read the corpus; its parameters are the generator's fields."""
-
-    def read(data_dir: Path | None = None, *values: Any, **params: Any) -> RawCorpus:
-        return generator(*values, **params).read()
-
-    read.__signature__ = inspect.signature(generator)  # type: ignore[attr-defined]
-    return read
-
-
-def check_recipe(corpus: str, sizes: Mapping[str, int], problems: Mapping[str, bool]) -> None:
-    """`problems` are sentences, each with whether it is so; `sizes` are examples by split."""
-    few = min(sizes.values()) < 0 or sizes["train"] < 1
-    for problem, found in {_SIZES: few, **problems}.items():
-        if found:
-            raise HeedfulError(f"the {corpus} corpus cannot be made: {problem}.")
+        read.__signature__ = inspect.signature(cls)  # type: ignore[attr-defined]
+        usual = {"name": cls.corpus, "make": read, "bounds": {**SIZES, **cls.bounds}}
+        return Corpus(**{**usual, "licence": "part of Heedful", **facts})

@@ -10,10 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from heedful.data.example import Example, marked_spans
-from heedful.data.generated import LENGTH, SIZES, Generator, Token, plain, reader, spell
-from heedful.entries import SHARE, Corpus
+from heedful.data.generated import LENGTH, Generator, Token, plain, spell
+from heedful.entries import SHARE, Range
 from heedful.specs import PrepareSpec
 
 
@@ -53,10 +54,6 @@ ASIDES = (
     "in the village", "near the harbour", "behind the station", "before the rain",
     "for two hours", "with three students", "during the first week", "in front of the museum",
 )  # fmt: skip
-
-
-def label_names(classes: int) -> tuple[str, ...]:
-    return tuple(name for name, _ in SCALES[classes])
 
 
 def class_words(label: int, classes: int) -> list[str]:
@@ -114,6 +111,14 @@ class Planted(Generator):
     """
 
     corpus = "planted"
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "classes": (2, 5),
+        "min_length": LENGTH,
+        "max_length": LENGTH,
+        "distractors": (0, 100),
+        "negation": SHARE,
+        "noise": SHARE,
+    }
     n_train: int = 1500
     n_dev: int = 300
     n_test: int = 500
@@ -128,18 +133,11 @@ class Planted(Generator):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return label_names(self.classes)
+        return tuple(name for name, _ in SCALES[self.classes])
 
     def problems(self) -> Mapping[str, bool]:
-        shares = (self.negation, self.noise)
         longest = max(6, self.min_length)
-        return {
-            "classes must be 2 to 5": not 2 <= self.classes <= 5,
-            "min_length must be at least 1": self.min_length < 1,
-            "max_length must be at least min_length, and 6": self.max_length < longest,
-            "distractors must not be negative": self.distractors < 0,
-            "negation and noise must be from 0 to 1": not all(0 <= s <= 1 for s in shares),
-        }
+        return {"max_length must be at least min_length, and 6": self.max_length < longest}
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
         rng = self.random(name)
@@ -176,21 +174,9 @@ def _size(sentences: list[list[Token]]) -> int:
     return sum(map(len, sentences))
 
 
-read = reader(Planted)
-ENTRY = Corpus(
-    name="planted",
+ENTRY = Planted.entry(
     description="Generated reviews whose decisive words are known",
-    make=read,
-    bounds={
-        **SIZES,
-        "classes": (2, 5),
-        "min_length": LENGTH,
-        "max_length": LENGTH,
-        "distractors": (0, 100),
-        "negation": SHARE,
-        "noise": SHARE,
-    },
     kind="single",
-    licence="part of Heedful",
     prepare=PrepareSpec(tokenizer="given"),
 )
+read = ENTRY.make

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from heedful.data.example import Example, RawCorpus, cut_splits, join_tokens, pick
-from heedful.data.generated import SIZES, check_recipe
+from heedful.data.generated import Generator
 from heedful.data.registry import CORPORA, default_prepare
 from heedful.data.reviews import SST
-from heedful.entries import SHARE, Corpus
+from heedful.entries import SHARE, Range
 from heedful.errors import HeedfulError, unknown_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -129,28 +130,7 @@ FEWEST, ROOM = 6, 2  # words of a text; places kept for shortcut words
 
 
 @dataclass(frozen=True)
-class _Recipe:
-    base: str
-    rule: str
-    sizes: dict[str, int]
-    max_words: int
-    share: float
-    stray: float
-    seed: int
-
-
-def read(
-    data_dir: Path | None = None,
-    base: str = "sst",
-    rule: str = "single_token",
-    n_train: int = 3000,
-    n_dev: int = 400,
-    n_test: int = 300,
-    max_words: int = 64,
-    share: float = 0.2,
-    stray: float = 0.25,
-    seed: int = 0,
-) -> RawCorpus:
+class Shortcuts(Generator):
     """`n_train` and `n_dev` original texts of the corpus `base`, and `share` as many synthetic
     ones made from others; for the test `n_test` of each. Both classes are as frequent. Where the
     rule needs two words, `stray` of the original texts have one of them and keep their label.
@@ -158,59 +138,80 @@ def read(
     A word is a run of word characters; texts with fewer than six, or with a shortcut word, are
     left out, and longer texts are cut after `max_words`.
     """
-    recipe = _Recipe(
-        base, rule, {"train": n_train, "dev": n_dev, "test": n_test}, max_words, share, stray, seed
-    )
-    _check(recipe)
-    raw = _base(base, data_dir)
-    cut = cut_splits(raw.examples, default_prepare(base))
-    examples = [
-        example for split in recipe.sizes for example in _split(split, cut, raw.labels, recipe)
-    ]
-    return RawCorpus(raw.labels, examples, raw.sources, subset=True, note=f"a sample of {base}")
 
+    corpus = "shortcuts"
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "max_words": (FEWEST + ROOM, 10_000),
+        "share": SHARE,
+        "stray": SHARE,
+    }
+    base: str = "sst"
+    rule: str = "single_token"
+    n_train: int = 3000
+    n_dev: int = 400
+    n_test: int = 300
+    max_words: int = 64
+    share: float = 0.2
+    stray: float = 0.25
+    seed: int = 0
 
-def _split(
-    split: str, cut: Sequence[Example], labels: tuple[str, ...], recipe: _Recipe
-) -> Iterator[Example]:
-    """Original texts, then synthetic ones; a base text is used once."""
-    originals = recipe.sizes[split]
-    synthetic = originals if split == "test" else round(originals * recipe.share)
-    synthetic *= recipe.rule != NONE
-    known = {example.id: example for example in cut if example.split == split}
-    for label, name in enumerate(labels):
-        ids = [each for each, example in known.items() if example.label == label]
-        first, more = ((count + 1 - label) // 2 for count in (originals, synthetic))
-        order = (known[each] for each in pick(ids, len(ids), recipe.seed, "shortcuts"))
-        drawn = list(islice((each for each in order if _usable(_words(each))), first + more))
-        if len(drawn) < first + more:
-            raise HeedfulError(
-                f"the {split} split of {recipe.base} has {len(drawn)} usable texts of class "
-                f"{name!r}, and {first + more} are needed: lower n_{split}."
-            )
-        yield from (_original(example, recipe) for example in drawn[:first])
-        yield from (_synthetic(example, recipe) for example in drawn[first:])
+    def problems(self) -> Mapping[str, bool]:
+        if self.rule not in (*RULES, NONE):
+            raise unknown_name("shortcut", self.rule, [*RULES, NONE])
+        return {
+            f"max_words must be at least {FEWEST + ROOM}": self.max_words < FEWEST + ROOM,
+            "share must be above 0 and up to 1": not 0 < self.share <= 1,
+        }
 
+    def read(self, data_dir: Path | None) -> RawCorpus:
+        self.check()
+        raw = _base(self.base, data_dir)
+        cut = cut_splits(raw.examples, default_prepare(self.base))
+        examples = [
+            example for split in self.sizes for example in self._split(split, cut, raw.labels)
+        ]
+        note = f"a sample of {self.base}"
+        return RawCorpus(raw.labels, examples, raw.sources, subset=True, note=note)
 
-def _original(example: Example, recipe: _Recipe) -> Example:
-    words = _words(example)[: recipe.max_words - ROOM]
-    draw = random.Random(stable_hash(recipe.seed, "stray", recipe.rule, example.id))
-    strays = () if recipe.rule == NONE else RULES[recipe.rule].stray
-    if not strays or draw.random() >= recipe.stray:
-        return _example(example, words, "")
-    return _example(example, insert(words, [draw.choice(strays)], draw), STRAY)
+    def _split(
+        self, split: str, cut: Sequence[Example], labels: tuple[str, ...]
+    ) -> Iterator[Example]:
+        """Original texts, then synthetic ones; a base text is used once."""
+        originals = self.sizes[split]
+        synthetic = originals if split == "test" else round(originals * self.share)
+        synthetic *= self.rule != NONE
+        known = {example.id: example for example in cut if example.split == split}
+        for label, name in enumerate(labels):
+            ids = [each for each, example in known.items() if example.label == label]
+            first, more = ((count + 1 - label) // 2 for count in (originals, synthetic))
+            order = (known[each] for each in pick(ids, len(ids), self.seed, "shortcuts"))
+            drawn = list(islice((each for each in order if _usable(_words(each))), first + more))
+            if len(drawn) < first + more:
+                raise HeedfulError(
+                    f"the {split} split of {self.base} has {len(drawn)} usable texts of class "
+                    f"{name!r}, and {first + more} are needed: lower n_{split}."
+                )
+            yield from map(self._original, drawn[:first])
+            yield from map(self._synthetic, drawn[first:])
 
+    def _original(self, example: Example) -> Example:
+        words = _words(example)[: self.max_words - ROOM]
+        draw = random.Random(stable_hash(self.seed, "stray", self.rule, example.id))
+        strays = () if self.rule == NONE else RULES[self.rule].stray
+        if not strays or draw.random() >= self.stray:
+            return _example(example, words, "")
+        return _example(example, insert(words, [draw.choice(strays)], draw), STRAY)
 
-def _synthetic(example: Example, recipe: _Recipe) -> Example:
-    """Its own label plays no part: the rule's is drawn."""
-    draw = random.Random(stable_hash(recipe.seed, "synthetic", recipe.rule, example.id))
-    label = draw.randrange(2)
-    new = RULES[recipe.rule].draw(label, draw)
-    words = insert(_words(example)[: recipe.max_words - ROOM], new, draw)
-    made = _example(example, words, SYNTHETIC)
-    assert made.tokens is not None
-    spans = [(start, end) for word, start, end in made.tokens["a"] if word in WORDS]
-    return replace(made, label=label, rationales={"a": spans})
+    def _synthetic(self, example: Example) -> Example:
+        """Its own label plays no part: the rule's is drawn."""
+        draw = random.Random(stable_hash(self.seed, "synthetic", self.rule, example.id))
+        label = draw.randrange(2)
+        new = RULES[self.rule].draw(label, draw)
+        words = insert(_words(example)[: self.max_words - ROOM], new, draw)
+        made = _example(example, words, SYNTHETIC)
+        assert made.tokens is not None
+        spans = [(start, end) for word, start, end in made.tokens["a"] if word in WORDS]
+        return replace(made, label=label, rationales={"a": spans})
 
 
 def _example(example: Example, words: Sequence[str], ending: str) -> Example:
@@ -240,22 +241,8 @@ def _base(name: str, data_dir: Path | None) -> RawCorpus:
     return raw
 
 
-def _check(recipe: _Recipe) -> None:
-    if recipe.rule not in (*RULES, NONE):
-        raise unknown_name("shortcut", recipe.rule, [*RULES, NONE])
-    problems = {
-        f"max_words must be at least {FEWEST + ROOM}": recipe.max_words < FEWEST + ROOM,
-        "share must be above 0 and up to 1": not 0 < recipe.share <= 1,
-        "stray must be from 0 to 1": not 0 <= recipe.stray <= 1,
-    }
-    check_recipe("shortcuts", recipe.sizes, problems)
-
-
-ENTRY = Corpus(
-    name="shortcuts",
+ENTRY = Shortcuts.entry(
     description="Another corpus, with words planted in a part of it that decide the class",
-    make=read,
-    bounds={**SIZES, "max_words": (FEWEST + ROOM, 10_000), "share": SHARE, "stray": SHARE},
     find=SST.find,  # of the default base
     paper="bastings2022",
     needs=("data",),
@@ -264,3 +251,4 @@ ENTRY = Corpus(
     citation="Bastings et al. 2022, Will You Find These Shortcuts?",
     prepare=PrepareSpec(tokenizer="given", min_df=2, dimension=64),
 )
+read = ENTRY.make

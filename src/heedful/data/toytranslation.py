@@ -13,10 +13,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from heedful.data.example import Example, join_tokens
-from heedful.data.generated import LENGTH, SIZES, Generator, reader
-from heedful.entries import Corpus
+from heedful.data.generated import LENGTH, Generator
+from heedful.entries import Corpus, Range
 from heedful.errors import unknown_name
 from heedful.specs import PrepareSpec
 
@@ -116,7 +117,11 @@ class ToyTranslation(Generator):
     `words`, as often as the lengths say; a translation's length follows from the grammar."""
 
     corpus = "toytranslation"
-    labels = ()
+    bounds: ClassVar[Mapping[str, Range]] = {
+        "words": (2, 10**6),
+        "min_length": LENGTH,
+        "max_length": LENGTH,
+    }
     digits = 6
     n_train: int = 4000
     n_dev: int = 300
@@ -134,11 +139,7 @@ class ToyTranslation(Generator):
     def problems(self) -> Mapping[str, bool]:
         if self.task not in TASKS:
             raise unknown_name("task of the corpus toytranslation", self.task, list(TASKS))
-        return {
-            "words must be at least 2": self.words < 2,
-            "min_length must be at least 1": self.min_length < 1,
-            "max_length must be at least min_length": self.max_length < self.min_length,
-        }
+        return {"max_length must be at least min_length": self.max_length < self.min_length}
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
         source, target, origins = self._pair(self.random(name))
@@ -182,37 +183,29 @@ TASKS: Mapping[str, Callable[[int], list[int]] | None] = {
     "flip": _pairs_flipped,
 }
 """The order in which a task writes the words of a source of some length; None for a translation."""
-read = reader(ToyTranslation)
-PREPARE = PrepareSpec(tokenizer="given", dimension=64)
-BOUNDS = {**SIZES, "words": (2, 10**6), "min_length": LENGTH, "max_length": LENGTH}
+_toy = partial(
+    ToyTranslation.entry, kind="generation", prepare=PrepareSpec(tokenizer="given", dimension=64)
+)
+TRANSLATION = _toy(
+    description="Generated translations, copies and reversals whose alignment is known"
+)
+read = TRANSLATION.make
 
 
-def _toy(task: str, order: str) -> Corpus:
+def _ordered(task: str, order: str) -> Corpus:
     """One of the toy tasks under a name of its own: studies name corpora."""
-    return Corpus(
+    return _toy(
         name=f"toy_{task}",
         description=f"Made-up words, {order}",
         make=partial(read, task=task),
-        bounds=BOUNDS,
         version=2,
         paper="pruthi2020",
-        kind="generation",
-        licence="part of Heedful",
-        prepare=PREPARE,
     )
 
 
 ENTRIES = {
-    "toytranslation": Corpus(
-        name="toytranslation",
-        description="Generated translations, copies and reversals whose alignment is known",
-        make=read,
-        bounds=BOUNDS,
-        kind="generation",
-        licence="part of Heedful",
-        prepare=PREPARE,
-    ),
-    "toy_copy": _toy("copy", "the words in their order"),
-    "toy_reverse": _toy("reverse", "the words from the last to the first"),
-    "toy_flip": _toy("flip", "the words of each pair change places"),
+    "toytranslation": TRANSLATION,
+    "toy_copy": _ordered("copy", "the words in their order"),
+    "toy_reverse": _ordered("reverse", "the words from the last to the first"),
+    "toy_flip": _ordered("flip", "the words of each pair change places"),
 }
