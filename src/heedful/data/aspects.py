@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from heedful.data.example import Example, GivenTokens, Spans, marked_spans
+from heedful.data.example import Example, marked_spans
 from heedful.data.generated import Generator, Token, plain, spell
 from heedful.entries import SHARE, Range
 from heedful.specs import PrepareSpec
@@ -58,16 +58,6 @@ def judgement(
     return [*clause, Token(rng.choice(words), tells=aspect)]
 
 
-def linked(rng: random.Random, one: list[Token], other: list[Token]) -> list[Token]:
-    """Two clauses as one; the link says nothing about agreement, it is drawn at random."""
-    return [*one, Token(rng.choice(LINKS)), *other]
-
-
-def scene(rng: random.Random) -> list[Token]:
-    """A clause that judges nothing."""
-    return plain(rng.choice(SCENES))
-
-
 @dataclass(frozen=True)
 class Aspects(Generator):
     """Sizes count reviews; each gives two examples of one split. Up to `scenes` sentences judge
@@ -90,6 +80,7 @@ class Aspects(Generator):
         labels = {aspect: rng.randrange(2) for aspect in ASPECTS}
         sentences = [[*clause, Token(".")] for clause in self._clauses(rng, labels)]
         text, tokens = spell(sentences)
+        every = [token for words in sentences for token in words]
         for aspect in ASPECTS:
             yield Example(
                 f"{name}-{aspect}",
@@ -97,7 +88,7 @@ class Aspects(Generator):
                 {"a": text, "b": aspect},
                 labels[aspect],
                 {"a": tokens, "b": [(aspect, 0, len(aspect))]},
-                {"a": _told(sentences, tokens, aspect)},
+                {"a": marked_spans(tokens, [token.tells == aspect for token in every]) or []},
             )
 
     def _clauses(self, rng: random.Random, labels: dict[str, int]) -> list[list[Token]]:
@@ -107,16 +98,13 @@ class Aspects(Generator):
             for aspect, label in labels.items()
         ]
         rng.shuffle(clauses)
-        sentences = [linked(rng, *clauses)] if rng.random() < 0.5 else clauses
-        sentences += [scene(rng) for _ in range(rng.randint(0, self.scenes))]
+        sentences = clauses
+        if rng.random() < 0.5:  # the link says nothing about agreement
+            one, other = clauses
+            sentences = [[*one, Token(rng.choice(LINKS)), *other]]
+        sentences += [plain(rng.choice(SCENES)) for _ in range(rng.randint(0, self.scenes))]
         rng.shuffle(sentences)
         return sentences
-
-
-def _told(sentences: list[list[Token]], tokens: GivenTokens, aspect: str) -> Spans:
-    """What tells about an aspect."""
-    every = [token for words in sentences for token in words]
-    return marked_spans(tokens, [token.tells == aspect for token in every]) or []
 
 
 ENTRY = Aspects.entry(

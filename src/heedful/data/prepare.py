@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -260,12 +260,14 @@ def table(items: Sequence[Tokenised], vocabulary: Vocabulary) -> pd.DataFrame:
         "split": [item.example.split for item in items],
         "label": np.array([item.example.label for item in items], dtype=np.int64),
     }
-    if any(item.example.candidates is not None for item in items):
-        columns["candidates"] = [_candidates(item.example) for item in items]
-    if any(item.example.cluster is not None for item in items):
-        columns["cluster"] = [item.example.cluster for item in items]
-    if any(item.example.alignment is not None for item in items):
-        columns["alignment"] = [_alignment(item) for item in items]
+    optional: dict[str, Callable[[Tokenised], Any]] = {
+        "candidates": _candidates,
+        "cluster": lambda item: item.example.cluster,
+        "alignment": _alignment,
+    }
+    for column, values in optional.items():
+        if any(getattr(item.example, column) is not None for item in items):
+            columns[column] = [values(item) for item in items]
     for side in items[0].sides:
         tokens = [item.sides[side] for item in items]
         columns[f"text_{side}"] = [item.example.texts[side] for item in items]
@@ -297,7 +299,8 @@ def _marks(item: Tokenised, side: str, kind: str) -> NDArray[np.bool_] | None:
     return token_rationale(item.sides[side], spans[side])
 
 
-def _candidates(example: Example) -> NDArray[np.int32]:
+def _candidates(item: Tokenised) -> NDArray[np.int32]:
+    example = item.example
     if example.candidates is None:
         raise HeedfulError(
             f"example {example.id} names no candidates while others do: give all of them some."
@@ -320,16 +323,14 @@ def _alignment(item: Tokenised) -> NDArray[np.int32] | None:
 
 def _tokens(examples: Sequence[Example], side: str, name: str) -> Iterator[Tokens]:
     if name != "given":
-        return tokenizer(name)(example.texts[side] for example in examples)
-    return (_given(example, side) for example in examples)
-
-
-def _given(example: Example, side: str) -> Tokens:
-    if example.tokens is None or side not in example.tokens:
-        raise HeedfulError(
-            f"example {example.id} brings no tokens: choose the spacy or whitespace tokenizer."
-        )
-    return given_tokens(example.tokens[side])
+        yield from tokenizer(name)(example.texts[side] for example in examples)
+        return
+    for example in examples:
+        if example.tokens is None or side not in example.tokens:
+            raise HeedfulError(
+                f"example {example.id} brings no tokens: choose the spacy or whitespace tokenizer."
+            )
+        yield given_tokens(example.tokens[side])
 
 
 @dataclass(frozen=True)
@@ -340,15 +341,6 @@ class Count:
     split: str
     kept: int
     dropped: int
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One named, inclusive bound on the number of real tokens."""
-
-    name: str
-    low: float = -np.inf
-    high: float = np.inf
 
 
 def filter_lengths(
@@ -362,32 +354,28 @@ def filter_lengths(
     names = np.array(splits, dtype=object)
     for split in dict.fromkeys(splits):
         inside = names == split
-        for bound in _bounds(lengths[inside], spec):
+        for name, low, high in _bounds(lengths[inside], spec):
             before = inside & keep
-            keep &= ~inside | ((lengths >= bound.low) & (lengths <= bound.high))
+            keep &= ~inside | ((lengths >= low) & (lengths <= high))
             after = int((inside & keep).sum())
-            counts.append(Count(bound.name, split, after, int(before.sum()) - after))
+            counts.append(Count(name, split, after, int(before.sum()) - after))
     return keep, counts
 
 
-def _bounds(lengths: NDArray[np.int64], spec: PrepareSpec) -> list[Bound]:
-    empty = Bound("not empty", low=1)
+def _bounds(lengths: NDArray[np.int64], spec: PrepareSpec) -> list[tuple[str, float, float]]:
+    """The name of each bound, and the least and the greatest number of real tokens it lets
+    through. jain2019's released filter is strict on both sides, and a bound that was not set is
+    the split's own shortest or longest text, which is thereby lost (protocols, section 10)."""
+    bounds: list[tuple[str, float, float]] = [("not empty", 1, np.inf)]
+    low, high = spec.min_length, spec.max_length
     if spec.counting == "authors":
-        return [empty, *_authors_bounds(lengths, spec)]
-    bounds = [empty]
-    if spec.min_length > 1:
-        bounds.append(Bound(f"at least {spec.min_length} tokens", low=spec.min_length))
-    if spec.max_length is not None:
-        bounds.append(Bound(f"at most {spec.max_length} tokens", high=spec.max_length))
+        low = low if low > 1 else int(lengths.min())
+        high = int(lengths.max()) if high is None else high
+        bounds.append((f"more than {low} tokens (authors)", low + 1, np.inf))
+        bounds.append((f"fewer than {high} tokens (authors)", -np.inf, high - 1))
+        return bounds
+    if low > 1:
+        bounds.append((f"at least {low} tokens", low, np.inf))
+    if high is not None:
+        bounds.append((f"at most {high} tokens", -np.inf, high))
     return bounds
-
-
-def _authors_bounds(lengths: NDArray[np.int64], spec: PrepareSpec) -> list[Bound]:
-    """jain2019's released filter: strict on both sides, and a bound that was not set is the
-    split's own shortest or longest text, which is thereby lost (protocols, section 10)."""
-    low = spec.min_length if spec.min_length > 1 else int(lengths.min())
-    high = spec.max_length if spec.max_length is not None else int(lengths.max())
-    return [
-        Bound(f"more than {low} tokens (authors)", low=low + 1),
-        Bound(f"fewer than {high} tokens (authors)", high=high - 1),
-    ]

@@ -11,14 +11,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heedful.data.example import Example, GivenTokens
+from heedful.data.example import Example, GivenTokens, matched_tokens
 from heedful.errors import HeedfulError, unknown_name
 
 TOKENIZERS = ("spacy", "whitespace", "words", "given", "bpe")
@@ -44,15 +43,15 @@ def tokenizer(name: str) -> Callable[[Iterable[str]], Iterator[Tokens]]:
     if name == "spacy":
         return _spacy()
     if name in _PATTERNS:
-        return partial(_matches, re.compile(_PATTERNS[name]))
+        return lambda texts: (given_tokens(matched_tokens(_PATTERNS[name], t)) for t in texts)
     raise unknown_name("tokenizer", name, list(TOKENIZERS))
 
 
 def given_tokens(tokens: GivenTokens) -> Tokens:
     """Tokens a corpus brings along."""
-    return _pack(
-        [word for word, _, _ in tokens], [s for _, s, _ in tokens], [e for *_, e in tokens]
-    )
+    starts = np.array([start for _, start, _ in tokens], dtype=np.int32)
+    ends = np.array([end for _, _, end in tokens], dtype=np.int32)
+    return Tokens([word for word, _, _ in tokens], starts, ends)
 
 
 NUMBER = "qqq"
@@ -77,14 +76,6 @@ def normalise_all(tokens: Iterable[str], known: dict[str, str]) -> list[str]:
     return words
 
 
-def _matches(pattern: re.Pattern[str], texts: Iterable[str]) -> Iterator[Tokens]:
-    for text in texts:
-        found = list(pattern.finditer(text))
-        yield _pack(
-            [m.group() for m in found], [m.start() for m in found], [m.end() for m in found]
-        )
-
-
 def _spacy() -> Callable[[Iterable[str]], Iterator[Tokens]]:
     try:
         import spacy
@@ -97,16 +88,10 @@ def _spacy() -> Callable[[Iterable[str]], Iterator[Tokens]]:
 
     def tokenize(texts: Iterable[str]) -> Iterator[Tokens]:
         for doc in blank.tokenizer.pipe(texts):
-            words = [token for token in doc if not token.is_space]
-            starts = [token.idx for token in words]
-            names = [token.text for token in words]
-            yield _pack(names, starts, [s + len(n) for s, n in zip(starts, names, strict=True)])
+            words = (token for token in doc if not token.is_space)
+            yield given_tokens([(w.text, w.idx, w.idx + len(w.text)) for w in words])
 
     return tokenize
-
-
-def _pack(words: list[str], starts: list[int], ends: list[int]) -> Tokens:
-    return Tokens(words, np.asarray(starts, dtype=np.int32), np.asarray(ends, dtype=np.int32))
 
 
 MARK = "▁"

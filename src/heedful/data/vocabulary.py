@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from heedful.input_files import Unpacking, read_lines
 from heedful.randomness import example_keys, keyed_normal
 from heedful.specs import END, LARGEST_DIMENSION, PAD, START, UNKNOWN, PrepareSpec
 
+Found = tuple[dict[str, NDArray[np.float32]], int]
+"""The vectors of wanted words, and their dimension."""
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 
@@ -27,7 +30,11 @@ class Vocabulary:
 
     words: tuple[str, ...]
     df: tuple[int, ...]
-    ids: dict[str, int]
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """A token that looks like a special one is an unknown word, never padding."""
+        return {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
 
     def encode(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Ids between a start and an end token."""
@@ -40,10 +47,7 @@ class Vocabulary:
 
 
 def build_vocabulary(texts: Iterable[Sequence[str]], min_df: int) -> Vocabulary:
-    """The special tokens, then words in at least `min_df` texts by (df descending, word).
-
-    A token in a text that looks like a special one is an unknown word, never padding.
-    """
+    """The special tokens, then words in at least `min_df` texts by (df descending, word)."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(text))
@@ -51,8 +55,7 @@ def build_vocabulary(texts: Iterable[Sequence[str]], min_df: int) -> Vocabulary:
     kept.sort(key=lambda item: (-item[1], item[0]))
     words = SPECIALS + tuple(word for word, _ in kept)
     df = (0,) * len(SPECIALS) + tuple(n for _, n in kept)
-    ids = {word: i for i, word in enumerate(words) if i >= len(SPECIALS)}
-    return Vocabulary(words, df, ids)
+    return Vocabulary(words, df)
 
 
 GLOVE = Source(
@@ -118,7 +121,7 @@ def word_vectors(vocabulary: Vocabulary, spec: PrepareSpec, path: Path | None) -
     return WordVectors(matrix, known)
 
 
-def read_npz(path: Path, wanted: set[str]) -> tuple[dict[str, NDArray[np.float32]], int]:
+def read_npz(path: Path, wanted: set[str]) -> Found:
     """`words` (UTF-8 bytes, one word a line) and `vectors` [n, dimension]."""
     unpacking = Unpacking(path)
     try:
@@ -140,16 +143,14 @@ def read_npz(path: Path, wanted: set[str]) -> tuple[dict[str, NDArray[np.float32
     return found, int(vectors.shape[1])
 
 
-Found = tuple[dict[str, NDArray[np.float32]], int]
-
-
 def read_text_vectors(path: Path, wanted: set[str]) -> Found:
     """The vectors of the wanted words and their dimension; a repeated word keeps its first."""
     found: dict[str, NDArray[np.float32]] = {}
     dimension = words = 0
     for number, line in enumerate(read_lines(path, "\n"), 1):
         parts = line.rstrip().split(" ")
-        if number == 1 and _is_header(parts):
+        # fastText's first line: the number of words and the dimension
+        if number == 1 and len(parts) == 2 and all(p.isascii() and p.isdigit() for p in parts):
             dimension = _dimension(parts[1], path)
             continue
         dimension = dimension or _dimension(str(len(parts) - 1), path)
@@ -174,11 +175,6 @@ def _dimension(said: str, path: Path) -> int:
             f"{LARGEST_DIMENSION:,} numbers a word."
         )
     return int(said)
-
-
-def _is_header(parts: list[str]) -> bool:
-    """fastText's first line: the number of words and the dimension."""
-    return len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts)
 
 
 def _numbers(path: Path, number: int, fields: list[str]) -> NDArray[np.float32]:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from heedful.data import (
-    SPECIALS,
     Prepared,
     Tokens,
     Vocabulary,
@@ -163,7 +162,7 @@ _normalised = lru_cache(maxsize=1 << 16)(normalise)
 
 def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> DiskList[Row]:
     """One row per document, with the words of a corpus."""
-    vocabulary, labels = _vocabulary(prepared), prepared.labels
+    vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
     rows = (_among(_row_of(each, vocabulary, limit), each, labels) for each in documents)
     return DiskList.of(rows, ROWS)
 
@@ -185,12 +184,6 @@ def unknown_note(rows: Iterable[Row]) -> tuple[str, ...]:
     if share <= MANY_UNKNOWN:
         return ()
     return (f"{share:.0%} of all words are unknown to the model and look the same to it.",)
-
-
-def _vocabulary(prepared: Prepared) -> Vocabulary:
-    words = tuple(prepared.words)
-    ids = {word: i for i, word in enumerate(words) if i >= len(SPECIALS)}
-    return Vocabulary(words, (0,) * len(words), ids)
 
 
 def _row_of(document: Document, vocabulary: Vocabulary, limit: int) -> Row:
