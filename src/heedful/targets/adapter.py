@@ -57,7 +57,18 @@ def open_module(
     """The module stays where it is and as it is; only one text at a time is read."""
     model = adapter.model
     with _todays_names(model):
-        yield from _opened(adapter, model, data, reading, loading)
+        if not isinstance(model, nn.Module) or not isinstance(model, Model):
+            raise HeedfulError(
+                f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
+                f"heedful.types.Model (sites, fillers, forward, embed, resume, "
+                f"leave_one_out_logits)."
+            )
+        loading.refuse("an adapter", "label", "label_words", "template", "dtype")
+        documents = documents_of(find_records(data, reading), reading)
+        if "b" in documents[0].texts:
+            raise HeedfulError("an adapter reads one text: leave text_b_column out.")
+        with evaluating(model):
+            yield _subject(adapter, model, documents, loading)
 
 
 @contextmanager
@@ -74,30 +85,8 @@ def _todays_names(model: Any) -> Iterator[None]:
         del model.leave_one_out_logits
 
 
-def _opened(
-    adapter: Adapter, model: Any, data: Any, reading: Reading, loading: Loading
-) -> Iterator[AuditTarget]:
-    if not isinstance(model, nn.Module) or not isinstance(model, Model):
-        raise HeedfulError(
-            f"the adapter's model, a {type(model).__name__}, must be a torch module that keeps "
-            f"heedful.types.Model (sites, fillers, forward, embed, resume, leave_one_out_logits)."
-        )
-    loading.refuse("an adapter", "label", "label_words", "template", "dtype")
-    documents = documents_of(find_records(data, reading), reading)
-    if "b" in documents[0].texts:
-        raise HeedfulError("an adapter reads one text: leave text_b_column out.")
+def _subject(adapter: Adapter, model: Any, documents: Documents, loading: Loading) -> AuditTarget:
     whole = DiskList.of((_row(adapter, document) for document in documents), ROWS)
-    with evaluating(model):
-        yield _subject(adapter, model, documents, whole, loading)
-
-
-def _subject(
-    adapter: Adapter,
-    model: Any,
-    documents: Documents,
-    whole: DiskList[Row],
-    loading: Loading,
-) -> AuditTarget:
     limit = loading.max_length
     cut = [limit is not None and len(row) > limit for row in whole]
     rows = whole if limit is None else DiskList.of((row.cut(limit) for row in whole), ROWS)

@@ -13,7 +13,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from threading import Lock
 from typing import Any, Generic, TypeVar, overload
@@ -103,17 +103,13 @@ class _File:
     def write(self, piece: bytes) -> int:
         """The place of the piece, by which it is read."""
         place = self._end
-        try:
+        with _needing_room():
             self._end += self.file.write(_SIZE.pack(len(piece)) + piece)
-        except OSError as error:
-            raise _refused(error) from error
         return place
 
     def flush(self) -> None:
-        try:
+        with _needing_room():
             self.file.flush()
-        except OSError as error:
-            raise _refused(error) from error
 
     def read(self, place: int) -> bytes:
         with self._lock:
@@ -122,11 +118,15 @@ class _File:
             return self.file.read(size)
 
 
-def _refused(error: OSError) -> HeedfulError:
-    return HeedfulError(
-        f"the texts cannot be kept in a temporary file: {why(error)}; make room in the folder "
-        f"for such files, or set TMPDIR to another one."
-    )
+@contextmanager
+def _needing_room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise HeedfulError(
+            f"the texts cannot be kept in a temporary file: {why(error)}; make room in the folder "
+            f"for such files, or set TMPDIR to another one."
+        ) from error
 
 
 def _close(file: Any) -> None:
@@ -186,8 +186,6 @@ def _arrays(row: Row) -> dict[str, NDArray[Any]]:
     columns = {field.name: getattr(row, field.name) for field in fields(Row)}
     beside = columns.pop("beside")
     arrays = {name: np.asarray(part) for name, part in columns.items() if part is not None}
-    if row.candidates is not None:
-        arrays["candidates"] = np.array(row.candidates, dtype=np.int64)
     if beside is not None:
         arrays |= {_BESIDE + name: part for name, part in _arrays(beside).items()}
     return arrays

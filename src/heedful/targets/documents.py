@@ -112,69 +112,48 @@ def _table_records(data: Any, reading: Reading) -> Records:
 
 def documents_of(records: Records, reading: Reading) -> Documents:
     """A text without words is passed over, and counted, where the sample would have it."""
-    chosen = _sample(records, reading)
-    if not len(chosen.items):
+    items, marks, empty = _sample(records, reading)
+    if not len(items):
         raise HeedfulError(f"no text of {records.source} has a word in it: check the text column.")
-    dropped = {**records.dropped, EMPTY: chosen.empty} if chosen.empty else dict(records.dropped)
     return Documents(
-        chosen.items,
+        items,
         records.label_names,
         records.source,
-        _digest(chosen.items, chosen.marks),
-        chosen.marks,
+        _digest(items, marks),
+        marks,
         records.numbered,
-        dropped,
+        {**records.dropped, EMPTY: empty} if empty else dict(records.dropped),
         reading.label_column,
     )
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """In the order of the records. `empty` texts were met and have no words."""
-
-    items: DiskList[Document]
-    marks: tuple[Mark, ...]
-    empty: int
-
-
-def _sample(records: Records, reading: Reading) -> _Chosen:
+def _sample(records: Records, reading: Reading) -> tuple[DiskList[Document], tuple[Mark, ...], int]:
     """As many texts as are wanted, in the order of a hash: cutting texts into words takes
-    time, and most of a large corpus is not asked for. Of a pair both must have words."""
-    clusters = _Clusters(records.items)
+    time, and most of a large corpus is not asked for. Of a pair both must have words; the number
+    of texts that were met and have none is last. The documents are in the records' order."""
+    items = records.items
+    first = first_of_text(items)
     places = {name: place for place, name in enumerate(records.label_names)}
-    wanted = len(records.items) if reading.n is None else reading.n
+    wanted = len(items) if reading.n is None else reading.n
+    # where all are wanted, any order does
+    order = range(len(items)) if wanted >= len(items) else drawn(items, reading.seed).tolist()
     filling, kept, marks, empty = DiskListWriter(DOCUMENTS), array("q"), list[Mark](), 0
     known: dict[Mark, Mark] = {}  # equal marks are one object: most texts share theirs
-    for index in _order(records.items, wanted, reading.seed):
+    for index in order:
         if len(kept) == wanted:
             break
-        record = records.items[index]
+        record = items[index]
         words = _words(record, reading)
         if not all(words.values()):
             empty += 1
             continue
-        filling.add(_document(record, words, places, clusters.of(index, record)))
+        # a premise is shared by several pairs
+        cluster = record.cluster or (record if first[index] == index else items[first[index]]).id
+        filling.add(_document(record, words, places, cluster))
         kept.append(index)
         marks.append(known.setdefault(record.labels, record.labels))
     back = np.argsort(np.array(kept, dtype=np.int64))
-    return _Chosen(filling.done().take(back), tuple(marks[place] for place in back), empty)
-
-
-def _order(records: Sequence[Record], wanted: int, seed: int) -> Sequence[int]:
-    """Where all are wanted, any order does."""
-    return range(len(records)) if wanted >= len(records) else drawn(records, seed).tolist()
-
-
-class _Clusters:
-    """The given cluster, else the first document with the same first text (a premise is
-    shared by several pairs), else the document itself."""
-
-    def __init__(self, records: Sequence[Record]) -> None:
-        self.records, self.first = records, first_of_text(records)
-
-    def of(self, index: int, record: Record) -> str:
-        first = int(self.first[index])
-        return record.cluster or (record if first == index else self.records[first]).id
+    return filling.done().take(back), tuple(marks[place] for place in back), empty
 
 
 def _words(record: Record, reading: Reading) -> Words:
@@ -193,8 +172,7 @@ def _document(record: Record, words: Words, places: Mapping[str, int], cluster: 
         rationale = tuple(mark for side in marked for mark in side)
     labels = record.labels or ()
     label = places[labels[0]] if len(labels) == 1 else None
-    given = (record.id, record.texts, words, label, rationale, cluster)
-    return Document(*given, record.candidates)
+    return Document(record.id, record.texts, words, label, rationale, cluster, record.candidates)
 
 
 def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
@@ -313,13 +291,18 @@ def corpus_name(run: Run) -> str:
 
 def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
     for index, name in enumerate(part.ids):
-        spans = {side: _spans(part, index, side) for side in part.sides}
-        marked = {side: part.rationale(index, side) for side in part.sides}
+        spans = {
+            name: tuple(zip(side.starts[index].tolist(), side.ends[index].tolist(), strict=True))
+            for name, side in part.sides.items()
+        }
         rationales = {
             side: tuple(spans[side][i] for i in np.flatnonzero(marks))
-            for side, marks in marked.items()
-            if marks is not None
+            for side in part.sides
+            if (marks := part.rationale(index, side)) is not None
         }
+        candidates = None
+        if part.candidates is not None:
+            candidates = tuple(labels[place] for place in np.flatnonzero(part.candidates[index]))
         yield Record(
             name,
             {side: part.text(index, side) for side in part.sides},
@@ -327,19 +310,8 @@ def _prepared(part: Split, labels: tuple[str, ...]) -> Iterator[Record]:
             spans,
             rationales or None,
             None if part.clusters is None else part.clusters[index],
-            _candidates(part, index, labels),
+            candidates,
         )
-
-
-def _candidates(part: Split, index: int, labels: tuple[str, ...]) -> tuple[str, ...] | None:
-    if part.candidates is None:
-        return None
-    return tuple(labels[place] for place in part.candidates[index].nonzero().flatten().tolist())
-
-
-def _spans(part: Split, index: int, side: str) -> tuple[Span, ...]:
-    column = part.sides[side]
-    return tuple(zip(column.starts[index].tolist(), column.ends[index].tolist(), strict=True))
 
 
 def _example_record(example: Example, labels: tuple[str, ...]) -> Record:

@@ -77,11 +77,14 @@ class Reading:
 
 def reading_of(**options: Any) -> Reading:
     """The same, with a sentence for an unknown option."""
-    known = [each.name for each in fields(Reading)]
+    _check_options(options, [field.name for field in fields(Reading)])
+    return Reading(**options)
+
+
+def _check_options(options: Mapping[str, Any], known: list[str]) -> None:
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
-    return Reading(**options)
 
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
@@ -154,9 +157,7 @@ class Loading:
 
 def reading_and_loading(options: dict[str, Any]) -> tuple[Reading, Loading]:
     reading, loading = ({each.name for each in fields(kind)} for kind in (Reading, Loading))
-    for name in options:
-        if name not in reading | loading:
-            raise unknown_name("option", name, sorted(reading | loading))
+    _check_options(options, sorted(reading | loading))
     return (
         Reading(**{name: value for name, value in options.items() if name in reading}),
         Loading(**{name: value for name, value in options.items() if name in loading}),

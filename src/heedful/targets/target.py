@@ -227,14 +227,6 @@ def match_labels(
     raise _mismatch(data, model)
 
 
-def relabelled(documents: Sequence[Document], places: Sequence[int]) -> Sequence[Document]:
-    """Labels as the model's classes."""
-    if list(places) == list(range(len(places))):
-        return documents
-    old = (document.label for document in documents)
-    return with_labels(documents, (None if label is None else places[label] for label in old))
-
-
 def with_labels(documents: Iterable[Document], labels: Iterable[int | None]) -> Sequence[Document]:
     """The same documents with other labels."""
     pairs = zip(documents, labels, strict=True)
@@ -296,9 +288,11 @@ def finish_labelled(
         places = tuple(by_name.get(name, -1) for name in documents.label_names)
     elif label_map is not None:
         raise HeedfulError("the texts have no labels for a label_map (--label-map): leave it out.")
-    return finish(
-        replace(subject, documents=relabelled(subject.documents, places)), documents.digest
-    )
+    if places != tuple(range(len(places))):
+        old = (document.label for document in subject.documents)
+        labels = (None if label is None else places[label] for label in old)
+        subject = replace(subject, documents=with_labels(subject.documents, labels))
+    return finish(subject, documents.digest)
 
 
 def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
@@ -309,9 +303,10 @@ def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
         )
     seen = _without(subject, gone) if gone else subject
     labels = [None if label < 0 else label for label in seen.labels.tolist()]
+    cut = seen.truncated.sentence
     return replace(
         seen,
-        notes=(*seen.notes, *_notes(seen)),
+        notes=(*seen.notes, cut) if cut else seen.notes,
         key={**seen.key, "data": data_digest, "labels": labels},
     )
 
@@ -333,7 +328,3 @@ def _check_single(documents: Documents) -> None:
                 f"{documents[index].id!r} has {len(mark)} labels and the model chooses one class: "
                 f"name a column with one label, or label_column=None."
             )
-
-
-def _notes(subject: AuditTarget) -> list[str]:
-    return [subject.truncated.sentence] if subject.truncated.sentence else []
