@@ -2,14 +2,14 @@
 
 In the generated ones people walk about a few places and carry things. One fact, two or three
 decide the answer, and these are the rationale. The sentences, names and the world are Heedful's
-own; everything is worked out from the list of facts itself, never from a state kept beside it.
+own.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -40,26 +40,6 @@ VERBS = {
 
 
 @dataclass(frozen=True)
-class Fact:
-    """What somebody did: `target` is the place of a move, else the thing."""
-
-    deed: str
-    person: str
-    target: str
-    text: str
-
-
-@dataclass(frozen=True)
-class World:
-    """Who and what there is; `touching` is the share of deeds that take or put down."""
-
-    people: tuple[str, ...]
-    places: tuple[str, ...]
-    things: tuple[str, ...]
-    touching: float
-
-
-@dataclass(frozen=True)
 class Asked:
     """A question, its only right answer, and the facts that support it."""
 
@@ -68,125 +48,102 @@ class Asked:
     support: tuple[int, ...]
 
 
-def add_fact(facts: list[Fact], world: World, rng: random.Random) -> None:
-    """One more thing that can happen after the others."""
-    deed = "move"
-    if rng.random() < world.touching:
-        deed = rng.choice(("take", "take", "drop"))
-    choices = _choices(facts, world, deed) or _choices(facts, world, "move")
-    deed, person, target = rng.choice(choices)
-    text = f"{person} {rng.choice(VERBS[deed])} the {target}."
-    facts.append(Fact(deed, person, target, text))
+@dataclass
+class Story:
+    """What people did, and what follows from it; `touching` is the share of deeds that take or put
+    down. Facts are known by their numbers.
 
+    Of each person the last `move` is known. A thing that somebody has touched is with its `holder`,
+    or `lies` where the holder's move before it was put down led; `touched` is when it was last
+    taken or put down. Each of its `steps` is the holder's move before, the move with the thing, and
+    how it was taken. Only people who have moved touch things.
+    """
 
-def questions(facts: Sequence[Fact], world: World, task: int) -> list[Asked]:
-    """All that can be asked: with one, two or three supporting facts."""
-    if task == 1:
-        return _where_is_somebody(facts, world)
-    if task == 2:
-        return _where_is_something(facts, world)
-    return _where_was_something(facts, world)
+    people: tuple[str, ...]
+    places: tuple[str, ...]
+    things: tuple[str, ...]
+    touching: float
+    facts: list[str] = field(default_factory=list)
+    places_of: dict[int, str] = field(default_factory=dict)
+    moved: dict[str, int] = field(default_factory=dict)
+    touched: dict[str, int] = field(default_factory=dict)
+    holder: dict[str, str] = field(default_factory=dict)
+    lies: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
 
-
-def last_move(facts: Sequence[Fact], person: str, before: int) -> int | None:
-    """The last of the first `before` facts that moved the person."""
-    moves = [i for i in range(before) if (facts[i].deed, facts[i].person) == ("move", person)]
-    return moves[-1] if moves else None
-
-
-def last_touch(facts: Sequence[Fact], thing: str, before: int) -> int | None:
-    """The last of the first `before` facts in which the thing was taken or put down."""
-    touched = [i for i in range(before) if facts[i].deed != "move" and facts[i].target == thing]
-    return touched[-1] if touched else None
-
-
-def _where_is_somebody(facts: Sequence[Fact], world: World) -> list[Asked]:
-    moves = {person: last_move(facts, person, len(facts)) for person in world.people}
-    return [
-        Asked(f"Where is {person}?", facts[move].target, (move,))
-        for person, move in moves.items()
-        if move is not None
-    ]
-
-
-def _where_is_something(facts: Sequence[Fact], world: World) -> list[Asked]:
-    """A thing is where its holder last went, or where it was put down."""
-    found = []
-    for thing in world.things:
-        touch = last_touch(facts, thing, len(facts))
-        if touch is not None:
-            move = _place_move(facts, touch, len(facts))
-            asked = f"Where is the {thing}?"
-            found.append(Asked(asked, facts[move].target, tuple(sorted((touch, move)))))
-    return found
-
-
-def _where_was_something(facts: Sequence[Fact], world: World) -> list[Asked]:
-    """Asked about the step from one place to the next, where the thing was in the latter only
-    once: then there is one right answer. It takes the move to the one place, the move to the
-    other, and that the thing was taken."""
-    found = []
-    for thing in world.things:
-        steps = _carried(facts, thing)
-        visits = (
-            [facts[steps[0][0]].target, *(facts[step[1]].target for step in steps)] if steps else []
-        )
-        for come, go, take in steps:
-            before, after = facts[come].target, facts[go].target
-            if visits.count(after) == 1:
-                asked = f"Where was the {thing} before the {after}?"
-                found.append(Asked(asked, before, tuple(sorted((come, go, take)))))
-    return found
-
-
-def _carried(facts: Sequence[Fact], thing: str) -> list[tuple[int, int, int]]:
-    """(the holder's move before, the move with the thing, how it was taken), for each step."""
-    steps = []
-    for go, fact in enumerate(facts):
-        take = last_touch(facts, thing, go)
-        if fact.deed != "move" or take is None:
-            continue
-        if (facts[take].deed, facts[take].person) == ("take", fact.person):
-            steps.append((_place_move(facts, take, go), go, take))
-    return steps
-
-
-def _place_move(facts: Sequence[Fact], touch: int, now: int) -> int:
-    """The move that says where a thing is now, given how it was last touched. Only people who
-    have moved touch things, so there is one."""
-    before = now if facts[touch].deed == "take" else touch
-    move = last_move(facts, facts[touch].person, before)
-    assert move is not None
-    return move
-
-
-def _choices(facts: Sequence[Fact], world: World, deed: str) -> list[tuple[str, str, str]]:
-    """Who can do this to what, after these facts."""
-    now = len(facts)
-    found = []
-    for person in world.people:
-        move = last_move(facts, person, now)
-        here = None if move is None else facts[move].target
+    def go_on(self, rng: random.Random) -> None:
+        """One more thing that can happen after the others."""
+        deed = "move"
+        if rng.random() < self.touching:
+            deed = rng.choice(("take", "take", "drop"))
+        deed, person, target = rng.choice(self._choices(deed) or self._choices("move"))
+        now = len(self.facts)
+        self.facts.append(f"{person} {rng.choice(VERBS[deed])} the {target}.")
         if deed == "move":
-            found += [(deed, person, place) for place in world.places if place != here]
-        elif here is not None:
-            found += [
-                (deed, person, thing)
-                for thing in world.things
-                if _can(facts, deed, person, here, thing)
-            ]
-    return found
+            for thing, holder in self.holder.items():
+                if holder == person:
+                    step = (self.moved[person], now, self.touched[thing])
+                    self.steps.setdefault(thing, []).append(step)
+            self.moved[person], self.places_of[now] = now, target
+            return
+        self.touched[target] = now
+        if deed == "take":
+            self.holder[target] = person
+        else:
+            del self.holder[target]
+            self.lies[target] = self.moved[person]
 
+    def _choices(self, deed: str) -> list[tuple[str, str, str]]:
+        """Who can do this to what: who holds a thing can put it down; one that lies here, or that
+        nobody has touched and so may lie anywhere, can be taken."""
+        choices = []
+        for person in self.people:
+            here = self.places_of.get(self.moved.get(person, -1))
+            if deed == "move":
+                choices += [(deed, person, place) for place in self.places if place != here]
+            elif here is not None:
+                fitting = (thing for thing in self.things if self._can(deed, person, here, thing))
+                choices += [(deed, person, thing) for thing in fitting]
+        return choices
 
-def _can(facts: Sequence[Fact], deed: str, person: str, here: str, thing: str) -> bool:
-    """Who holds a thing can put it down; one that lies here, or that nobody has touched and
-    so may lie anywhere, can be taken."""
-    touch = last_touch(facts, thing, len(facts))
-    if touch is None:
-        return deed == "take"
-    if facts[touch].deed == "take":
-        return deed == "drop" and facts[touch].person == person
-    return deed == "take" and facts[_place_move(facts, touch, len(facts))].target == here
+    def _can(self, deed: str, person: str, here: str, thing: str) -> bool:
+        if deed == "drop" or thing in self.holder:
+            return deed == "drop" and self.holder.get(thing) == person
+        return thing not in self.touched or self.places_of[self.lies[thing]] == here
+
+    def questions(self, task: int) -> list[Asked]:
+        """All that can be asked: with one, two or three supporting facts."""
+        ask = {1: self._where_people_are, 2: self._where_things_are, 3: self._where_things_were}
+        return list(ask[task]())
+
+    def _where_people_are(self) -> Iterator[Asked]:
+        for person in self.people:
+            if person in self.moved:
+                move = self.moved[person]
+                yield Asked(f"Where is {person}?", self.places_of[move], (move,))
+
+    def _where_things_are(self) -> Iterator[Asked]:
+        """A thing is where its holder last went, or where it was put down."""
+        for thing in self.things:
+            if thing in self.touched:
+                held = thing in self.holder
+                move = self.moved[self.holder[thing]] if held else self.lies[thing]
+                support = tuple(sorted((self.touched[thing], move)))
+                yield Asked(f"Where is the {thing}?", self.places_of[move], support)
+
+    def _where_things_were(self) -> Iterator[Asked]:
+        """Asked about the step from one place to the next, where the thing was in the latter only
+        once: then there is one right answer. It takes the move to the one place, the move to the
+        other, and that the thing was taken."""
+        for thing in self.things:
+            steps = self.steps.get(thing, [])
+            moves = [*(come for come, _, _ in steps[:1]), *(go for _, go, _ in steps)]
+            visits = [self.places_of[move] for move in moves]
+            for step in steps:
+                before, after = (self.places_of[move] for move in step[:2])
+                if visits.count(after) == 1:
+                    question = f"Where was the {thing} before the {after}?"
+                    yield Asked(question, before, tuple(sorted(step)))
 
 
 SHORTEST = {1: 1, 2: 4, 3: 6}
@@ -222,11 +179,6 @@ class Babi(Generator):
     def labels(self) -> tuple[str, ...]:
         return PLACES[: self.places]
 
-    @property
-    def world(self) -> World:
-        touching = 0.0 if self.task == 1 else 0.5
-        return World(PEOPLE[: self.people], self.labels, THINGS[: self.things], touching)
-
     def problems(self) -> Mapping[str, bool]:
         if self.task not in SHORTEST:
             raise HeedfulError(f"task is {self.task}: give 1, 2 or 3.")
@@ -237,28 +189,27 @@ class Babi(Generator):
         }
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
-        facts, asked = self._story(self.random(self.task, name))
-        lines = [fact.text for fact in facts]
-        texts = {"a": "\n".join(lines), "b": asked.question}
+        story, asked = self._story(self.random(self.task, name))
+        texts = {"a": "\n".join(story.facts), "b": asked.question}
         yield Example(
             name,
             split,
             texts,
             PLACES.index(asked.answer),
             {side: matched_tokens(r"\w+|[^\w\s]", text) for side, text in texts.items()},
-            {"a": fact_spans(lines, list(asked.support))},
+            {"a": fact_spans(story.facts, asked.support)},
         )
 
-    def _story(self, rng: random.Random) -> tuple[list[Fact], Asked]:
+    def _story(self, rng: random.Random) -> tuple[Story, Asked]:
         """One that something can be asked about; where nothing can be, another is begun."""
-        world = self.world
+        world = (PEOPLE[: self.people], self.labels, THINGS[: self.things])
         while True:
-            facts: list[Fact] = []
+            story = Story(*world, touching=0.0 if self.task == 1 else 0.5)
             for _ in range(rng.randint(self.min_facts, self.max_facts)):
-                add_fact(facts, world, rng)
-            possible = questions(facts, world, self.task)
-            if possible:
-                return facts, rng.choice(possible)
+                story.go_on(rng)
+            questions = story.questions(self.task)
+            if questions:
+                return story, rng.choice(questions)
 
 
 BABI = Babi.entry(
@@ -286,7 +237,7 @@ def read_files(source: Source, task: int, data_dir: Path | None) -> RawCorpus:
     return RawCorpus(labels, examples, digests(files), subset=subset, note=source.note)
 
 
-def fact_spans(facts: list[str], chosen: list[int]) -> Spans:
+def fact_spans(facts: Sequence[str], chosen: Sequence[int]) -> Spans:
     """Where the chosen facts stand when all are written one to a line."""
     starts = [0]
     for fact in facts:
