@@ -74,19 +74,13 @@ def own_processes() -> Iterator[None]:
 def reap(mark: str) -> None:
     seen = time.monotonic()
     while time.monotonic() - seen < _QUIET:
-        for process in _marked(mark):
-            seen = time.monotonic()
-            with suppress(psutil.Error):
-                process.kill()
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):  # another user's, or gone
+                alive = process.status() != psutil.STATUS_ZOMBIE
+                if alive and process.environ().get(MARK) == mark:
+                    seen = time.monotonic()
+                    process.kill()
         time.sleep(0.1)
-
-
-def _marked(mark: str) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):  # another user's, or gone
-            alive = process.status() != psutil.STATUS_ZOMBIE
-            if alive and process.environ().get(MARK) == mark:
-                yield process
 
 
 if __name__ == "__main__":

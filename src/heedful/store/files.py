@@ -83,7 +83,8 @@ def whole_folder(path: Path, ours: Collection[str] = ()) -> Iterator[Path]:
     """A folder that appears, or takes an older one's place, when the block ends. Of the older one
     nothing is removed but `ours` and what the new one has too. What was killed while it wrote
     the same folder is in nobody's store: the next one cleans it."""
-    _clean(path)
+    for left in _left_beside(path, UNFINISHED):
+        discard(left)
     building = unfinished(path.parent / f".{path.name or 'here'}")
     try:
         building.mkdir(parents=True)
@@ -97,7 +98,7 @@ def whole_folder(path: Path, ours: Collection[str] = ()) -> Iterator[Path]:
 
 def bring_back(path: Path) -> None:
     """A folder that stepped aside for a new one, where a kill kept the new one from appearing."""
-    aside = [left for left in path.parent.glob(f".*{ASIDE}") if _beside(path, ASIDE, left)]
+    aside = _left_beside(path, ASIDE)
     if len(aside) == 1 and not os.path.lexists(path):
         aside[0].rename(path)
 
@@ -154,16 +155,10 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _clean(path: Path) -> None:
-    for left in path.parent.glob(f".*{UNFINISHED}"):
-        if _beside(path, UNFINISHED, left):
-            discard(left)
-
-
-def _beside(path: Path, ending: str, left: Path) -> bool:
-    """Whether something has a name that only `whole_folder` of this path gives."""
-    begun = rf"\.{re.escape(path.name)}(\.[0-9a-f]{{12}}{re.escape(ending)})+"
-    return re.fullmatch(begun, left.name) is not None
+def _left_beside(path: Path, ending: str) -> list[Path]:
+    """What has a name that only `whole_folder` of this path gives."""
+    begun = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{12}}{re.escape(ending)})+")
+    return [left for left in path.parent.glob(f".*{ending}") if begun.fullmatch(left.name)]
 
 
 def _take_place(building: Path, path: Path, ours: Collection[str]) -> None:
@@ -186,12 +181,9 @@ def _remove_known(aside: Path, path: Path, ours: Collection[str]) -> None:
     """What somebody put there in the last moment stays, and its folders with it."""
     for name in entries(aside):
         if name in ours or os.path.lexists(path / name):
+            old = aside / name
             with suppress(OSError):
-                (aside / name).rmdir() if _is_folder(aside / name) else (aside / name).unlink()
+                old.rmdir() if old.is_dir() and not old.is_symlink() else old.unlink()
     for place, _, _ in os.walk(aside, topdown=False):
         with suppress(OSError):
             Path(place).rmdir()
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()

@@ -42,7 +42,8 @@ class Remote:
         self._files, root = _file_system(url)
         self._folder = f"{root.rstrip('/')}/runs"
         self._whole = url.partition("://")[0] in _ATOMIC
-        self._known: set[str] | None = None
+        self._known: set[str] = set()
+        self._listed = False
 
     def keys(self) -> list[str]:
         """As of now."""
@@ -54,7 +55,8 @@ class Remote:
             )
         packed = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
         found = sorted(filter(KEY.fullmatch, packed))
-        self._known = {*found, *(self._known or ())}
+        self._known.update(found)
+        self._listed = True
         return found
 
     def has(self, key: str) -> bool:
@@ -62,9 +64,8 @@ class Remote:
         may have brought it."""
         if not KEY.fullmatch(key):
             return False
-        if self._known is None:
+        if not self._listed:
             self.keys()
-        assert self._known is not None
         if key not in self._known and self._size(self._object(key)) is not None:
             self._known.add(key)
         return key in self._known
@@ -96,20 +97,21 @@ class Remote:
         name = target if self._whole else f"{target}.{uuid.uuid4().hex[:12]}{UNFINISHED}"
         with self._asking(f"upload run {key}", _KEPT):
             try:
-                self._put(pack, name)
+                if not self._whole:
+                    self._files.makedirs(self._folder, exist_ok=True)
+                self._files.put_file(str(pack), name)
                 if name != target:
                     self._move(name, target, pack.stat().st_size)
             except BaseException:
                 if name != target:  # which somebody else may have brought
                     self._try_to_remove(name)
                 raise
-        self._known = {key, *(self._known or ())}
+        self._known.add(key)
 
     def remove(self, key: str) -> None:
         with self._asking(f"remove run {key}"):
             self._files.rm(self._object(key))
-        if self._known is not None:
-            self._known.discard(key)
+        self._known.discard(key)
 
     def clear(self) -> list[str]:
         """Remove what uploads left that did not end; returns the names."""
@@ -139,11 +141,6 @@ class Remote:
                 return int(self._files.info(path)["size"])
             except FileNotFoundError:
                 return None
-
-    def _put(self, pack: Path, name: str) -> None:
-        if not self._whole:
-            self._files.makedirs(self._folder, exist_ok=True)
-        self._files.put_file(str(pack), name)
 
     def _move(self, name: str, target: str, size: int) -> None:
         """A file system that does not replace files refuses where somebody else was first."""

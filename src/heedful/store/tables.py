@@ -129,9 +129,17 @@ def _arrow(block: pd.DataFrame, types: Types) -> pa.Table:
 
 def to_csv(table: pd.DataFrame, digits: str | None = None) -> str:
     """`digits` is how numbers are shortened (`%.7g`); without, they are written in full."""
-    safe = pd.DataFrame({name: _safe_column(table[name]) for name in table}, index=table.index)
+    texts = {
+        name: table[name].map(_safe_cell)
+        for name in table
+        if not pd.api.types.is_numeric_dtype(table[name])
+    }
+    safe = pd.DataFrame({name: texts.get(name, table[name]) for name in table}, index=table.index)
     safe.columns = pd.Index([safe_text(str(name)) for name in table])
-    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if _has_returns(safe) else csv.QUOTE_MINIMAL
+    # Python's writer leaves a carriage return unquoted where lines end in \n alone
+    cells = (cell for column in texts.values() for cell in column)
+    returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     return str(safe.to_csv(index=False, lineterminator="\n", float_format=digits, quoting=quoting))
 
 
@@ -165,16 +173,6 @@ def safe_text(text: str) -> str:
 def plain_text(text: str) -> str:
     """What `safe_text` was given."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
-
-
-def _safe_column(column: pd.Series) -> pd.Series:
-    return column if pd.api.types.is_numeric_dtype(column) else column.map(_safe_cell)
-
-
-def _has_returns(table: pd.DataFrame) -> bool:
-    """Python's writer leaves a carriage return unquoted where lines end in \\n alone."""
-    texts = (table[name] for name in table if not pd.api.types.is_numeric_dtype(table[name]))
-    return any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
 
 
 def _safe_cell(value: Any) -> Any:

@@ -116,10 +116,9 @@ def _everything() -> pd.DataFrame:
     numbers = {"value": "float64", "sd": "float64"}
     texts = ("paper", "table", "dataset", "class", "model", "metric", "note")
     with files("heedful.studies").joinpath("published.csv").open(encoding="utf8") as stream:
-        table = pd.read_csv(
+        return pd.read_csv(
             stream,
             dtype={**dict.fromkeys(texts, "str"), **numbers},
             keep_default_na=False,
             na_values={name: [""] for name in numbers},
         )
-    return pd.DataFrame(table)
