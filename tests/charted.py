@@ -19,14 +19,12 @@ from heedful.report import (
     ROLES,
     Axes,
     Charts,
-    Curve,
     Drawn,
     Evidence,
     Figure,
     Group,
     Positions,
     Sheet,
-    Typical,
     asset,
     bundle,
     chosen_figures,
@@ -36,7 +34,7 @@ from heedful.report import (
     line_panel,
 )
 from heedful.report import figure as repair_figure
-from heedful.report.figures.curves import Reading, _token_panel
+from heedful.report.figures.curves import Reading, token_chart
 from heedful.report.panels import Panel
 from heedful.report.sheet import _environment
 from heedful.specs import ModelSpec
@@ -155,12 +153,9 @@ def _told_off() -> Evidence:
 
 
 def _tokens() -> Panel:
-    text = Typical(("1 good", f"2 {HOSTILE}"), ())
-    curves = [
-        Curve(name, "additive", Reading(name, (0.2, 0.9), p))
-        for name, p in (("first", 0.8), ("second", 0.7))
-    ]
-    chart = _token_panel(text, curves, {"first": BLUE, "second": ORANGE})
+    readings = [Reading(name, "", (0.2, 0.9), p) for name, p in (("first", 0.8), ("second", 0.7))]
+    tokens = ("1 good", f"2 {HOSTILE}")
+    chart = token_chart(tokens, readings, {"first": BLUE, "second": ORANGE})
     return Panel("tokens", chart, "what single tokens say")
 
 

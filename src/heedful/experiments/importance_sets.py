@@ -173,19 +173,13 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
         found = restricted_mean(shares, censored)
         ends = (found.mean - _NORMAL * found.error, found.mean + _NORMAL * found.error)
         place = (site, f"restricted_fraction_{name}", "all")
-        yield summary_line(place, found.n, found.mean, ends, _median(shares, censored))
+        median = survival(shares, censored).quantile(0.5)
+        yield summary_line(place, found.n, found.mean, ends, median)
 
 
 def _tried(wide: pd.DataFrame, name: str) -> pd.Series:
     sooner = f"{SOONER}{name}"
     return wide[sooner].fillna(wide["tried"]) if sooner in wide else wide["tried"]
-
-
-def _median(shares: np.ndarray, censored: np.ndarray) -> float:
-    """When half have flipped; NaN where fewer ever do."""
-    curve = survival(shares, censored)
-    half = curve.times[curve.alive <= 0.5 + 1e-12]
-    return float(half[0]) if len(half) else float("nan")
 
 
 # Rows that no proper subset flips are kept and marked: to drop them for each ranking would

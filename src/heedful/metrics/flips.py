@@ -24,6 +24,11 @@ class Survival(NamedTuple):
     at_risk: Int[np.ndarray, " m"]
     flips: Int[np.ndarray, " m"]
 
+    def quantile(self, share: float) -> float:
+        """The first time by which that share has flipped; NaN where fewer ever do."""
+        reached = self.times[self.alive <= 1 - share + 1e-12]
+        return float(reached[0]) if len(reached) else np.nan
+
 
 class RestrictedMean(NamedTuple):
     """`error` is Greenwood's standard error."""

@@ -85,7 +85,6 @@ from heedful.report.figures import FIGURES as FIGURES
 from heedful.report.figures import TABLES_ONLY as TABLES_ONLY
 from heedful.report.figures.bars import EVEN as EVEN
 from heedful.report.figures.bars import changes as changes
-from heedful.report.figures.curves import Curve as Curve
 from heedful.report.figures.curves import Typical as Typical
 from heedful.report.figures.curves import by_weight as by_weight
 from heedful.report.figures.curves import curves as curves

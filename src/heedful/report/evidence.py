@@ -5,7 +5,7 @@ Everything is read from the store; nothing is computed again, and no model is lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.metrics import CELLS, NUMBERS, over_seeds
+from heedful.report.formats import visible
 from heedful.specs import ModelSpec, spec_from_plain
 from heedful.store import Run, Store, canonical, run_key
 from heedful.studies import STUDIES, Setting, Study
@@ -22,6 +23,12 @@ from heedful.studies import STUDIES, Setting, Study
 def measured(evidence: Evidence) -> pd.DataFrame:
     """One line per corpus, model, seed, probe, measure and group."""
     return tidy(evidence.summaries)
+
+
+def lines_of(together: pd.DataFrame, probe: str, *measures: str) -> pd.DataFrame:
+    """The lines over all texts of a probe: those of these measures, or of all."""
+    lines = together[(together["probe"] == probe) & (together["group"] == "all")]
+    return lines[lines["measure"].isin(measures)] if measures else lines
 
 
 def tidy(summaries: pd.DataFrame) -> pd.DataFrame:
@@ -153,6 +160,21 @@ class Evidence:
         cells = self.cells[self.cells["probe"] == probe]
         rows = self._stack(cells, "rows", ROW_COLUMNS)
         return pd.DataFrame(rows[rows["measure"].isin(list(measures))]) if len(rows) else rows
+
+    def words(self, corpus_run: str, examples: Collection[str]) -> dict[str, list[str]]:
+        """The words of these texts as they stand there; of none where the corpus was not carried
+        along."""
+        if not corpus_run or not self.store.has(corpus_run):
+            return {}
+        table = self.store.open(corpus_run).table("examples")
+        return {
+            str(line["example"]): [
+                visible(line["text_a"][start:end])
+                for start, end in zip(line["starts_a"], line["ends_a"], strict=True)
+            ]
+            for line in table[table["example"].isin(list(examples))].to_dict("records")
+            if line.get("text_a") is not None
+        }
 
     def corpus_report(self, corpus_run: str) -> CorpusReport:
         """What preparing the corpus reported; empty where nothing of it was carried along."""

@@ -8,6 +8,7 @@ Altair copies all data whenever charts are nested.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ KINDS = {"exact": "#8d6cc4", "search": "#1f9e89", "matched": "#d2781a"}
 """The three adversaries, apart from the classes' colours where both could be meant."""
 
 INK = "#3b3f46"
+GREY = "#8a8f98"
 FAINT = "#d9dce1"
 FONT = "Helvetica, Arial, sans-serif"
 WIDTH, HEIGHT = 240, 130
@@ -55,8 +57,8 @@ def chart_theme(background: str) -> dict[str, Any]:
             "titleFontSize": 11,
             "titleFontWeight": "normal",
             "gridColor": FAINT,
-            "domainColor": "#8a8f98",
-            "tickColor": "#8a8f98",
+            "domainColor": GREY,
+            "tickColor": GREY,
             "tickSize": 4,
             "labelFlush": False,
         },
@@ -173,6 +175,29 @@ def _key(legend: tuple[tuple[str, str], ...]) -> Spec:
     }
 
 
+# What charts are built of.
+
+
+def on_axis(channel: str, title: str, **scale: Any) -> Callable[[str], Any]:
+    """One axis, `x` or `y`, for several columns: `at("low")` places marks by the column `low`."""
+    alt = need("altair")
+    kind = {"x": alt.X, "y": alt.Y}[channel]
+    return lambda column: kind(f"{column}:Q", title=title, scale=alt.Scale(**scale))
+
+
+def named_rows(data: pd.DataFrame, column: str, step: int = 20, **axis: Any) -> Any:
+    """A chart with a row of `step` pixels for each name in `column`, in their order."""
+    alt = need("altair")
+    y = alt.Y(f"{column}:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS, **axis))
+    return alt.Chart(data, width=WIDTH, height={"step": step}).encode(y=y)
+
+
+def dashed_line(**place: float | str) -> Any:
+    """A dashed line at one `place`, to be encoded by the column of that name."""
+    alt = need("altair")
+    return alt.Chart(alt.Data(values=[place])).mark_rule(strokeDash=[3, 3], color=GREY)
+
+
 # A histogram of one number per text.
 
 
@@ -207,26 +232,18 @@ def histogram(rows: pd.DataFrame, axis: Axis, top: float) -> Any:
     """A panel; `rows` has a value and a colour per line, `top` is the highest share drawn."""
     alt = need("altair")
     table = shares(rows, axis)
-    domain = [axis.low, axis.high + axis.room]
-    x = alt.X("left:Q", title=axis.title, scale=alt.Scale(domain=domain, nice=False))
+    x = on_axis("x", axis.title, domain=[axis.low, axis.high + axis.room], nice=False)("left")
     y = alt.Y(
         "share:Q",
         title="share of texts",
         axis=alt.Axis(format=".0%", tickCount=4),
         scale=alt.Scale(domain=[0, 1.12 * top], nice=False),
     )
-    colour = alt.Color("colour:N", scale=None)
-    base = alt.Chart(table, width=WIDTH, height=HEIGHT)
-    bars = base.mark_rect(opacity=0.42).encode(
-        x=x, x2="right:Q", y=y, y2=alt.value(HEIGHT), color=colour
+    base = alt.Chart(table, width=WIDTH, height=HEIGHT).encode(
+        x=x, x2="right:Q", y=y, color=alt.Color("colour:N", scale=None)
     )
-    tops = base.mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=colour)
-    return bars + tops.transform_filter("datum.share > 0") + _mark(alt, axis)
-
-
-def _mark(alt: Any, axis: Axis) -> Any:
-    data = alt.Data(values=[{"left": axis.mark, "text": axis.mark_text}])
-    base = alt.Chart(data)
-    rule = base.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="left:Q")
-    words = base.mark_text(align="right", dx=-4, y=6, fontSize=10, color=INK)
-    return rule + words.encode(x="left:Q", text="text:N")
+    bars = base.mark_rect(opacity=0.42).encode(y2=alt.value(HEIGHT))
+    tops = base.mark_rule(strokeWidth=2).transform_filter("datum.share > 0")
+    mark = dashed_line(left=axis.mark, text=axis.mark_text).encode(x="left:Q")
+    words = mark.mark_text(align="right", dx=-4, y=6, fontSize=10, color=INK).encode(text="text:N")
+    return bars + tops + (mark + words)

@@ -5,28 +5,21 @@ conicity of the attended states and attention by kind of word (mohankumar2020).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 import pandas as pd
 
 from heedful.entries import ReportFigure, by_name
-from heedful.report.evidence import Evidence
+from heedful.report.evidence import Evidence, lines_of
 from heedful.report.figures.multiples import Words, by_corpus, painted
-from heedful.report.panels import (
-    CLASSES,
-    KINDS,
-    LABELS,
-    WIDTH,
-    Figure,
-    Group,
-    Panel,
-)
+from heedful.report.panels import CLASSES, GREY, KINDS, Figure, Panel, named_rows, on_axis
 from heedful.report.sheet import need
 from heedful.report.tables import Place, Printed, places, printed, published_beside_measured
-from heedful.studies import CONDITIONS, dataset_name
+from heedful.studies import CONDITIONS
 
 NAMES = {"tau_gradient": "attention × gradients", "tau_loo": "attention × leaving out"}
-PAPER, SLIDES, MEASURED = "#d2781a", "#8a8f98", KINDS["exact"]
+PAPER, SLIDES, MEASURED = "#d2781a", GREY, KINDS["exact"]
 LEGEND = (("measured, 95% interval", MEASURED), ("paper", PAPER))
 PUBLISHED = Words(
     "published",
@@ -56,22 +49,22 @@ def _panels(part: pd.DataFrame) -> Iterator[Panel]:
 
 def _published_chart(cells: pd.DataFrame) -> Any:
     alt = need("altair")
-    data = cells.assign(row=cells["model"] + " · " + cells["class"])
-    numbers = ["row", "measured", "low", "high", "published_paper", "published_slides"]
-    least = min(0.0, float(data[numbers[1:]].min().min()))
-    scale = alt.Scale(domain=[least, 1.0])
-    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(grid=True, labelLimit=LABELS))
-    base = alt.Chart(data[numbers], width=WIDTH, height={"step": 17}).encode(y=y)
-
-    def at(name: str) -> Any:
-        return alt.X(f"{name}:Q", title="average τ", scale=scale)
-
-    bar = base.mark_rule(strokeWidth=3, opacity=0.5, color=MEASURED).encode(x=at("low"), x2="high")
-    dot = base.mark_point(filled=True, size=55, opacity=1, color=MEASURED).encode(x=at("measured"))
-    paper = base.mark_point(shape="diamond", size=60, strokeWidth=1.8, color=PAPER)
+    numbers = ["measured", "low", "high", "published_paper", "published_slides"]
+    data = cells.assign(row=cells["model"] + " · " + cells["class"])[["row", *numbers]]
+    least = min(0.0, float(data[numbers].min().min()))
+    at, base = (
+        on_axis("x", "average τ", domain=[least, 1.0]),
+        named_rows(data, "row", 17, grid=True),
+    )
+    bar = base.mark_rule(strokeWidth=3, opacity=0.5, color=MEASURED)
     slides = base.mark_point(size=45, strokeWidth=1.6, color=SLIDES)
+    paper = base.mark_point(shape="diamond", size=60, strokeWidth=1.8, color=PAPER)
+    dot = base.mark_point(filled=True, size=55, opacity=1, color=MEASURED)
     return alt.layer(
-        bar, slides.encode(x=at("published_slides")), paper.encode(x=at("published_paper")), dot
+        bar.encode(x=at("low"), x2="high"),
+        slides.encode(x=at("published_slides")),
+        paper.encode(x=at("published_paper")),
+        dot.encode(x=at("measured")),
     )
 
 
@@ -98,17 +91,19 @@ WORDS = {
 
 def substitution(evidence: Evidence) -> Figure:
     every = [(place, changes(evidence.together, place, paper)) for place, paper in _where(evidence)]
-    found = [(place, table) for place, table in every if len(table)]
-    groups: dict[str, list[Panel]] = {}
-    for place, table in found:
-        chart = _substitution_chart(table, *_reach(found, place.score))
-        panel = Panel(place.model, chart, _says(place, table))
-        groups.setdefault(dataset_name(place.corpus), []).append(panel)
-    drawn = tuple(Group(name, LEGEND, tuple(panels)) for name, panels in groups.items())
-    missing = "" if drawn else SUBSTITUTION.missing
-    return Figure(
-        SUBSTITUTION.name, SUBSTITUTION.title, SUBSTITUTION.caption, drawn, missing, wide=True
+    tables = [(place, table) for place, table in every if len(table)]
+    panels = (
+        (
+            place.corpus,
+            Panel(
+                place.model,
+                _substitution_chart(table, *_reach(tables, place.score)),
+                _says(place, table),
+            ),
+        )
+        for place, table in tables
     )
+    return SUBSTITUTION.of_panels(panels, LEGEND, wide=True)
 
 
 def _where(evidence: Evidence) -> list[tuple[Place, Printed]]:
@@ -125,13 +120,8 @@ def _where(evidence: Evidence) -> list[tuple[Place, Printed]]:
 
 def changes(together: pd.DataFrame, place: Place, paper: Printed) -> pd.DataFrame:
     """A line per replacement: the change and what the paper prints, in points."""
-    cells = together[
-        (together["probe"] == "substitution")
-        & (together["corpus"] == place.corpus)
-        & (together["model"] == place.label)
-        & (together["group"] == "all")
-        & together["mean"].notna()
-    ]
+    cells = lines_of(together, "substitution").dropna(subset="mean")
+    cells = cells[(cells["corpus"] == place.corpus) & (cells["model"] == place.label)]
     numbers = {str(line["measure"]): line for line in cells.to_dict("records")}
     scale = 1.0 if place.score == "bleu" else 100.0
     lines = [
@@ -163,20 +153,18 @@ def _reach(found: list[tuple[Place, pd.DataFrame]], score: str) -> tuple[float, 
 
 
 def _substitution_chart(table: pd.DataFrame, low: float, high: float) -> Any:
-    alt = need("altair")
-    scale = alt.Scale(domain=[low, high], nice=False)
-    y = alt.Y("row:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
-    base = alt.Chart(table, width=WIDTH, height={"step": 19}).encode(y=y)
-
-    def at(name: str) -> Any:
-        return alt.X(f"{name}:Q", title="change, points", scale=scale)
-
-    bar = base.mark_bar(size=10, opacity=0.5, color=MEASURED).encode(x=at("mean"))
-    line = base.mark_rule(strokeWidth=2, color=MEASURED).encode(x=at("low"), x2="high:Q")
+    at = on_axis("x", "change, points", domain=[low, high], nice=False)
+    base = named_rows(table, "row", 19)
+    bar = base.mark_bar(size=10, opacity=0.5, color=MEASURED)
+    line = base.mark_rule(strokeWidth=2, color=MEASURED)
     marks = base.transform_filter("isValid(datum.printed)").mark_point(
         shape="diamond", size=60, strokeWidth=1.8, opacity=1, color=PAPER
     )
-    return alt.layer(bar, line, marks.encode(x=at("printed")))
+    return (
+        bar.encode(x=at("mean"))
+        + line.encode(x=at("low"), x2="high:Q")
+        + marks.encode(x=at("printed"))
+    )
 
 
 def _says(place: Place, table: pd.DataFrame) -> str:
@@ -202,33 +190,18 @@ def conicity(evidence: Evidence) -> Figure:
 
 def conicity_table(together: pd.DataFrame) -> pd.DataFrame:
     """A line per corpus and model."""
-    kept = together[
-        (together["measure"] == "conicity")
-        & (together["probe"] == "conicity")
-        & (together["group"] == "all")
-        & together["mean"].notna()
-    ]
-    return pd.DataFrame(kept[["corpus", "model", "mean", "low", "high"]])
+    lines = lines_of(together, "conicity", "conicity").dropna(subset="mean")
+    return lines[["corpus", "model", "mean", "low", "high"]]
 
 
-def _conicity_panels(part: pd.DataFrame) -> list[Panel]:
-    lines = part.to_dict("records")
-    says = "; ".join(f"{line['model']} {line['mean']:.2f}" for line in lines)
-    return [Panel("conicity", _conicity_chart(part), f"Conicity: {says}.")]
-
-
-def _conicity_chart(part: pd.DataFrame) -> Any:
-    alt = need("altair")
-    y = alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
-    data = part[["model", "mean", "low", "high"]]
-    base = alt.Chart(data, width=WIDTH, height={"step": 20}).encode(y=y)
-
-    def at(name: str) -> Any:
-        return alt.X(f"{name}:Q", title="conicity", scale=alt.Scale(domain=[0, 1], nice=False))
-
+def _conicity_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    at = on_axis("x", "conicity", domain=[0, 1], nice=False)
+    base = named_rows(part[["model", "mean", "low", "high"]], "model")
     bar = base.mark_bar(size=11, opacity=0.55, color=COLOUR).encode(x=at("mean"))
     line = base.mark_rule(strokeWidth=2, color=COLOUR).encode(x=at("low"), x2="high:Q")
-    return alt.layer(bar, line)
+    means = zip(part["model"], part["mean"], strict=True)
+    says = "; ".join(f"{model} {mean:.2f}" for model, mean in means)
+    yield Panel("conicity", bar + line, f"Conicity: {says}.")
 
 
 PARTS_KINDS = {
@@ -256,56 +229,35 @@ def parts_of_speech(evidence: Evidence) -> Figure:
 def parts_table(together: pd.DataFrame) -> pd.DataFrame:
     """A line per corpus, model (even attention among them) and kind, with the places where its
     part of the bar begins and ends."""
-    lines = []
-    for corpus, cells in _measured(together).groupby("corpus", sort=False):
-        for name, part in cells.groupby("model", sort=False):
-            lines += _bar(str(corpus), str(name), part, "mass")
-        first = cells[cells["model"] == cells["model"].iloc[0]]
-        lines += _bar(str(corpus), EVEN, first, "share")
+    measured = lines_of(together, "parts_of_speech").dropna(subset="mean")
+    lines: list[tuple[Any, ...]] = []
+    for corpus, cells in measured.groupby("corpus", sort=False):
+        bars = [(model, "mass", part) for model, part in cells.groupby("model", sort=False)]
+        for model, what, part in (*bars, (EVEN, "share", bars[0][2])):
+            means = dict(zip(part["measure"], part["mean"], strict=True))
+            values = [means.get(f"{what}:{kind}", 0.0) for kind in PARTS_KINDS]
+            ends = list(accumulate(values, initial=0.0))
+            bar = zip(PARTS_KINDS, values, ends, ends[1:], strict=False)
+            lines += [(corpus, model, *kind) for kind in bar]
     return pd.DataFrame(lines, columns=["corpus", "model", "kind", "value", "start", "end"])
 
 
-def _measured(together: pd.DataFrame) -> pd.DataFrame:
-    chosen = (together["probe"] == "parts_of_speech") & (together["group"] == "all")
-    return pd.DataFrame(together[chosen & together["mean"].notna()])
-
-
-def _bar(corpus: str, model: str, part: pd.DataFrame, what: str) -> list[dict[str, Any]]:
-    means = dict(zip(part["measure"], part["mean"], strict=True))
-    lines, start = [], 0.0
-    for kind in PARTS_KINDS:
-        value = float(means.get(f"{what}:{kind}", 0.0))
-        place = {"value": value, "start": start, "end": start + value}
-        lines.append({"corpus": corpus, "model": model, "kind": kind, **place})
-        start += value
-    return lines
-
-
-def _parts_panels(part: pd.DataFrame) -> list[Panel]:
+def _parts_panels(part: pd.DataFrame) -> Iterator[Panel]:
+    alt = need("altair")
+    data = part[["model", "value", "start", "end"]]
+    data = data.assign(colour=painted(part["kind"], PARTS_KINDS))
+    start = on_axis("x", "share of attention", domain=[0, 1], nice=False)("start")
+    colour = alt.Color("colour:N", scale=None)
+    chart = named_rows(data, "model").mark_bar(size=12).encode(x=start, x2="end:Q", color=colour)
     bars = [
-        f"{model}: " + ", ".join(f"{PARTS_KINDS[k][0]} {v:.2f}" for k, v in _pairs(bar))
+        f"{model}: "
+        + ", ".join(
+            f"{PARTS_KINDS[kind][0]} {value:.2f}"
+            for kind, value in zip(bar["kind"], bar["value"], strict=True)
+        )
         for model, bar in part.groupby("model", sort=False)
     ]
-    says = f"Attention by kind of word. {'; '.join(bars)}."
-    return [Panel("share of attention", _parts_chart(part), says)]
-
-
-def _parts_chart(part: pd.DataFrame) -> Any:
-    alt = need("altair")
-    colour = painted(part["kind"], PARTS_KINDS)
-    data = part[["model", "value", "start", "end"]].assign(colour=colour)
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    base = alt.Chart(data, width=WIDTH, height={"step": 20})
-    return base.mark_bar(size=12).encode(
-        y=alt.Y("model:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS)),
-        x=alt.X("start:Q", title="share of attention", scale=scale),
-        x2="end:Q",
-        color=alt.Color("colour:N", scale=None),
-    )
-
-
-def _pairs(bar: pd.DataFrame) -> Iterator[tuple[str, float]]:
-    return zip(bar["kind"], bar["value"], strict=True)
+    yield Panel("share of attention", chart, f"Attention by kind of word. {'; '.join(bars)}.")
 
 
 ENTRIES = by_name(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import pandas as pd
 
 from heedful.entries import ReportFigure, by_name
-from heedful.report.evidence import Evidence
+from heedful.report.evidence import Evidence, lines_of
 from heedful.report.figures.multiples import Words, by_corpus, painted
-from heedful.report.formats import visible
 from heedful.report.panels import (
     CLASSES,
+    GREY,
     HEIGHT,
     KINDS,
     WIDTH,
@@ -28,50 +29,28 @@ from heedful.store import Run
 from heedful.studies import dataset_name
 
 COLUMNS = ["corpus", "model", "group", "end", "count", "mean", "low", "high", "n", "seeds"]
-_NAME = re.compile(r"score:(.*):(first|last)=(\d+)", re.DOTALL)
+NAME = r"(?s)^score:(?P<group>.*):(?P<end>first|last)=(?P<count>\d+)$"
 
 
 def curves(together: pd.DataFrame) -> pd.DataFrame:
-    """One line per corpus, model, group, end and number of layers, from none to all."""
-    table = together[(together["probe"] == "layers") & (together["group"] == "all")]
-    lines = [
-        line
-        for _, part in table.groupby(["corpus", "model"], sort=False)
-        for line in _with_ends(_named(part), part[part["measure"] == "score"])
-    ]
-    by = ["corpus", "model", "group", "end", "count"]
-    return pd.DataFrame(lines, columns=COLUMNS).sort_values(by, key=_order, ignore_index=True)
+    """One line per corpus, model, group, end and number of layers, from none to all. Both curves of
+    a group begin at the untouched score and end with all its layers."""
+    cells, by = ["corpus", "model"], ["corpus", "model", "group"]
+    scores = lines_of(together, "layers")
+    names = scores["measure"].str.extract(NAME).dropna()
+    permuted = scores.drop(columns="group").join(names, how="inner").astype({"count": int})
+    most = permuted.groupby(by, sort=False)["count"].transform("max")
+    every = permuted[permuted["count"] == most].drop_duplicates(by).assign(end="last")
+    untouched = scores[scores["measure"] == "score"].drop_duplicates(cells).drop(columns="group")
+    start = permuted[by].drop_duplicates().merge(untouched, on=cells).assign(count=0)
+    parts = [permuted, every, start.assign(end="first"), start.assign(end="last")]
+    table = pd.concat(parts, ignore_index=True)[COLUMNS]
+    return table.sort_values([*by, "end", "count"], key=_order, ignore_index=True)
 
 
 def _order(column: pd.Series) -> pd.Series:
     """Layers by number; names as they come."""
     return column if column.name == "count" else pd.Series(pd.factorize(column)[0])
-
-
-def _named(part: pd.DataFrame) -> list[dict[str, Any]]:
-    found = []
-    for line in part.to_dict("records"):
-        match = _NAME.fullmatch(str(line["measure"]))
-        if match:
-            place = {"group": match[1], "end": match[2], "count": int(match[3])}
-            found.append({str(key): value for key, value in line.items()} | place)
-    return found
-
-
-def _with_ends(lines: list[dict[str, Any]], untouched: pd.DataFrame) -> list[dict[str, Any]]:
-    """Both curves of a group begin at the untouched score and end with all its layers."""
-    start = [{str(k): v for k, v in line.items()} for line in untouched.to_dict("records")]
-    groups = dict.fromkeys(line["group"] for line in lines)
-    for group in groups:
-        own = [line for line in lines if line["group"] == group]
-        whole = max(own, key=lambda line: line["count"])
-        lines = [*lines, {**whole, "end": "last"}]
-        lines += [
-            {**line, "group": group, "end": end, "count": 0}
-            for line in start[:1]
-            for end in ("first", "last")
-        ]
-    return lines
 
 
 ENDS = {
@@ -95,15 +74,15 @@ def layers(evidence: Evidence) -> Figure:
 
 def _layers_panels(part: pd.DataFrame) -> Iterator[Panel]:
     top = 1.05 * float(part[["mean", "high"]].max().max())
+    scale = {"domain": [0, max(top, 1e-6)], "nice": False}
     for (model, group), cell in part.groupby(["model", "group"], sort=False):
         data = cell[["count", "mean", "low", "high"]].assign(colour=painted(cell["end"], ENDS))
-        scale = {"domain": [0, max(top, 1e-6)], "nice": False}
-        chart = _curves(data, ("count:O", "layers permuted"), ("score", scale), opacity=0.6)
         first = cell[cell["end"] == "first"]["mean"]
         says = (
             f"Score of {model}, layers of {group} permuted from the first on: "
             f"{first.iloc[0]:.2f} with none, {first.iloc[-1]:.2f} with all {len(first) - 1}."
         )
+        chart = _curves(data, ("count:O", "layers permuted"), ("score", scale), opacity=0.6)
         yield Panel(f"{model} · {group}", chart, says)
 
 
@@ -113,21 +92,20 @@ def _curves(
     """A line for each colour, with intervals; `across` is a column and its title, `up` the title
     of the means and their scale."""
     alt = need("altair")
-    scale = alt.Scale(**up[1])
+    title, scale = up[0], alt.Scale(**up[1])
     base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
         x=alt.X(across[0], title=across[1], axis=alt.Axis(labelAngle=0)),
         color=alt.Color("colour:N", scale=None),
     )
-    rules = base.mark_rule(strokeWidth=2, **rule)
+    rules = base.mark_rule(strokeWidth=2, **rule).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     line = base.mark_line(point={"size": 40}, strokeWidth=1.5)
-    y = alt.Y("mean:Q", title=up[0], scale=scale)
-    return rules.encode(y=alt.Y("low:Q", scale=scale), y2="high:Q") + line.encode(y=y)
+    return rules + line.encode(y=alt.Y("mean:Q", title=title, scale=scale))
 
 
 MEASURES = {
     "tau_gradient": ("attention × gradients", KINDS["exact"]),
     "tau_loo": ("attention × leaving out", KINDS["search"]),
-    "tau_gradient_loo": ("gradients × leaving out", "#8a8f98"),
+    "tau_gradient_loo": ("gradients × leaving out", GREY),
 }
 LENGTH = Words(
     "tau_length",
@@ -139,13 +117,9 @@ LENGTH = Words(
 
 
 def tau_length(evidence: Evidence) -> Figure:
-    table = evidence.together
-    kept = table[
-        table["measure"].isin(list(MEASURES))
-        & table["group"].str.startswith("length=")
-        & table["mean"].notna()
-    ]
-    return by_corpus(LENGTH, kept, tuple(MEASURES.values()), _length_panels)
+    table = evidence.together.dropna(subset="mean")
+    table = table[table["measure"].isin(list(MEASURES)) & table["group"].str.startswith("length=")]
+    return by_corpus(LENGTH, table, tuple(MEASURES.values()), _length_panels)
 
 
 def _length_panels(part: pd.DataFrame) -> Iterator[Panel]:
@@ -154,9 +128,8 @@ def _length_panels(part: pd.DataFrame) -> Iterator[Panel]:
             cell["group"].str.removeprefix("length="),
             painted(cell["measure"], MEASURES),
         )
-        data = pd.DataFrame({"quarter": quarter, "colour": colour}).join(
-            cell[["mean", "low", "high"]]
-        )
+        data = cell.assign(quarter=quarter, colour=colour)
+        data = data[["quarter", "colour", "mean", "low", "high"]]
         scale = {"domain": [min(0.0, float(data["low"].min())), 1.0]}
         chart = _curves(data, ("quarter:N", "quarter of length"), ("average τ", scale))
         yield Panel(str(model), chart, f"Average τ by length for {model}.")
@@ -187,12 +160,7 @@ def deception(evidence: Evidence) -> Figure:
 
 def by_weight(together: pd.DataFrame) -> pd.DataFrame:
     """A line per corpus, model without its penalty (`stem`), `weight` and measure."""
-    cells = together[
-        (together["probe"] == "deception")
-        & (together["group"] == "all")
-        & together["measure"].isin(list(LINES))
-        & together["mean"].notna()
-    ]
+    cells = lines_of(together, "deception", *LINES).dropna(subset="mean")
     names = cells["model"].astype(str)
     return cells.assign(stem=names.map(stem), weight=names.map(weight))
 
@@ -214,16 +182,16 @@ def _deception_panels(part: pd.DataFrame) -> Iterator[Panel]:
         data = cell[["weight", "mean", "low", "high"]].assign(colour=colour)
         scale = {"domain": [0, 1], "nice": False}
         chart = _curves(data, ("weight:O", "λ"), ("share", scale), opacity=0.6)
-        yield Panel(str(model), chart, _deception_says(str(model), cell))
+        yield Panel(str(model), chart, f"{model}, {_by_lambda(cell)}.")
 
 
-def _deception_says(model: str, cell: pd.DataFrame) -> str:
+def _by_lambda(cell: pd.DataFrame) -> str:
     parts = []
     for value, lines in cell.sort_values("weight").groupby("weight"):
         means = dict(zip(lines["measure"], lines["mean"], strict=True))
         shown = [f"{LINES[name][0]} {means[name]:.2f}" for name in LINES if name in means]
         parts.append(f"λ = {value:g}: {', '.join(shown)}")
-    return f"{model}, {'; '.join(parts)}."
+    return "; ".join(parts)
 
 
 MOST_TOKENS = 24
@@ -234,11 +202,22 @@ TOKEN_MEASURE = "token_probability"
 
 @dataclass(frozen=True)
 class Reading:
-    """A model's: the predicted class's probability by each token, and by the text."""
+    """A model's: the predicted class's probability by each token, and by the text. `attention` is
+    empty where it is not known."""
 
     label: str
+    attention: str
     by_token: tuple[float, ...]
     final: float
+
+    @property
+    def variant(self) -> str:
+        """The model's name without the attention."""
+        return self.label.replace(f"-{self.attention}", "", 1) if self.attention else self.label
+
+    @property
+    def panel(self) -> str:
+        return self.attention or "all models"
 
 
 @dataclass(frozen=True)
@@ -257,10 +236,18 @@ def typical(evidence: Evidence, cells: pd.DataFrame) -> Typical | None:
     example = _middle(list(rows.values()))
     if example is None:
         return None
-    readings = tuple(_reading(label, runs[label], of, example) for label, of in rows.items())
-    count = len(readings[0].by_token)
-    words = _words(evidence, str(first["corpus_run"].iloc[0]), example, count)
-    return Typical(tuple(f"{n} {word}" for n, word in enumerate(words, 1)), readings)
+    corpus, corpus_run = (str(first[name].iloc[0]) for name in ("corpus", "corpus_run"))
+    readings = []
+    for label, lines in rows.items():
+        maps = runs[label].table("maps")
+        own = maps[(maps["example"] == example) & (maps["map"] == TOKEN_MEASURE)]
+        by_token = tuple(map(float, own["scores"].iloc[0][:MOST_TOKENS]))
+        specs = evidence.model_specs(corpus, label)
+        attention, final = specs[0].attention if specs else "", lines["confidence"][example]
+        readings.append(Reading(label, attention, by_token, float(final)))
+    words = evidence.words(corpus_run, [example]).get(example, [])
+    tokens = zip_longest(range(1, len(readings[0].by_token) + 1), words, fillvalue="")
+    return Typical(tuple(f"{n} {word[:WIDEST_TOKEN]}" for n, word in tokens if n), tuple(readings))
 
 
 def _rows(run: Run) -> pd.DataFrame:
@@ -280,101 +267,69 @@ def _middle(rows: list[pd.DataFrame]) -> str | None:
     return str(ordered.index[(len(ordered) - 1) // 2]) if len(ordered) else None
 
 
-def _reading(label: str, run: Run, rows: pd.DataFrame, example: str) -> Reading:
-    maps = run.table("maps")
-    own = maps[(maps["example"] == example) & (maps["map"] == TOKEN_MEASURE)]
-    by_token = tuple(float(p) for p in own["scores"].iloc[0][:MOST_TOKENS])
-    return Reading(label, by_token, float(rows["confidence"][example]))
-
-
-def _words(evidence: Evidence, corpus_run: str, example: str, count: int) -> list[str]:
-    """As they stand in the text; nothing where the corpus was not carried along."""
-    if not corpus_run or not evidence.store.has(corpus_run):
-        return [""] * count
-    table = evidence.store.open(corpus_run).table("examples")
-    line: dict[Any, Any] = table[table["example"] == example].iloc[0].to_dict()
-    spans = list(zip(line["starts_a"], line["ends_a"], strict=True))[:count]
-    words = [visible(str(line["text_a"])[start:end])[:WIDEST_TOKEN] for start, end in spans]
-    return words + [""] * (count - len(words))
-
-
-TOKENS_TITLE = "The predicted class by one token alone (tutek2020, Figure 2)"
-TOKENS_CAPTION = (
+TOKENS = Words(
+    "token_curves",
+    "The predicted class by one token alone (tutek2020, Figure 2)",
     "Probability of the predicted class with all attention on one token; dashed: the model’s own "
     "prediction. Where a curve stays near its dashed line, any attention gives that prediction; "
     "where it is high on few tokens, attention has to be on them. One text for each corpus, read "
     "right by all models shown and in the middle by the first model’s mean over tokens; of a long "
-    "one, its beginning. First seed."
+    "one, its beginning. First seed.",
+    "Probability of the predicted class by single tokens",
+    "What single tokens say was not measured.",
 )
 
 
 def token_curves(evidence: Evidence) -> Figure:
     cells = evidence.cells[evidence.cells["probe"] == "token_probability"]
-    groups = [
-        group
+    texts = (
+        (str(corpus), typical(evidence, part))
         for corpus, part in cells.groupby("corpus", sort=False)
-        for group in _groups(evidence, str(corpus), part)
-    ]
-    missing = "" if groups else "What single tokens say was not measured."
-    return Figure("token_curves", TOKENS_TITLE, TOKENS_CAPTION, tuple(groups), missing, wide=True)
+    )
+    groups = (_token_group(corpus, text) for corpus, text in texts if text is not None)
+    return TOKENS.figure(groups, wide=True)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One model's: its name without the attention, which is the panel's."""
-
-    variant: str
-    attention: str
-    reading: Reading
-
-
-def _groups(evidence: Evidence, corpus: str, cells: pd.DataFrame) -> Iterator[Group]:
-    text = typical(evidence, cells)
-    if text is None:
-        return
-    curves = [_token_curve(evidence, corpus, reading) for reading in text.readings]
-    variants = list(dict.fromkeys(curve.variant for curve in curves))[: len(CLASSES)]
+def _token_group(corpus: str, text: Typical) -> Group:
+    variants = list(dict.fromkeys(reading.variant for reading in text.readings))[: len(CLASSES)]
     colours = {variant: class_colour(place) for place, variant in enumerate(variants)}
-    panels = [
-        Panel(attention, _token_panel(text, some, colours), _token_says(attention, some))
-        for attention in dict.fromkeys(curve.attention for curve in curves)
-        if (some := [c for c in curves if c.attention == attention and c.variant in colours])
-    ]
-    yield Group(dataset_name(corpus), tuple(colours.items()), tuple(panels))
+    shown = [reading for reading in text.readings if reading.variant in colours]
+    panels = []
+    for panel in dict.fromkeys(reading.panel for reading in shown):
+        some = [reading for reading in shown if reading.panel == panel]
+        panels.append(
+            Panel(panel, token_chart(text.tokens, some, colours), _token_says(panel, some))
+        )
+    return Group(dataset_name(corpus), tuple(colours.items()), tuple(panels))
 
 
-def _token_curve(evidence: Evidence, corpus: str, reading: Reading) -> Curve:
-    specs = evidence.model_specs(corpus, reading.label)
-    attention = specs[0].attention if specs else ""
-    variant = reading.label.replace(f"-{attention}", "", 1) if attention else reading.label
-    return Curve(variant, attention or "all models", reading)
-
-
-def _token_panel(text: Typical, curves: list[Curve], colours: dict[str, str]) -> Any:
+def token_chart(
+    tokens: Sequence[str], readings: Sequence[Reading], colours: Mapping[str, str]
+) -> Any:
+    """A curve over the tokens for each reading, in its variant's colour, and its text dashed."""
     alt = need("altair")
     points = pd.DataFrame(
-        {"token": token, "p": p, "final": curve.reading.final, "colour": colours[curve.variant]}
-        for curve in curves
-        for token, p in zip(text.tokens, curve.reading.by_token, strict=True)
+        {"token": token, "p": p, "final": reading.final, "colour": colours[reading.variant]}
+        for reading in readings
+        for token, p in zip(tokens, reading.by_token, strict=True)
     )
-    size = {"width": 2 * WIDTH, "height": HEIGHT}
     colour = alt.Color("colour:N", scale=None)
     scale = alt.Scale(domain=[0, 1], nice=False)
     x = alt.X("token:N", sort=None, title=None, axis=alt.Axis(labelAngle=-55, labelLimit=110))
-    base = alt.Chart(points, **size)
+    base = alt.Chart(points, width=2 * WIDTH, height=HEIGHT)
     line = base.mark_line(point={"size": 22}, strokeWidth=1.6)
     line = line.encode(x=x, y=alt.Y("p:Q", title="probability", scale=scale), color=colour)
     final = base.mark_rule(strokeDash=[4, 3], opacity=0.6)
     return line + final.encode(y=alt.Y("final:Q", scale=scale), color=colour)
 
 
-def _token_says(attention: str, curves: list[Curve]) -> str:
+def _token_says(panel: str, readings: Sequence[Reading]) -> str:
     means = "; ".join(
-        f"{one.variant} {sum(one.reading.by_token) / len(one.reading.by_token):.2f} on average, "
-        f"{one.reading.final:.2f} for the text"
-        for one in curves
+        f"{reading.variant} {sum(reading.by_token) / len(reading.by_token):.2f} on average, "
+        f"{reading.final:.2f} for the text"
+        for reading in readings
     )
-    return f"Probability of the predicted class by single tokens, {attention}: {means}."
+    return f"{TOKENS.about}, {panel}: {means}."
 
 
 ENTRIES = by_name(

@@ -5,7 +5,7 @@ trained adversaries get, beside seeds and per-text adversaries (wiegreffe2019).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,19 +16,20 @@ from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.figures.multiples import Legend, Words, folded, painted, small_multiples
 from heedful.report.panels import (
+    GREY,
     KINDS,
     WIDTH,
     Axis,
     Figure,
-    Group,
     Panel,
     class_colour,
+    dashed_line,
     histogram,
+    on_axis,
     shares,
 )
 from heedful.report.readable import points, weight
 from heedful.report.sheet import need
-from heedful.studies import dataset_name
 
 
 def highest(rows: pd.DataFrame, axis: Axis) -> float:
@@ -41,32 +42,16 @@ def highest(rows: pd.DataFrame, axis: Axis) -> float:
 BINS = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEWEST = 5
 _POINTS = 61
-_OUTLINE = ("what", "x", "height", "base", "edge", "bin", "colour", "series")
 _TALL = 0.44
 _FLAT = 0.004  # below this share of the peak nothing can be seen
-
-
-def densities(rows: pd.DataFrame, high: float) -> pd.DataFrame:
-    """Outlines: x, the bin's line (`base`) and the curve (`edge`), per bin and class."""
-    parts = []
-    for place, label, part in _parts(rows):
-        if len(part) < FEWEST:
-            continue
-        x, curve = _density(part["value"].to_numpy(dtype=float), high)
-        x, curve = x[curve > _FLAT], curve[curve > _FLAT]
-        side = _side(label)
-        outline = pd.DataFrame({"what": "density", "x": x, "height": curve, "base": float(place)})
-        outline = outline.assign(edge=place + side * _TALL * curve, bin=BINS[place])
-        parts.append(outline.assign(colour=class_colour(label), series=f"{place}/{label}"))
-    empty = pd.DataFrame(columns=list(_OUTLINE))
-    return pd.concat(parts, ignore_index=True) if parts else empty
 
 
 def violins(rows: pd.DataFrame, title: str, high: float, mark: bool = False) -> Any:
     """A panel; `rows` has value, predicted and max_weight per line; `high` bounds the values
     and is marked if asked for."""
     alt = need("altair")
-    x = alt.X("x:Q", title=title, scale=alt.Scale(domain=[0, high * 1.03], nice=False))
+    rows = _binned(rows)
+    x = on_axis("x", title, domain=[0, high * 1.03], nice=False)("x")
     y = alt.Y(
         "base:Q",
         title="largest weight",
@@ -75,7 +60,7 @@ def violins(rows: pd.DataFrame, title: str, high: float, mark: bool = False) -> 
     )
     colour = alt.Color("colour:N", scale=None)
     layers = [
-        alt.Chart(densities(rows, high), width=WIDTH, height=180)
+        alt.Chart(_densities(rows, high), width=WIDTH, height=180)
         .mark_area(opacity=0.6, line={"strokeWidth": 1.2})
         .encode(x=x, y=y, y2="edge:Q", color=colour, detail="series:N"),
         alt.Chart(_few(rows)).mark_tick(thickness=2, size=12).encode(x=x, y=y, color=colour),
@@ -87,8 +72,7 @@ def violins(rows: pd.DataFrame, title: str, high: float, mark: bool = False) -> 
         .encode(x=alt.value(WIDTH + 4), y=y, text="text:N"),
     ]
     if mark:
-        rule = alt.Chart(alt.Data(values=[{"x": high}]))
-        layers.append(rule.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="x:Q"))
+        layers.append(dashed_line(x=high).encode(x="x:Q"))
     return alt.layer(*layers)
 
 
@@ -97,20 +81,43 @@ def _labels() -> str:
     return f"[{names}][datum.value]"
 
 
-def _cut(rows: pd.DataFrame) -> pd.DataFrame:
+def _binned(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the bin of their largest weight, and its line's `base`."""
     weight = rows["max_weight"].to_numpy(dtype=float)
     place = np.clip(np.floor(np.nan_to_num(weight) * len(BINS)), 0, len(BINS) - 1).astype(int)
-    return rows.assign(bin=place)
+    side, bins = np.where(rows["predicted"] % 2 == 0, 1, -1), np.array(BINS)[place]
+    return rows.assign(place=place, side=side, bin=bins, colour=rows["predicted"].map(class_colour))
 
 
-def _parts(rows: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:
-    """The rows of each bin and predicted class."""
-    groups: Any = _cut(rows).groupby(["bin", "predicted"])
-    return [(int(place), int(label), part) for (place, label), part in groups]
+def _parts(rows: pd.DataFrame, few: bool) -> Iterator[pd.DataFrame]:
+    """The rows of each bin and predicted class: those with few rows, or the others."""
+    for _, part in rows.groupby(["place", "predicted"]):
+        if (len(part) < FEWEST) == few:
+            yield part
 
 
-def _side(label: int) -> int:
-    return 1 if label % 2 == 0 else -1
+def _densities(rows: pd.DataFrame, high: float) -> pd.DataFrame:
+    """Outlines: x, the bin's line (`base`) and the curve (`edge`), per bin and class."""
+    outlines = []
+    for part in _parts(rows, few=False):
+        x, curve = _density(part["value"].to_numpy(dtype=float), high)
+        x, curve = x[curve > _FLAT], curve[curve > _FLAT]
+        first = part.iloc[0]
+        outline = pd.DataFrame(
+            {
+                "what": "density",
+                "x": x,
+                "height": curve,
+                "base": float(first["place"]),
+                "edge": first["place"] + first["side"] * _TALL * curve,
+                "bin": first["bin"],
+                "colour": first["colour"],
+                "series": f"{first['place']}/{int(first['predicted'])}",
+            }
+        )
+        outlines.append(outline)
+    columns = ["what", "x", "height", "base", "edge", "bin", "colour", "series"]
+    return pd.concat(outlines, ignore_index=True) if outlines else pd.DataFrame(columns=columns)
 
 
 def _density(values: np.ndarray, high: float) -> tuple[np.ndarray, np.ndarray]:
@@ -127,31 +134,26 @@ def _density(values: np.ndarray, high: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _few(rows: pd.DataFrame) -> pd.DataFrame:
     lines = [
-        ("one text", value, place + 0.16 * _side(label), BINS[place], class_colour(label))
-        for place, label, part in _parts(rows)
-        if len(part) < FEWEST
-        for value in part["value"]
+        ("one text", row["value"], row["place"] + 0.16 * row["side"], row["bin"], row["colour"])
+        for part in _parts(rows, few=True)
+        for row in part.to_dict("records")
     ]
     return pd.DataFrame(lines, columns=["what", "x", "base", "bin", "colour"])
 
 
 def _medians(rows: pd.DataFrame) -> pd.DataFrame:
-    lines = [
-        (
-            f"median of {len(part):,} values",
-            float(part["value"].median()),
-            place + 0.1 * _side(label),
-            BINS[place],
-            class_colour(label),
+    lines = []
+    for part in _parts(rows, few=False):
+        first, median = part.iloc[0], float(part["value"].median())
+        edge = first["place"] + 0.1 * first["side"]
+        lines.append(
+            (f"median of {len(part):,} values", median, edge, first["bin"], first["colour"])
         )
-        for place, label, part in _parts(rows)
-        if len(part) >= FEWEST
-    ]
     return pd.DataFrame(lines, columns=["what", "x", "edge", "bin", "colour"])
 
 
 def _counts(rows: pd.DataFrame) -> pd.DataFrame:
-    sizes = _cut(rows).groupby("bin").size()
+    sizes = rows.groupby("place").size()
     return pd.DataFrame({"base": sizes.index, "text": [f"n {size:,}" for size in sizes]})
 
 
@@ -167,9 +169,13 @@ GRADIENT_AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
 
 
 def tau_gradient(evidence: Evidence) -> Figure:
-    rows = folded(evidence, evidence.rows("correlation", ["tau_gradient"]))
-    rows = rows.assign(colour=rows["predicted"].map(class_colour))
+    rows = _by_class(evidence, evidence.rows("correlation", ["tau_gradient"]))
     return _histograms(evidence, rows, GRADIENT_WORDS, GRADIENT_AXIS)
+
+
+def _by_class(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
+    rows = folded(evidence, rows)
+    return rows.assign(colour=rows["predicted"].map(class_colour))
 
 
 def _histograms(
@@ -194,14 +200,13 @@ def _measure_histogram(evidence: Evidence, experiment: str, measure: str) -> Fig
         "class; each colour adds up to 100%. The mean over all texts is dashed.",
         f"{experiment}, {measure}",
     )
-    rows = folded(evidence, evidence.rows(experiment, [measure]))
-    values = rows["value"].to_numpy(dtype=float) if len(rows) else np.empty(0)
+    rows = _by_class(evidence, evidence.rows(experiment, [measure]))
+    values = rows["value"].to_numpy(dtype=float)
     finite = values[np.isfinite(values)]
     if not len(finite):
         return small_multiples(evidence, rows, words, lambda cell: None)
     low, high = float(finite.min()), float(finite.max())
     axis = Axis(measure, low, high if high > low else low + 1, 20, mark=float(finite.mean()))
-    rows = rows.assign(colour=rows["predicted"].map(class_colour))
     return _histograms(evidence, rows, words, axis)
 
 
@@ -288,59 +293,40 @@ def seed_variance(evidence: Evidence) -> Figure:
     return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
 
-FRONTIER_TITLE = "Attending elsewhere, saying the same (wiegreffe2019, test 4)"
-FRONTIER_CAPTION = (
+FRONTIER = Words(
+    "frontier",
+    "Attending elsewhere, saying the same (wiegreffe2019, test 4)",
     "Each point is a mean over texts with 95% intervals: change of the predicted probability "
     "(TVD) and distance of attention (JSD, at most ln 2, dashed). The line joins trained "
     "adversaries by their weight λ, written beside; diamonds learned the labels instead of the "
     "model’s outputs. Seeds are ordinary models (median over seeds), the triangle weights that "
     "were found for one text at a time and that no training produced. The earlier a trained "
     "adversary’s line turns right at the height of the seeds, the less attention can be moved "
-    "without changing what the model says."
+    "without changing what the model says.",
+    "Trained adversaries",
+    "No adversary was trained.",
 )
-FRONTIER_COLOURS = {
-    "teacher": KINDS["search"],
-    "labels": KINDS["matched"],
-    "seeds": "#8a8f98",
-    "exact": KINDS["exact"],
+ROLES = {
+    "teacher": ("trained adversary", KINDS["search"], "circle"),
+    "labels": ("trained on the labels", KINDS["matched"], "diamond"),
+    "seeds": ("other seeds", GREY, "square"),
+    "exact": ("one text at a time", KINDS["exact"], "triangle-up"),
 }
-FRONTIER_WORDS = {
-    "teacher": "trained adversary",
-    "labels": "trained on the labels",
-    "seeds": "other seeds",
-    "exact": "one text at a time",
-}
-FRONTIER_SHAPES = {
-    "teacher": "circle",
-    "labels": "diamond",
-    "seeds": "square",
-    "exact": "triangle-up",
-}
-FRONTIER_COLUMNS = [
-    "kind",
-    "text",
-    "order",
-    "tvd",
-    "tvd_low",
-    "tvd_high",
-    "jsd",
-    "jsd_low",
-    "jsd_high",
-]
+"""Each kind of point in words, its colour and its shape."""
 
 
 def frontier(evidence: Evidence) -> Figure:
     together = evidence.together[evidence.together["group"] == "all"]
-    groups: dict[str, list[Panel]] = {}
-    for (corpus, model), part in together.groupby(["corpus", "model"], sort=False):
-        table = table_of(part)
-        if (table["kind"] == "teacher").any() or (table["kind"] == "labels").any():
-            panel = Panel(str(model), _frontier_panel(table), _frontier_says(str(model), table))
-            groups.setdefault(dataset_name(str(corpus)), []).append(panel)
-    legend = tuple((FRONTIER_WORDS[kind], FRONTIER_COLOURS[kind]) for kind in FRONTIER_WORDS)
-    drawn = tuple(Group(name, legend, tuple(panels)) for name, panels in groups.items())
-    missing = "" if drawn else "No adversary was trained."
-    return Figure("frontier", FRONTIER_TITLE, FRONTIER_CAPTION, drawn, missing)
+    tables = (
+        (str(corpus), str(model), table_of(part))
+        for (corpus, model), part in together.groupby(["corpus", "model"], sort=False)
+    )
+    panels = (
+        (corpus, Panel(model, _frontier_chart(table), _frontier_says(model, table)))
+        for corpus, model, table in tables
+        if table["kind"].isin(["teacher", "labels"]).any()
+    )
+    return FRONTIER.of_panels(panels, tuple((words, colour) for words, colour, _ in ROLES.values()))
 
 
 def table_of(part: pd.DataFrame) -> pd.DataFrame:
@@ -348,80 +334,64 @@ def table_of(part: pd.DataFrame) -> pd.DataFrame:
     numbers = {(str(x["probe"]), str(x["measure"])): x for x in part.to_dict("records")}
     names = points([measure for probe, measure in numbers if probe == "frontier"])
     wanted = [
-        (_kind(name), f"{weight(name):g}", ("frontier", f"tvd:{name}"), ("frontier", f"jsd:{name}"))
+        (
+            "labels" if name.startswith("labels") else "teacher",
+            f"{weight(name):g}",
+            ("frontier", f"tvd:{name}"),
+            ("frontier", f"jsd:{name}"),
+        )
         for name in names
     ]
     wanted.append(("seeds", "", ("seeds", "delta_seeds"), ("seeds", "jsd_seeds")))
     wanted.append(("exact", "", ("adversarial", "tvd_adversary"), ("adversarial", "jsd_adversary")))
     lines = [
-        {
-            "kind": kind,
-            "text": text,
-            "order": order,
-            **_of("tvd", numbers[x]),
-            **_of("jsd", numbers[y]),
-        }
+        (kind, text, order, *_with_ends(numbers[x]), *_with_ends(numbers[y]))
         for order, (kind, text, x, y) in enumerate(wanted)
         if x in numbers and y in numbers
     ]
-    return pd.DataFrame(lines, columns=FRONTIER_COLUMNS)
+    axes = [name + end for name in ("tvd", "jsd") for end in ("", "_low", "_high")]
+    return pd.DataFrame(lines, columns=["kind", "text", "order", *axes])
 
 
-def _kind(point: str) -> str:
-    return "labels" if point.startswith("labels") else "teacher"
+def _with_ends(line: Mapping[Any, Any]) -> list[float]:
+    """A mean and its interval; where there is none, a point is its own."""
+    mean, *ends = (float(line[name]) for name in ("mean", "low", "high"))
+    return [mean, *(end if math.isfinite(end) else mean for end in ends)]
 
 
-def _of(name: str, line: Mapping[Any, Any]) -> dict[str, float]:
-    """Where there is no interval, a point is its own."""
-    mean = float(line["mean"])
-    ends = {key: float(line[key]) for key in ("low", "high")}
-    return {name: mean} | {
-        f"{name}_{key}": value if math.isfinite(value) else mean for key, value in ends.items()
-    }
-
-
-def _frontier_panel(table: pd.DataFrame) -> Any:
+def _frontier_chart(table: pd.DataFrame) -> Any:
     alt = need("altair")
     table = table.assign(
-        colour=table["kind"].map(FRONTIER_COLOURS),
-        shape=table["kind"].map(FRONTIER_SHAPES),
+        colour=[ROLES[kind][1] for kind in table["kind"]],
+        shape=[ROLES[kind][2] for kind in table["kind"]],
         strength=table["text"],
     ).dropna(subset=["tvd", "jsd"])
     most = max(0.05, float(table["tvd_high"].max()) * 1.08)
-    across, up = alt.Scale(domain=[0, most], nice=False), alt.Scale(domain=[0, 0.72], nice=False)
-
-    def x(name: str) -> Any:
-        return alt.X(f"{name}:Q", title="change of the output (TVD)", scale=across)
-
-    def y(name: str) -> Any:
-        return alt.Y(f"{name}:Q", title="distance of attention (JSD)", scale=up)
-
+    x = on_axis("x", "change of the output (TVD)", domain=[0, most], nice=False)
+    y = on_axis("y", "distance of attention (JSD)", domain=[0, 0.72], nice=False)
     base = alt.Chart(table, width=WIDTH, height=200).encode(color=alt.Color("colour:N", scale=None))
     line = base.transform_filter("datum.kind === 'teacher'").mark_line(strokeWidth=1, opacity=0.6)
-    shape = alt.Shape("shape:N", scale=None)
-    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=x("tvd"), y=y("jsd"), shape=shape
-    )
-    rule = alt.Chart(alt.Data(values=[{"jsd": math.log(2)}]))
+    rule = base.mark_rule(opacity=0.5)
+    dots = base.mark_point(filled=True, size=60, opacity=1)
+    words = base.mark_text(align="left", dx=6, dy=-6, fontSize=9)
+    place = {"x": x("tvd"), "y": y("jsd")}
     return alt.layer(
-        rule.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(y=y("jsd")),
-        line.encode(x=x("tvd"), y=y("jsd"), order="order:Q"),
-        base.mark_rule(opacity=0.5).encode(x=x("tvd_low"), x2="tvd_high:Q", y=y("jsd")),
-        base.mark_rule(opacity=0.5).encode(y=y("jsd_low"), y2="jsd_high:Q", x=x("tvd")),
-        dots,
-        base.mark_text(align="left", dx=6, dy=-6, fontSize=9).encode(
-            x=x("tvd"), y=y("jsd"), text="text:N"
-        ),
+        dashed_line(jsd=LN2).encode(y=y("jsd")),
+        line.encode(**place, order="order:Q"),
+        rule.encode(x=x("tvd_low"), x2="tvd_high:Q", y=y("jsd")),
+        rule.encode(y=y("jsd_low"), y2="jsd_high:Q", x=x("tvd")),
+        dots.encode(**place, shape=alt.Shape("shape:N", scale=None)),
+        words.encode(**place, text="text:N"),
     )
 
 
 def _frontier_says(model: str, table: pd.DataFrame) -> str:
     parts = "; ".join(
-        f"{FRONTIER_WORDS[line['kind']]}{' λ ' * bool(line['text'])}{line['text']}: "
+        f"{ROLES[line['kind']][0]}{' λ ' * bool(line['text'])}{line['text']}: "
         f"JSD {line['jsd']:.2f}, TVD {line['tvd']:.2f}"
         for line in table.to_dict("records")
     )
-    return f"Trained adversaries, {model}: {parts}."
+    return f"{FRONTIER.about}, {model}: {parts}."
 
 
 ENTRIES = by_name(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,16 @@ from heedful.report.formats import number
 from heedful.report.panels import (
     INK,
     KINDS,
-    LABELS,
     WIDTH,
     Figure,
-    Group,
     Panel,
+    dashed_line,
+    named_rows,
+    on_axis,
 )
 from heedful.report.sheet import need
 from heedful.report.tables import published_beside_measured
-from heedful.studies import FLIPS, dataset_name
+from heedful.studies import FLIPS
 
 ERASURE_WORDS = Words(
     "erasure",
@@ -84,27 +85,24 @@ def _step(rows: pd.DataFrame) -> float:
 
 def _erasure_panel(rows: pd.DataFrame, step: float) -> Any:
     alt = need("altair")
-    domain = [-UP * step, UP * step]
-    y = alt.Y("low:Q", title="ΔJS", scale=alt.Scale(domain=domain, nice=False))
-    x = alt.X("left:Q", title="difference of weights", scale=alt.Scale(domain=[0, 1], nice=False))
     grid = (
         alt.Chart(cells(rows, step), width=WIDTH, height=_HEIGHT)
         .mark_rect()
         .encode(
-            x=x,
+            x=on_axis("x", "difference of weights", domain=[0, 1], nice=False)("left"),
             x2="right:Q",
-            y=y,
+            y=on_axis("y", "ΔJS", domain=[-UP * step, UP * step], nice=False)("low"),
             y2="high:Q",
             color=alt.Color("colour:N", scale=None),
             opacity=alt.Opacity("shade:Q", scale=None),
         )
     )
-    zero = alt.Chart(alt.Data(values=[{"low": 0}])).mark_rule(strokeDash=[3, 3], color="#8a8f98")
+    zero = dashed_line(low=0).encode(y="low:Q")
     below = float((rows["value"] < -_ROUNDING).mean())
     words = alt.Chart(alt.Data(values=[{"text": f"{100 * below:.1f}% below (n {len(rows):,})"}]))
     words = words.mark_text(align="right", fontSize=10, color=INK, dy=-4)
     place = {"x": alt.value(WIDTH), "y": alt.value(_HEIGHT - 2)}
-    return grid + zero.encode(y=alt.Y("low:Q")) + words.encode(text="text:N", **place)
+    return grid + zero + words.encode(text="text:N", **place)
 
 
 FLIPS_WORDS = Words(
@@ -128,11 +126,14 @@ def flips(evidence: Evidence) -> Figure:
     return by_corpus(FLIPS_WORDS, frame, FLIPS_LEGEND, _panels, "dataset")
 
 
-def _panels(part: pd.DataFrame) -> list[Panel]:
-    return [
-        Panel(str(model), _flips_panel(table(cells)), _flips_says(str(model), cells))
-        for model, cells in part.groupby("model", sort=False)
-    ]
+def _panels(part: pd.DataFrame) -> Iterator[Panel]:
+    for model, cells in part.groupby("model", sort=False):
+        says = "; ".join(
+            f"{metric.removeprefix('flip_percent:').replace('_', ' ')} {value:.1f}%"
+            for metric, value in zip(cells["metric"], cells["measured"], strict=True)
+        )
+        chart = _flips_chart(table(cells))
+        yield Panel(str(model), chart, f"{FLIPS_WORDS.about}, {model}: {says}.")
 
 
 def table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +154,7 @@ def table(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _flips_panel(data: pd.DataFrame) -> Any:
+def _flips_chart(data: pd.DataFrame) -> Any:
     alt = need("altair")
     order = [YES, NO]
     base = alt.Chart(data, width=180, height=80).encode(
@@ -170,14 +171,6 @@ def _flips_panel(data: pd.DataFrame) -> Any:
     )
     fill = base.mark_rect(color=KINDS["exact"]).encode(opacity=shade)
     return fill + base.mark_text(fontSize=11, color=INK).encode(text="text:N")
-
-
-def _flips_says(model: str, cells: pd.DataFrame) -> str:
-    parts = "; ".join(
-        f"{metric.removeprefix('flip_percent:').replace('_', ' ')} {value:.1f}%"
-        for metric, value in zip(cells["metric"], cells["measured"], strict=True)
-    )
-    return f"{FLIPS_WORDS.about}, {model}: {parts}."
 
 
 RANKINGS = {
@@ -201,17 +194,9 @@ class Removed:
     shares: NDArray[np.float64]
     never: NDArray[np.bool_]
 
-    def quantile(self, at: float) -> float:
-        """When so many have flipped; NaN where fewer ever do."""
-        times, flipped = self._curve
-        reached = times[flipped >= at - 1e-12]
-        return float(reached[0]) if len(reached) else float("nan")
-
-    @cached_property
-    def _curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Kaplan and Meier's, the other way up: the share that has flipped by each time."""
-        curve = survival(self.shares, self.never)
-        return curve.times, 1.0 - curve.alive
+    def quantile(self, share: float) -> float:
+        """When that share has flipped; NaN where fewer ever do."""
+        return survival(self.shares, self.never).quantile(share)
 
 
 def removals(
@@ -277,14 +262,18 @@ BOXES_LEGEND = (("half of the texts; the tick is the median, the line 5% to 95%"
 
 def boxes(kind: str, words: Words, title: str, evidence: Evidence) -> Figure:
     """A group per corpus, a panel per model."""
-    groups: dict[str, list[Panel]] = {}
-    for (corpus, label), found in removals(evidence, kind):
-        chart = _boxes_panel(quantiles(found), title)
-        says = f"{words.about}, {label}: {_boxes_says(found)}."
-        groups.setdefault(dataset_name(corpus), []).append(Panel(label, chart, says))
-    missing = "" if groups else words.missing
-    parts = tuple(Group(name, BOXES_LEGEND, tuple(panels)) for name, panels in groups.items())
-    return Figure(words.name, words.title, words.caption, parts, missing)
+    panels = (
+        (
+            corpus,
+            Panel(
+                label,
+                _boxes_chart(quantiles(found), title),
+                f"{words.about}, {label}: {_boxes_says(found)}.",
+            ),
+        )
+        for (corpus, label), found in removals(evidence, kind)
+    )
+    return words.of_panels(panels, BOXES_LEGEND)
 
 
 def quantiles(found: dict[str, Removed]) -> pd.DataFrame:
@@ -302,15 +291,9 @@ def quantiles(found: dict[str, Removed]) -> pd.DataFrame:
     return table.fillna(dict.fromkeys(QUANTILES, 1.0))
 
 
-def _boxes_panel(table: pd.DataFrame, title: str) -> Any:
+def _boxes_chart(table: pd.DataFrame, title: str) -> Any:
     alt = need("altair")
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    y = alt.Y("ranking:N", title=None, sort=None, axis=alt.Axis(labelLimit=LABELS))
-    base = alt.Chart(table, width=WIDTH, height={"step": 20}).encode(y=y)
-
-    def at(name: str) -> Any:
-        return alt.X(f"{name}:Q", title=title, scale=scale)
-
+    at, base = on_axis("x", title, domain=[0, 1], nice=False), named_rows(table, "ranking")
     line = base.mark_rule(strokeWidth=1.5, color=COLOUR).encode(x=at("q05"), x2="q95:Q")
     box = base.mark_bar(size=11, opacity=0.55, color=COLOUR).encode(x=at("q25"), x2="q75:Q")
     tick = base.transform_filter("isValid(datum.reached)").mark_tick(

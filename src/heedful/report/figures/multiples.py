@@ -31,10 +31,22 @@ class Words:
     about: str
     nothing: str = ""
 
-    @property
-    def missing(self) -> str:
-        """Why there is nothing to see."""
-        return self.nothing or f"{self.about} was not measured."
+    def figure(self, groups: Iterable[Group], missing: str = "", wide: bool = False) -> Figure:
+        """The figure; where there is nothing to see it says so."""
+        drawn = tuple(groups)
+        if not drawn:
+            missing = missing or self.nothing or f"{self.about} was not measured."
+        return Figure(self.name, self.title, self.caption, drawn, missing, wide)
+
+    def of_panels(
+        self, panels: Iterable[tuple[str, Panel]], legend: Legend, wide: bool = False
+    ) -> Figure:
+        """A group for each corpus, of the panels that come with its name."""
+        groups: dict[str, list[Panel]] = {}
+        for corpus, panel in panels:
+            groups.setdefault(dataset_name(corpus), []).append(panel)
+        drawn = (Group(name, legend, tuple(group)) for name, group in groups.items())
+        return self.figure(drawn, wide=wide)
 
 
 def small_multiples(
@@ -42,11 +54,11 @@ def small_multiples(
 ) -> Figure:
     """Panels over the defined rows; undefined ones are counted, and what is empty says so."""
     if rows.empty:
-        return Figure(words.name, words.title, words.caption, (), words.missing)
+        return words.figure(())
     rows = folded(evidence, rows)
     defined = rows[np.isfinite(rows["value"].to_numpy(dtype=float))]
-    lost = len(rows) - len(defined)
-    missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
+    if defined.empty:
+        return words.figure((), f"{words.about} is undefined for all {len(rows)} texts.")
     groups = []
     for corpus, part in defined.groupby("corpus", sort=False):
         panels = tuple(
@@ -55,9 +67,9 @@ def small_multiples(
         )
         names = legend or class_legend(evidence, str(corpus), part)
         groups.append(Group(dataset_name(str(corpus)), names, panels))
-    if not groups:
-        missing = f"{words.about} is undefined for all {len(rows)} texts."
-    return Figure(words.name, words.title, words.caption, tuple(groups), missing)
+    lost = len(rows) - len(defined)
+    missing = f"{lost} of {len(rows)} values are undefined and left out." if lost else ""
+    return words.figure(groups, missing)
 
 
 def by_corpus(
@@ -69,12 +81,9 @@ def by_corpus(
     wide: bool = False,
 ) -> Figure:
     """A group for each name in the column `corpus`, with the panels of its lines."""
-    groups = tuple(
-        Group(dataset_name(str(name)), legend, tuple(panels(part)))
-        for name, part in table.groupby(corpus, sort=False)
-    )
-    missing = "" if groups else words.missing
-    return Figure(words.name, words.title, words.caption, groups, missing, wide)
+    parts = table.groupby(corpus, sort=False)
+    drawn = ((str(name), panel) for name, part in parts for panel in panels(part))
+    return words.of_panels(drawn, legend, wide)
 
 
 def painted(names: pd.Series, roles: Mapping[str, tuple[str, str]]) -> pd.Series:
@@ -96,11 +105,13 @@ def folded(evidence: Evidence, rows: pd.DataFrame) -> pd.DataFrame:
 def class_legend(evidence: Evidence, corpus: str, rows: pd.DataFrame) -> Legend:
     """Colours of the predicted classes, with their names where the corpus gives them."""
     names = evidence.label_names(corpus)
-    found = sorted(int(label) for label in rows["predicted"].unique())
-    words = {ANY: "any prediction"} | {
-        one: f"predicted {names.get(one, f'class {one}')}" for one in found if one != ANY
-    }
-    return tuple((words[one], class_colour(one)) for one in found)
+    return tuple(
+        (
+            "any prediction" if label == ANY else f"predicted {names.get(label, f'class {label}')}",
+            class_colour(label),
+        )
+        for label in sorted(rows["predicted"].unique().astype(int))
+    )
 
 
 def _says(about: str, cell: pd.DataFrame, model: str) -> str:
