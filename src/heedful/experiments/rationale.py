@@ -192,7 +192,7 @@ def eraser_plausibility(
 ) -> Values:
     """Every measure of one explanation against rationales, of which an average one has `share` of
     a text's words. NaN without a rationale, or where a score is no number. F1 of mean precision
-    and mean recall is a number of the corpus: `heedful.metrics.classification.f1_of_means`."""
+    and mean recall is a number of the corpus: `heedful.metrics.f1_of_means`."""
     rationale = rationale & mask
     size = counts_of(mask.sum(-1), (share,))
     top = (ranking(scores, mask, ids, seed) < size) & mask

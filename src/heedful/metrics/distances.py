@@ -1,10 +1,11 @@
-"""Distances between outputs or attentions (TVD, JSD, KL), and the entropy of attention."""
+"""Distances of outputs or attentions (TVD, JSD, KL), entropy of attention, conicity of states."""
 
 from __future__ import annotations
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn import functional as F
 
 from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Metric
 
@@ -135,3 +136,15 @@ ENTROPY = Metric(
         "not be right."
     ),
 )
+
+
+# How narrow the cone is that states lie in.
+
+
+def conicity(states: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, " b"]:
+    """The mean over real tokens of |cos(h_t, mean h)|: 1 where all point one way."""
+    there = mask.to(states.dtype)
+    count = there.sum(-1).clamp_min(1)
+    mean = (states * there[..., None]).sum(1) / count[:, None]
+    cosine = F.cosine_similarity(states, mean[:, None], dim=-1).abs()
+    return (cosine * there).sum(-1) / count

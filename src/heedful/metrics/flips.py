@@ -57,7 +57,9 @@ def restricted_mean(
     A censored share that is NaN is censored at the horizon; an example that is NaN and not
     censored is undefined and left out.
     """
-    shares, censored = _usable(shares, censored, horizon)
+    times = np.where(censored & np.isnan(shares), horizon, shares)
+    known = ~np.isnan(times)
+    shares, censored = times[known], censored[known]
     if not len(shares):
         return RestrictedMean(np.nan, np.nan, 0, 0)
     curve = survival(shares, censored)
@@ -97,14 +99,6 @@ def sign_test(
     n = sooner + later
     p = min(1.0, 2 * float(bdtr(min(sooner, later), n, 0.5))) if n else np.nan
     return SignTest(sooner, later, int(known.sum()) - n, p)
-
-
-def _usable(
-    shares: Float[np.ndarray, " n"], censored: Bool[np.ndarray, " n"], horizon: float
-) -> tuple[Float[np.ndarray, " m"], Bool[np.ndarray, " m"]]:
-    times = np.where(censored & np.isnan(shares), horizon, shares)
-    known = ~np.isnan(times)
-    return times[known], censored[known]
 
 
 ENTRY = Metric(

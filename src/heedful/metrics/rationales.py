@@ -30,8 +30,8 @@ def auprc_by_trapezoids(
     """Trapezoids between the points of the curve, which begins at recall 0 and precision 1: the
     AUPRC of DeYoung et al. 2020. NaN for a rationale of no word; 1 for one of every word."""
     hits, precision, recall = _curve(scores, rationale, mask)
-    points = [torch.nn.functional.pad(recall, (1, 0)), _begun(precision)]
-    area = torch.trapezoid(points[1], points[0], dim=-1)
+    pad = torch.nn.functional.pad
+    area = torch.trapezoid(pad(precision, (1, 0), value=1.0), pad(recall, (1, 0)), dim=-1)
     return torch.where((hits.sum(-1) == 0) | _nan(scores, mask), torch.nan, area)
 
 
@@ -46,10 +46,6 @@ def _curve(scores: Tensor, rationale: Tensor, mask: Tensor) -> tuple[Tensor, Ten
     precision = _at_last_of_ties(ordered, hits.cumsum(-1) / seen)
     recall = _at_last_of_ties(ordered, hits.cumsum(-1) / hits.sum(-1, keepdim=True).clamp_min(1))
     return hits, precision, recall
-
-
-def _begun(precision: Tensor) -> Tensor:
-    return torch.nn.functional.pad(precision, (1, 0), value=1.0)
 
 
 def _at_last_of_ties(ordered: Tensor, values: Tensor) -> Tensor:
@@ -151,10 +147,11 @@ def span_matches(
     mask: Bool[Tensor, "n k"],
     threshold: float = 0.5,
 ) -> SpanMatches:
+    """Spans of chosen words beside those of the rationale, text by text."""
     if threshold < 0.5:
         raise ValueError(f"a span could match several below 0.5: threshold is {threshold}")
-    rows = _together(mask)
-    ours, theirs = (_Spans(each.gather(1, rows)) for each in (chosen & mask, rationale & mask))
+    reading = (~mask).to(torch.int8).argsort(dim=-1, stable=True)  # existing words first
+    ours, theirs = (_Spans(words.gather(1, reading)) for words in (chosen & mask, rationale & mask))
     matches = torch.zeros(len(mask), dtype=torch.float64, device=mask.device)
     pairs, shared = _meetings(ours, theirs)
     union = ours.sizes[pairs[0]] + theirs.sizes[pairs[1]] - shared
@@ -183,11 +180,6 @@ def _meetings(ours: _Spans, theirs: _Spans) -> tuple[Tensor, Tensor]:
     new = torch.ones_like(pairs[0], dtype=torch.bool)
     new[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(0)
     return pairs[:, new], torch.bincount(new.long().cumsum(0) - 1)
-
-
-def _together(mask: Tensor) -> Tensor:
-    """Existing words first, in the order of reading."""
-    return (~mask).to(torch.int8).argsort(dim=-1, stable=True)
 
 
 IOU_F1 = Metric(

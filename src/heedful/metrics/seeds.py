@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -74,19 +74,14 @@ class Estimate:
 def estimate(lines: pd.DataFrame, share: bool = False) -> Estimate:
     """Of lines that differ in nothing but their training; no end of a share's interval is below
     0 or above 1."""
-    found = _estimate(lines)
-    if not share:
-        return found
-    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
-
-
-def _estimate(lines: pd.DataFrame) -> Estimate:
     means = [float(value) for value in lines["mean"]]
-    texts = int(lines["n"].min())
     if len(means) > 1:
-        return Estimate(*student(means), texts, len(means))
-    low, high = float(lines["low"].iloc[0]), float(lines["high"].iloc[0])
-    return Estimate(means[0], low, high, texts, 1)
+        mean, low, high = student(means)
+    else:
+        mean, low, high = (float(lines[name].iloc[0]) for name in ("mean", "low", "high"))
+    if share:
+        low, high = max(low, 0.0), min(high, 1.0)
+    return Estimate(mean, low, high, int(lines["n"].min()), len(means))
 
 
 def difference(first: pd.DataFrame, second: pd.DataFrame) -> Estimate:
