@@ -38,7 +38,8 @@ from heedful.experiments.outputs import (
     rerun,
     resumed,
 )
-from heedful.experiments.permutation import permuted_weights, reordered, row_keys
+from heedful.experiments.permutation import permuted_weights, row_keys
+from heedful.interventions import reordered
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform

@@ -19,8 +19,9 @@ from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
 from heedful.entries import SHARE, SIGNED, Experiment, Measure, Role
 from heedful.experiments.correlation import agreement
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
-from heedful.experiments.outputs import outputs, renormalised
+from heedful.experiments.outputs import outputs
 from heedful.experiments.score import score_table
+from heedful.interventions import renormalised
 from heedful.metrics import mass_inside, summarise
 from heedful.types import AttentionRows, SiteSpec
 

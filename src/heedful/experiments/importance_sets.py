@@ -22,10 +22,11 @@ from torch import Tensor
 from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
-from heedful.experiments.outputs import linear_logits, remaining, renormalised, rerun
+from heedful.experiments.outputs import linear_logits, remaining, rerun
 from heedful.experiments.permutation import row_keys
 from heedful.experiments.reachability import fixed
 from heedful.experiments.score import summary_line
+from heedful.interventions import renormalised
 from heedful.metrics import COLUMNS, TOLERANCE, restricted_mean, summarise, survival, tied_ranks
 from heedful.models import class_logits, probabilities
 from heedful.randomness import keyed_uniform

@@ -19,7 +19,7 @@ from torch import Tensor
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import ForwardBatch
-from heedful.interventions import SEEDED, build_edit, custom, held
+from heedful.interventions import SEEDED, build_edit, custom, held, renormalised
 from heedful.metrics import tvd
 from heedful.models import probabilities
 from heedful.randomness import stable_hash
@@ -93,12 +93,6 @@ def reduced(
 def less(weights: Float[Tensor, "n k"], gone: Bool[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     """Each row without some of its keys, renormalised; a row that loses everything stays zero."""
     return renormalised(weights.masked_fill(gone, 0.0))
-
-
-def renormalised(weights: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-    """To a sum of 1; a row of nothing stays so, and leaves a zero context."""
-    total = weights.sum(-1, keepdim=True)
-    return weights / torch.where(total > 0, total, 1.0)
 
 
 def linear_logits(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attributions import text_site
@@ -13,12 +13,13 @@ from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import effect_of, outputs, reduced
-from heedful.interventions import permute
+from heedful.interventions import permute, reordered
 from heedful.metrics import tvd
 from heedful.randomness import example_keys, keyed_bits, stable_hash
 from heedful.types import AttentionRows, SiteSpec
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory
+_LAST = (1 << 63) - 1  # what no draw exceeds
 
 
 def permutation(evidence: Evidence, permutations: int = 100) -> Findings:
@@ -40,18 +41,6 @@ def permuted_weights(
     shape = (permutations, view.weights.shape[1])
     order = keyed_bits(keys, shape).masked_fill(~view.mask[:, None], _LAST).argsort(-1)
     return reordered(view.weights[:, None].expand_as(order), view.mask[:, None], order)
-
-
-def reordered(
-    weights: Float[Tensor, "n m k"], mask: Bool[Tensor, "n 1 k"], order: Int[Tensor, "n m k"]
-) -> Float[Tensor, "n m k"]:
-    """Weights in an order that has the real tokens first: each takes the place of the next real
-    token, and masked places stay zero."""
-    place = (mask.cumsum(-1) - 1).clamp_min(0)
-    return weights.gather(-1, order).gather(-1, place.expand_as(order)) * mask
-
-
-_LAST = (1 << 63) - 1
 
 
 def _sampled(

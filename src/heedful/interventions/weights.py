@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.entries import Range, WeightIntervention
@@ -29,8 +30,7 @@ def uniform() -> Edit:
     """Equal weight on every position that may be attended (wiegreffe2019's baseline)."""
 
     def edit(call: SiteCall) -> Tensor:
-        allowed = call.mask.expand_as(call.weights).to(call.weights.dtype)
-        return allowed / allowed.sum(-1, keepdim=True).clamp_min(1)
+        return renormalised(call.mask.expand_as(call.weights).to(call.weights.dtype))
 
     return edit
 
@@ -47,10 +47,7 @@ def random(seed: int = 0) -> Edit:
     """Weights drawn from U(0, 1) and normalised (vashishth2019)."""
 
     def edit(call: SiteCall) -> Tensor:
-        keys = example_keys(seed, call.ids, "random", call.site.name, call.step)
-        draws = keyed_uniform(keys.to(call.weights.device), tuple(call.weights.shape[1:]))
-        draws = draws.to(call.weights.dtype) * call.mask
-        return draws / draws.sum(-1, keepdim=True).clamp_min(1e-30)
+        return renormalised(_drawn(call, seed, "random").to(call.weights.dtype) * call.mask)
 
     return edit
 
@@ -68,16 +65,31 @@ def permute(seed: int = 0) -> Edit:
     """The learned weights in another order (jain2019)."""
 
     def edit(call: SiteCall) -> Tensor:
-        keys = example_keys(seed, call.ids, "permute", call.site.name, call.step)
-        draws = keyed_uniform(keys.to(call.weights.device), tuple(call.weights.shape[1:]))
-        mask = call.mask.expand_as(call.weights)
-        # the real tokens' places, in their own order and in a random one; the rest goes last
-        shuffled = draws.masked_fill(~mask, 2.0).argsort(-1)
-        ordered = (~mask).to(draws.dtype).argsort(stable=True, dim=-1)
-        permuted = call.weights.gather(-1, shuffled)
-        return call.weights.new_zeros(call.weights.shape).scatter(-1, ordered, permuted) * mask
+        draws = _drawn(call, seed, "permute").masked_fill(~call.mask, torch.inf)
+        return reordered(call.weights, call.mask, draws.argsort(-1))
 
     return edit
+
+
+def _drawn(call: SiteCall, seed: int, edit: str) -> Float[Tensor, "b h q k"]:
+    """A number from U(0, 1) for each weight."""
+    keys = example_keys(seed, call.ids, edit, call.site.name, call.step)
+    return keyed_uniform(keys.to(call.weights.device), tuple(call.weights.shape[1:]))
+
+
+def reordered(
+    weights: Float[Tensor, "*b k"], mask: Bool[Tensor, "*#b k"], order: Int[Tensor, "*b k"]
+) -> Float[Tensor, "*b k"]:
+    """Weights in an order that has the real tokens first: each takes the place of the next real
+    token, and masked places stay zero."""
+    place = (mask.cumsum(-1) - 1).clamp_min(0)
+    return weights.gather(-1, order).gather(-1, place.expand_as(order)) * mask
+
+
+def renormalised(weights: Float[Tensor, "*b k"]) -> Float[Tensor, "*b k"]:
+    """To a sum of 1; a row of nothing stays so, and leaves a zero context."""
+    total = weights.sum(-1, keepdim=True)
+    return weights / torch.where(total > 0, total, 1.0)
 
 
 PERMUTE = WeightIntervention(
@@ -100,9 +112,7 @@ def erase(positions: Mapping[str, Sequence[int]] | None = None, top: int = 0) ->
 
     def edit(call: SiteCall) -> Tensor:
         gone = _heaviest(call, top) if positions is None else _listed(call, positions)
-        kept = call.weights.masked_fill(gone, 0.0)
-        total = kept.sum(-1, keepdim=True)
-        return kept / torch.where(total > 0, total, 1.0)
+        return renormalised(call.weights.masked_fill(gone, 0.0))
 
     return edit
 
