@@ -26,6 +26,7 @@ from heedful.experiments.evidence import Columns as Columns
 from heedful.experiments.evidence import Evidence as Evidence
 from heedful.experiments.evidence import Findings as Findings
 from heedful.experiments.evidence import ForwardBatch as ForwardBatch
+from heedful.experiments.evidence import Parts as Parts
 from heedful.experiments.evidence import base_trace as base_trace
 from heedful.experiments.evidence import gather as gather
 from heedful.experiments.evidence import joined as joined
@@ -99,7 +100,6 @@ from heedful.experiments.outputs import outputs as outputs
 from heedful.experiments.outputs import read_map as read_map
 from heedful.experiments.outputs import remaining as remaining
 from heedful.experiments.outputs import words_of as words_of
-from heedful.experiments.parts import Parts as Parts
 from heedful.experiments.parts_of_speech import TAGS as TAGS
 from heedful.experiments.parts_of_speech import tagger as tagger
 from heedful.experiments.permutation import permutation as permutation

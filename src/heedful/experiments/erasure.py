@@ -24,6 +24,8 @@ from heedful.experiments.outputs import (
     outputs,
     outputs_by_example,
     read_map,
+    rows_at_once,
+    token_logits_of,
     words_of,
 )
 from heedful.experiments.permutation import row_keys
@@ -161,17 +163,14 @@ def _weight(view: AttentionRows, item: Tensor) -> Tensor:
 def _best(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     """The largest divergence that erasing one item makes, over all items."""
     size = view.weights.shape[1] * forward.probabilities.shape[1]
-    every = torch.arange(len(view.example), device=view.example.device)
-    parts = torch.split(every, max(1, _NUMBERS_AT_ONCE // size))
-    return torch.cat([_each_erased(forward, site, view.take(rows)).amax(-1) for rows in parts])
+    parts = rows_at_once(view, _NUMBERS_AT_ONCE, size)
+    return torch.cat([_each_erased(forward, site, part).amax(-1) for part in parts])
 
 
 def _each_erased(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
-    known = forward.trace.token_logits[site.name]
-    weights, values = view.weights.double(), known.values.double()[view.example]
+    weights, (values, bias) = view.weights.double(), token_logits_of(forward, site, view)
     mixed = weights[..., None] * values
     left = others(weights)[..., None]
-    bias = known.bias.double()
     after = probabilities(others(mixed) / torch.where(left > 0, left, 1.0) + bias)
     before = probabilities(mixed.sum(1, keepdim=True) + bias)
     return jsd(after, before).masked_fill(~view.mask, 0.0)
@@ -222,21 +221,18 @@ def flips(evidence: Evidence) -> Findings:
     with all weight on one."""
 
     def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        return _cells(erased(forward, site, view, evidence.seed))
+        found = erased(forward, site, view, evidence.seed)
+        before = found.whole.argmax(-1)
+        top, other = found.less_top.argmax(-1) != before, found.less_other.argmax(-1) != before
+        cells = {
+            "flip_both": top & other,
+            "flip_top_only": top & ~other,
+            "flip_random_only": ~top & other,
+            "flip_neither": ~top & ~other,
+        }
+        return {n: torch.where(found.known, cell.double(), torch.nan) for n, cell in cells.items()}
 
     return by_rows(evidence, evidence.resumable("flips"), measured)
-
-
-def _cells(found: Erased) -> dict[str, Tensor]:
-    before = found.whole.argmax(-1)
-    top, other = found.less_top.argmax(-1) != before, found.less_other.argmax(-1) != before
-    cells = {
-        "flip_both": top & other,
-        "flip_top_only": top & ~other,
-        "flip_random_only": ~top & other,
-        "flip_neither": ~top & ~other,
-    }
-    return {n: torch.where(found.known, cell.double(), torch.nan) for n, cell in cells.items()}
 
 
 FLIPS = Experiment(

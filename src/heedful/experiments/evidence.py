@@ -1,4 +1,4 @@
-"""What an experiment is given, and what it gives back: evidence, passes, rows and maps.
+"""What an experiment is given, and what it gives back: evidence, passes, rows, maps, kept parts.
 
 Forward passes are made once and shared by all probes of one model: for linear sites a
 trace is only the weights and a few numbers per token, so a whole split stays in memory.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from heedful.data import Split
 from heedful.models import probabilities
 from heedful.progress import Progress, silent
+from heedful.store import read_part, refusals, whole_file, write_part
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
 
 _TOKENS_AT_ONCE = {"cpu": 1 << 12, "cuda": 1 << 17}
@@ -92,6 +94,11 @@ class Evidence:
     training: Split | None = None
     _passes: list[ForwardBatch] = field(default_factory=list)
 
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """Where each example stands in the data."""
+        return {example: number for number, example in enumerate(self.data.ids)}
+
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
         """The main ones."""
@@ -102,9 +109,9 @@ class Evidence:
         if not self._passes:
             self._passes.extend(self._forward())
         done = 0
-        for each in self._passes:
-            yield each
-            done += len(each.batch)
+        for forward in self._passes:
+            yield forward
+            done += len(forward.batch)
             self.progress(label, done, len(self.data))
 
     def doubled(self, forward: ForwardBatch) -> ForwardBatch:
@@ -212,16 +219,14 @@ class Collector:
     ) -> None:
         """One score per attended token for each map, `[n, k]`. Maps to be looked at are kept in
         single precision, `exact` ones, to be reckoned with, in double."""
-        facts = {
-            name: column for name, column in _facts(forward, site, view).items() if name in PLACE
-        }
+        facts = _facts(forward, site, view)
+        place = {name: facts[name] for name in PLACE}
         mask = view.mask.cpu().numpy()
         for name, values in maps.items():
-            kept = values.detach().double() if exact else values.detach().float()
-            scores = kept.cpu().numpy()
+            scores = values.detach().to(torch.float64 if exact else torch.float32).cpu().numpy()
             lists = np.empty(len(scores), dtype=object)
             lists[:] = [row[keep] for row, keep in zip(scores, mask, strict=True)]
-            self._maps.append({**facts, "map": repeated(name, len(lists)), "scores": lists})
+            self._maps.append({**place, "map": repeated(name, len(lists)), "scores": lists})
 
     def rows(self) -> pd.DataFrame:
         return self._table(self._rows, "measure")
@@ -235,9 +240,9 @@ class Collector:
         keys: list[Any] = [
             whole["query"],
             whole["head"],
-            _codes(whole["site"]),
+            whole["site"].astype(str),
             np.array([place[example] for example in whole["example"]]),
-            _codes(whole[name]),
+            whole[name].astype(str),
         ]
         order = np.lexsort(keys)  # the last key counts first
         return pd.DataFrame({key: column[order] for key, column in whole.items()})
@@ -245,8 +250,9 @@ class Collector:
 
 def _facts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Columns:
     example = view.example.cpu().numpy()
-    facts = {
+    return {
         "example": np.array(forward.batch.ids, dtype=object)[example],
+        "site": repeated(site.name, len(example)),
         "head": view.head.cpu().numpy(),
         "query": view.query.cpu().numpy(),
         "label": forward.batch.labels.cpu().numpy()[example],
@@ -255,17 +261,6 @@ def _facts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Column
         "max_weight": view.weights.amax(-1).double().cpu().numpy(),
         "confidence": forward.probabilities.amax(-1).cpu().numpy()[example],
     }
-    return {
-        "example": facts.pop("example"),
-        "site": repeated(site.name, len(facts["head"])),
-        **facts,
-    }
-
-
-def _codes(names: np.ndarray) -> np.ndarray:
-    """Numbers that sort as the names do."""
-    codes: np.ndarray = np.unique(names.astype(str), return_inverse=True)[1]
-    return codes
 
 
 def by_rows(
@@ -275,8 +270,41 @@ def by_rows(
 ) -> Findings:
     """An experiment that measures numbers of each row of attention and nothing else."""
     collector = Collector(evidence.data.ids)
-    for each in passes:
+    for forward in passes:
         for site in evidence.sites:
-            view = each.rows(site)
-            collector.add(each, site, view, measured(each, site, view))
+            view = forward.rows(site)
+            collector.add(forward, site, view, measured(forward, site, view))
     return Findings(collector.rows())
+
+
+# What some texts left, kept on disk as soon as it is there.
+#
+# So memory is that of one part, and what was killed goes on after the last of them. Of a study's
+# probe a part is some thousand texts, of an audit a batch.
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts by name, each of several kinds of tables; a part is there when the table of the kind
+    `last`, which is written last, is."""
+
+    folder: Path
+    last: str
+
+    def write(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
+        """Each table appears whole by a rename."""
+        with refusals(f"write to {self.folder}", "make room or choose another store with --store"):
+            self.folder.mkdir(parents=True, exist_ok=True)  # gone if another process was first
+            for kind in sorted(tables, key=lambda kind: kind == self.last):
+                with whole_file(self.file(name, kind)) as stream:
+                    write_part(stream, tables[kind])
+
+    def has(self, name: str) -> bool:
+        return self.file(name, self.last).is_file()
+
+    def read(self, name: str, kind: str) -> pd.DataFrame:
+        """One table of a part; `PartGone` where it is not, or not whole."""
+        return read_part(self.file(name, kind))
+
+    def file(self, name: str, kind: str) -> Path:
+        return self.folder / f"{name}.{kind}.parquet"

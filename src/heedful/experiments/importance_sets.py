@@ -22,7 +22,13 @@ from torch import Tensor
 from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
-from heedful.experiments.outputs import linear_logits, remaining, rerun
+from heedful.experiments.outputs import (
+    linear_logits,
+    remaining,
+    rerun,
+    rows_at_once,
+    token_logits_of,
+)
 from heedful.experiments.permutation import row_keys
 from heedful.experiments.reachability import fixed
 from heedful.experiments.score import summary_line
@@ -110,8 +116,7 @@ def first_flip(
 
 def _at_once(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: Tensor) -> Tensor:
     """Column s is what is left after s steps; past the last item no weight is left."""
-    known = forward.trace.token_logits[site.name]
-    values, bias = known.values.double()[view.example], known.bias.double()
+    values, bias = token_logits_of(forward, site, view)
     weights = view.weights.double().gather(1, order)
     values = values.gather(1, order[..., None].expand_as(values))
     left, mixed = remaining(weights), remaining(weights[..., None] * values)
@@ -170,17 +175,13 @@ def _survival(site: str, wide: pd.DataFrame) -> Iterator[dict[str, Any]]:
     wide = wide[~wide.index.get_level_values("example").duplicated()]
     for name in RANKINGS:
         censored = wide[f"never_{name}"].to_numpy() > 0
-        shares = np.where(censored, _tried(wide, name), wide[f"fraction_{name}"])
+        tried = wide.get(f"{SOONER}{name}", wide["tried"]).fillna(wide["tried"])
+        shares = np.where(censored, tried, wide[f"fraction_{name}"])
         found = restricted_mean(shares, censored)
         ends = (found.mean - _NORMAL * found.error, found.mean + _NORMAL * found.error)
         place = (site, f"restricted_fraction_{name}", "all")
         median = survival(shares, censored).quantile(0.5)
         yield summary_line(place, found.n, found.mean, ends, median)
-
-
-def _tried(wide: pd.DataFrame, name: str) -> pd.Series:
-    sooner = f"{SOONER}{name}"
-    return wide[sooner].fillna(wide["tried"]) if sooner in wide else wide["tried"]
 
 
 # Rows that no proper subset flips are kept and marked: to drop them for each ranking would
@@ -202,22 +203,18 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
     collector = Collector(evidence.data.ids)
     for forward in evidence.resumable("importance_sets"):
         for site in evidence.sites:
-            for view in _parts(forward, site, forward.rows(site)):
-                found = _measures(forward, site, view, evidence.seed, most_steps)
-                collector.add(forward, site, view, found)
-    rows = _told(collector.rows())
+            view = forward.rows(site)
+            size = view.weights.shape[1] * forward.probabilities.shape[1]
+            # a model is resumed for a whole batch, so its rows stay together
+            parts = rows_at_once(view, _NUMBERS_AT_ONCE, size) if site.linear else [view]
+            for part in parts:
+                found = _measures(forward, site, part, evidence.seed, most_steps)
+                collector.add(forward, site, part, found)
+    rows = collector.rows()
+    # without lines that would say of a ranking what `tried` says of all
+    needless = rows["measure"].str.startswith(SOONER) & rows["value"].isna()
+    rows = rows[~needless].reset_index(drop=True)
     return Findings(rows, summary=summary(rows, evidence.seed))
-
-
-def _parts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Iterator[AttentionRows]:
-    """A model is resumed for a whole batch, so its rows stay together."""
-    if not site.linear:
-        yield view
-        return
-    size = view.weights.shape[1] * forward.probabilities.shape[1]
-    every = torch.arange(len(view.example), device=view.example.device)
-    for rows in torch.split(every, max(1, _NUMBERS_AT_ONCE // size)):
-        yield view.take(rows)
 
 
 def _measures(
@@ -246,12 +243,6 @@ def _sooner(view: AttentionRows, order: Tensor, tried: Tensor) -> Tensor:
     steps = (remaining(view.weights.double().gather(1, order)) > 0).sum(-1) - 1
     share = steps.clamp_min(0) / items
     return torch.where((steps < items - 1) & (share < tried), share, torch.nan)
-
-
-def _told(rows: pd.DataFrame) -> pd.DataFrame:
-    """Without lines that would say of a ranking what `tried` says of all."""
-    needless = rows["measure"].str.startswith(SOONER) & rows["value"].isna()
-    return rows[~needless].reset_index(drop=True)
 
 
 def _mass(view: AttentionRows, order: Tensor, count: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ come back by row or, where several rows make one output, by example.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -71,7 +71,7 @@ def repeatedly(
     """`outputs`, to be asked hundreds of times: token logits are looked up once."""
     if not site.linear:
         return partial(outputs, forward, site, view)
-    values, bias = _linear(forward, site, view, torch.float64)
+    values, bias = token_logits_of(forward, site, view)
     return lambda weights: probabilities(weights @ values + bias)
 
 
@@ -98,7 +98,8 @@ def less(weights: Float[Tensor, "n k"], gone: Bool[Tensor, "n k"]) -> Float[Tens
 def linear_logits(
     forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
 ) -> Float[Tensor, "n m c"]:
-    values, bias = _linear(forward, site, view, weights.dtype)
+    """Logits under these weights, after a linear site."""
+    values, bias = token_logits_of(forward, site, view, weights.dtype)
     return weights @ values + bias
 
 
@@ -131,10 +132,10 @@ def resumed(forward: ForwardBatch, site: SiteSpec, weights: Float[Tensor, "b h q
     )
 
 
-def _linear(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, dtype: torch.dtype
+def token_logits_of(
+    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, dtype: torch.dtype = torch.float64
 ) -> tuple[Float[Tensor, "n k c"], Float[Tensor, " c"]]:
-    """The token logits of each row, and the bias."""
+    """The token logits of each row after a linear site, and the bias."""
     token_logits = forward.trace.token_logits[site.name]
     return token_logits.values[view.example].to(dtype), token_logits.bias.to(dtype)
 
@@ -148,6 +149,14 @@ def one_logit(
     if values.shape[-1] == 1:
         return values[..., 0], bias[0]
     return values[..., 1] - values[..., 0], bias[1] - bias[0]
+
+
+def rows_at_once(view: AttentionRows, most: int, numbers: int) -> Iterator[AttentionRows]:
+    """The view in parts, so that no part takes more than `most` where a row takes so many
+    `numbers`."""
+    every = torch.arange(len(view.example), device=view.example.device)
+    for rows in torch.split(every, max(1, most // numbers)):
+        yield view.take(rows)
 
 
 def read_map(trace: Trace, site: SiteSpec) -> Float[Tensor, "b k"]:
@@ -242,13 +251,16 @@ def edits_of(forward: ForwardBatch, intervention: Intervention) -> Edits:
 
 def edits_at(model: Model, intervention: Intervention) -> Edits:
     """Those at the place itself, whatever becomes of later sites."""
-    names = [site.name for site in model.sites]
-    return dict.fromkeys(_chosen(model, names, intervention.place), _edit(intervention))
+    if intervention.edit not in EDITS:
+        raise unknown_name("edit", intervention.edit, list(EDITS))
+    draw = stable_hash(intervention.seed, "intervention", intervention.draw)
+    names = _chosen(model, [site.name for site in model.sites], intervention.place)
+    return dict.fromkeys(names, edit_named(intervention.edit, draw))
 
 
 def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> list[str]:
     if isinstance(place, tuple):
-        return [name for each in place for name in _chosen(model, names, each)]
+        return [name for one in place for name in _chosen(model, names, one)]
     if place == "main":
         return [text_site(model).name]
     if place == "all":
@@ -256,13 +268,6 @@ def _chosen(model: Model, names: list[str], place: str | tuple[str, ...]) -> lis
     if place not in names:
         raise unknown_name("place", place, ["main", "all", *names])
     return [place]
-
-
-def _edit(intervention: Intervention) -> Edit:
-    if intervention.edit not in EDITS:
-        raise unknown_name("edit", intervention.edit, list(EDITS))
-    draw = stable_hash(intervention.seed, "intervention", intervention.draw)
-    return edit_named(intervention.edit, draw)
 
 
 def edit_named(name: str, seed: int) -> Edit:

@@ -33,10 +33,9 @@ def parts_of_speech(evidence: Evidence, tagger: str = LEXICON) -> Findings:
     version of what is installed is part of what names the result."""
     tags = _tagger(tagger)
     collector = Collector(evidence.data.ids)
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     for forward in evidence.passes("parts_of_speech"):
-        places = [place[example] for example in forward.batch.ids]
-        codes = _codes(tags, [evidence.data.surface(number) for number in places], forward)
+        texts = [evidence.data.surface(evidence.place[name]) for name in forward.batch.ids]
+        codes = _codes(tags, texts, forward)
         for site in evidence.sites:
             view = forward.rows(site)
             collector.add(forward, site, view, _measures(tags, view, codes[view.example]))

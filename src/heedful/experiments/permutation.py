@@ -12,7 +12,7 @@ from heedful.attributions import text_site
 from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
-from heedful.experiments.outputs import effect_of, outputs, reduced
+from heedful.experiments.outputs import effect_of, outputs, reduced, token_logits_of
 from heedful.interventions import permute, reordered
 from heedful.metrics import tvd
 from heedful.randomness import example_keys, keyed_bits, stable_hash
@@ -47,13 +47,12 @@ def _sampled(
     forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, permutations: int
 ) -> dict[str, Tensor]:
     keys = row_keys(forward, site, view, seed, "permutation")
-    # through the same arithmetic, so that what is not moved is at distance 0
-    with torch.no_grad():
-        original = outputs(forward, site, view, view.weights[:, None].double())[:, 0]
-    width = max(view.weights.shape[1], original.shape[1])
-    step = max(1, _DRAWS_AT_ONCE // (permutations * width))
     parts = []
     with torch.no_grad():
+        # through the same arithmetic, so that what is not moved is at distance 0
+        original = outputs(forward, site, view, view.weights[:, None].double())[:, 0]
+        width = max(view.weights.shape[1], original.shape[1])
+        step = max(1, _DRAWS_AT_ONCE // (permutations * width))
         every = torch.arange(len(keys), device=keys.device)
         for rows in torch.split(every, step if site.linear else len(keys)):
             part = view.take(rows)
@@ -94,12 +93,9 @@ def _changes(p: Tensor, original: Tensor) -> Tensor:
 
 def _moments(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
     """Mean and standard deviation of the predicted class's logit over *all* permutations."""
-    token_logits = forward.trace.token_logits[site.name]
-    top = forward.trace.logits.argmax(-1)
-    z = token_logits.values.double().gather(
-        2, top[:, None, None].expand(-1, token_logits.values.shape[1], 1)
-    )
-    z = z.squeeze(2)[view.example]
+    values, bias = token_logits_of(forward, site, view)
+    top = forward.trace.logits.argmax(-1)[view.example]
+    z = values.gather(2, top[:, None, None].expand(-1, values.shape[1], 1)).squeeze(2)
     n = view.mask.sum(-1).double()  # 1 / integer would be single precision
     z_mean = (z * view.mask).sum(-1) / n
     weights = view.weights.double()
@@ -107,7 +103,7 @@ def _moments(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict
     w_mean = weights.sum(-1) / n  # 1/n, but for a gate's weights
     spread_w = (((weights - w_mean[:, None]) * view.mask) ** 2).sum(-1)
     variance = spread_w * spread_z / (n - 1).clamp_min(1)
-    mean = z_mean * weights.sum(-1) + token_logits.bias.double()[top[view.example]]
+    mean = z_mean * weights.sum(-1) + bias[top]
     return {"logit_mean_exact": mean, "logit_sd_exact": variance.sqrt()}
 
 
@@ -130,10 +126,8 @@ ENTRY = Experiment(
     version=2,
     paper="jain2019",
     measures={
-        "tvd_median": Measure(
-            "median TVD over the permutations", higher_is_better=True, range=SHARE
-        ),
-        "tvd_mean": Measure("mean TVD over the permutations", higher_is_better=True, range=SHARE),
+        "tvd_median": Measure("median TVD over the permutations", True, range=SHARE),
+        "tvd_mean": Measure("mean TVD over the permutations", True, range=SHARE),
         "flips": Measure("share of permutations that change the decision", range=SHARE),
         "logit_mean_exact": Measure(
             "mean logit over all permutations, closed form", signed=True, range=ANY

@@ -47,11 +47,10 @@ def rationale(evidence: Evidence) -> Findings:
 
 def marked(evidence: Evidence, forward: ForwardBatch) -> Bool[Tensor, "b t"]:
     """The tokens in a rationale; a mark is there for each real token."""
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     real = forward.batch.texts["a"].mask
     inside = torch.zeros_like(real)
     for row, example in enumerate(forward.batch.ids):
-        marks = evidence.data.rationale(place[example])
+        marks = evidence.data.rationale(evidence.place[example])
         if marks is not None:
             inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
     return inside

@@ -13,7 +13,7 @@ from torch import Tensor
 from heedful.attributions import text_site
 from heedful.entries import SHARE, Experiment, Measure
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, by_rows
-from heedful.experiments.outputs import less, outputs_by_example, words_of
+from heedful.experiments.outputs import less, outputs_by_example, token_logits_of, words_of
 from heedful.models import class_logits, probabilities
 from heedful.types import AttentionRows, SiteSpec
 
@@ -34,9 +34,8 @@ def _reached(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict
 
 def fixed(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
     """1 where every item alone makes the decision that is made, else 0."""
-    decision = class_logits(alone(forward, site, view)).argmax(-1)
-    same = decision == forward.predicted[view.example][:, None]
-    return (same | ~view.mask).all(-1).double()
+    agreeing = _agreeing(forward, view, alone(forward, site, view))
+    return (agreeing | ~view.mask).all(-1).double()
 
 
 def reachable(forward: ForwardBatch) -> Float[Tensor, " b"]:
@@ -57,8 +56,16 @@ def reachable(forward: ForwardBatch) -> Float[Tensor, " b"]:
 
 def alone(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
     """The logits of each item, had it all the attention."""
-    token_logits = forward.trace.token_logits[site.name]
-    return (token_logits.values.double() + token_logits.bias.double())[view.example]
+    values, bias = token_logits_of(forward, site, view)
+    return values + bias
+
+
+def _agreeing(
+    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
+) -> Bool[Tensor, "n k"]:
+    """The items whose own logits decide as the model does."""
+    decision = class_logits(logits).argmax(-1)
+    return (decision == forward.predicted[view.example][:, None]) & view.mask
 
 
 REACHABILITY = Experiment(
@@ -109,39 +116,23 @@ def token_logits(evidence: Evidence) -> Findings:
         for site in evidence.sites:
             view = forward.rows(site)
             logits = alone(forward, site, view)
-            collector.add(forward, site, view, _agreement(forward, view, logits))
+            weights = view.weights.double()
+            agreeing = _agreeing(forward, view, logits).double()
+            measures = {
+                "mass_agreeing": (weights * agreeing).sum(-1) / weights.sum(-1),
+                "tokens_agreeing": agreeing.sum(-1) / view.mask.sum(-1),
+            }
+            collector.add(forward, site, view, measures)
             maps = {"attention": view.weights}
             if logits.shape[-1] <= MOST_LOGITS:
                 maps |= {f"logit:{c}": by_token for c, by_token in enumerate(logits.unbind(-1))}
             else:
-                notes["token_logits"] = _too_many(logits.shape[-1])
+                notes["token_logits"] = (
+                    f"the model has {logits.shape[-1]} logits, and token logits are kept of at "
+                    f"most {MOST_LOGITS}: only attention is."
+                )
             collector.add_maps(forward, site, view, maps, exact=True)
     return Findings(collector.rows(), collector.maps(), notes=notes)
-
-
-def _agreement(
-    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
-) -> dict[str, Float[Tensor, " n"]]:
-    weights = view.weights.double()
-    agreeing = _agreeing(forward, view, logits).double()
-    return {
-        "mass_agreeing": (weights * agreeing).sum(-1) / weights.sum(-1),
-        "tokens_agreeing": agreeing.sum(-1) / view.mask.sum(-1),
-    }
-
-
-def _agreeing(
-    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
-) -> Bool[Tensor, "n k"]:
-    decision = class_logits(logits).argmax(-1)
-    return (decision == forward.predicted[view.example][:, None]) & view.mask
-
-
-def _too_many(logits: int) -> str:
-    return (
-        f"the model has {logits} logits, and token logits are kept of at most {MOST_LOGITS}: only "
-        f"attention is."
-    )
 
 
 TOKEN_LOGITS = Experiment(
@@ -186,15 +177,14 @@ def token_probability(evidence: Evidence) -> Findings:
     for forward in evidence.passes("token_probability"):
         for site in evidence.sites:
             view = forward.rows(site)
-            by_token = predicted_by_token(forward, site, view)
-            found = _by_token(forward, view, by_token)
-            collector.add(forward, site, view, found)
+            by_token = _predicted_by_token(forward, site, view)
+            collector.add(forward, site, view, _by_token(forward, view, by_token))
             maps = {"token_probability": by_token, "attention": view.weights}
             collector.add_maps(forward, site, view, maps)
     return Findings(collector.rows(), collector.maps())
 
 
-def predicted_by_token(
+def _predicted_by_token(
     forward: ForwardBatch, site: SiteSpec, view: AttentionRows
 ) -> Float[Tensor, "n k"]:
     """The probability of the predicted class with all attention on one token."""

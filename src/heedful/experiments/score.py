@@ -133,11 +133,10 @@ def outcomes(
 
 def attended(evidence: Evidence) -> NDArray[np.int64]:
     """The places of the examples that have something to attend to."""
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     found = {
-        place[each.batch.ids[row]]
-        for each in evidence.passes("outcomes")
-        for row in each.rows(evidence.sites[0]).example.tolist()
+        evidence.place[forward.batch.ids[row]]
+        for forward in evidence.passes("outcomes")
+        for row in forward.rows(evidence.sites[0]).example.tolist()
     }
     return np.array(sorted(found), dtype=np.int64)
 
@@ -181,9 +180,8 @@ def _written(
 def _decided(evidence: Evidence, model: Model, edits: Edits | None) -> NDArray[np.float64]:
     """The label and the decision of every example."""
     found = np.zeros((len(evidence.data), 2))
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     for ids, labels, logits in _logits(evidence, model, edits):
-        rows = [place[example] for example in ids]
+        rows = [evidence.place[example] for example in ids]
         decided = probabilities(logits).argmax(-1)
         found[rows] = torch.stack([labels, decided], -1).double().cpu().numpy()
     return found

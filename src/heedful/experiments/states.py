@@ -352,10 +352,9 @@ def _real(split: Split) -> list[NDArray[np.int32]]:
 def _states(
     evidence: Evidence, positions: list[NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]]:
-    place = {example: number for number, example in enumerate(evidence.data.ids)}
     site = evidence.sites[0]
     for forward in evidence.passes("states"):
-        places = [place[name] for name in forward.batch.ids]
+        places = [evidence.place[name] for name in forward.batch.ids]
         counts = [len(positions[number]) for number in places]
         rows = np.repeat(np.arange(len(places)), counts)
         columns = np.concatenate([positions[number] for number in places])
