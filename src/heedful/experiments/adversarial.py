@@ -65,7 +65,10 @@ def adversarial(
     `k` > 1 adds that many diverse exact adversaries (a local optimum). `search_candidates`
     > 0 adds jain2019's own search beside the exact value.
     """
-    _check(epsilon, k, search_steps)
+    if not 0 < epsilon < 1:
+        raise HeedfulError(f"epsilon is {epsilon}: it must lie between 0 and 1.")
+    if k < 1 or search_steps < 1:
+        raise HeedfulError("the probe 'adversarial' needs k and search_steps of at least 1.")
     if not 0 <= entropy_candidates <= _PERMUTATIONS:
         raise HeedfulError(f"entropy_candidates must lie between 0 and {_PERMUTATIONS}.")
     paper = SearchParams(epsilon, search_candidates or 5, search_steps)
@@ -93,12 +96,8 @@ class _Trial:
     def __init__(
         self, forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
     ) -> None:
-        self.forward, self.site, self.view, self.epsilon = (
-            forward.with_states(),
-            site,
-            view,
-            epsilon,
-        )
+        self.forward = forward.with_states()
+        self.site, self.view, self.epsilon = site, view, epsilon
         weights = view.weights.double()
         self.attention = weights / weights.sum(-1, keepdim=True)
         self.keys = row_keys(forward, site, view, seed, "adversarial")
@@ -130,9 +129,6 @@ class _Trial:
         if not self.binary and name == "search":
             self._report("adversary", found.weights)
 
-    def _outputs(self, weights: Tensor) -> Tensor:
-        return outputs(self.forward, self.site, self.view, weights)
-
     def _start(self, params: SearchParams) -> Tensor:
         """jain2019: log-uniform + 3·N(0, 1). Entropy-matched: the likeliest permutations of α̂,
         which have its entropy to begin with, a little off: where one equals α̂ itself, the
@@ -143,9 +139,9 @@ class _Trial:
             return 3 * noise
         draws = permuted_weights(self.view, self.keys, _PERMUTATIONS).double()
         with torch.no_grad():
-            original = self._outputs(self.attention[:, None])
-            distance = partial(tvd, q=original)
-            moved = reduced(self.forward, self.site, self.view, draws, distance)
+            place = (self.forward, self.site, self.view)
+            original = outputs(*place, self.attention[:, None])
+            moved = reduced(*place, draws, partial(tvd, q=original))
         apart = jsd(draws, self.attention[:, None])
         best = worth(apart, moved, self.epsilon).topk(params.candidates, -1).indices
         chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
@@ -177,13 +173,6 @@ class _Trial:
     def _rerun(self, weights: Tensor) -> Tensor:
         with torch.no_grad():
             return rerun(self.forward, self.site, self.view, weights)
-
-
-def _check(epsilon: float, k: int, steps: int) -> None:
-    if not 0 < epsilon < 1:
-        raise HeedfulError(f"epsilon is {epsilon}: it must lie between 0 and 1.")
-    if k < 1 or steps < 1:
-        raise HeedfulError("the probe 'adversarial' needs k and search_steps of at least 1.")
 
 
 # How far can attention move while the output stays (jain2019, experiment 5)?
@@ -243,9 +232,8 @@ def exclusivity(
         final = _confirmed(trial, _search(trial))
         seen, moved = trial.tried(final)
     apart = jsd(seen, trial.map)
-    furthest = largest_jsd(trial.map, read_mask(trial.trace, trial.site))
-    ratio = share_of(apart, furthest)
-    return Exclusivity(apart, ratio, moved, final, seen)
+    most = largest_jsd(trial.map, read_mask(trial.trace, trial.site))
+    return Exclusivity(apart, share_of(apart, most), moved, final, seen)
 
 
 @dataclass(frozen=True)
@@ -264,15 +252,14 @@ def adversarial_attention(forward: ForwardBatch, params: ExclusivityParams) -> A
     site, trace = text_site(forward.model), forward.trace
     if not site.linear or trace.logits.shape[-1] > 2:
         found = exclusivity(forward, params)
-        return Adversary(
-            found.jsd, found.ratio, found.map, found.tvd <= params.epsilon, exact=False
-        )
+        within = found.tvd <= params.epsilon
+        return Adversary(found.jsd, found.ratio, found.map, within, exact=False)
     attention = trace.weights[site.name][:, 0, 0].double()
     mask = trace.masks[site.name][:, 0, 0]
     logit = one_logit(forward, site)
     best, most, _ = furthest_same_output(*logit, attention, mask, params.epsilon)
-    within = best.value.isfinite()
-    return Adversary(best.value, share_of(best.value, most), best.weights, within, exact=True)
+    ratio, within = share_of(best.value, most), best.value.isfinite()
+    return Adversary(best.value, ratio, best.weights, within, exact=True)
 
 
 def largest_jsd(weights: Float[Tensor, "b k"], mask: Bool[Tensor, "b k"]) -> Float[Tensor, " b"]:

@@ -34,12 +34,17 @@ ALSO = ("integrated_gradients",)
 def correlation(evidence: Evidence, k: int = 5, also: str | Sequence[str] = ()) -> Findings:
     """τ-b of attention with gradient × input (attention detached) and with leave-one-out;
     `also` with the magnitude of integrated gradients (attention not detached)."""
-    more = _more(also)
+    more = (also,) if isinstance(also, str) else tuple(also)
+    for name in more:
+        if name not in ALSO:
+            raise unknown_name("importance", name, list(ALSO))
     collector = Collector(evidence.data.ids)
     for forward in evidence.passes("correlation"):
         importance, gap = _importance(forward), {}
-        if more:
-            importance["integrated_gradients"], gap["gap_integrated"] = _integrated(forward)
+        if more:  # magnitudes, as of the other two, and what their sum lacks to completeness
+            found = integrated(forward.model, forward.batch, forward.predicted)
+            importance["integrated_gradients"] = found.scores.abs()
+            gap["gap_integrated"] = found.gap
         for site in evidence.sites:
             view = forward.rows(site)
             seen = {name: scores[view.example] for name, scores in importance.items()}
@@ -48,14 +53,6 @@ def correlation(evidence: Evidence, k: int = 5, also: str | Sequence[str] = ()) 
             maps = {"attention": view.weights, **seen}
             collector.add_maps(forward, site, view, maps)
     return Findings(collector.rows(), collector.maps())
-
-
-def _more(also: str | Sequence[str]) -> tuple[str, ...]:
-    names = (also,) if isinstance(also, str) else tuple(also)
-    for name in names:
-        if name not in ALSO:
-            raise unknown_name("importance", name, list(ALSO))
-    return names
 
 
 def _importance(forward: ForwardBatch) -> dict[str, Tensor]:
@@ -67,12 +64,6 @@ def _importance(forward: ForwardBatch) -> dict[str, Tensor]:
         ),
         "leave_one_out": leave_one_out(forward.model, forward.batch, trace),
     }
-
-
-def _integrated(forward: ForwardBatch) -> tuple[Tensor, Tensor]:
-    """Magnitudes, as of the other two, and what their sum lacks to completeness."""
-    found = integrated(forward.model, forward.batch, forward.predicted)
-    return found.scores.abs(), found.gap
 
 
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:

@@ -42,7 +42,10 @@ def deception(evidence: Evidence, control: bool = True) -> Findings:
             view = forward.rows(site)
             found = _measures(forward, site, view, inside(marks, forward, view))
             if right:
-                found |= _beside(forward, view, found["accuracy"], right)
+                ids = [forward.batch.ids[row] for row in view.example.tolist()]
+                control_right = found["accuracy"].new_tensor([right[name] for name in ids])
+                found["accuracy:control"] = control_right
+                found["delta:control"] = control_right - found["accuracy"]
             collector.add(forward, site, view, found)
     return Findings(collector.rows())
 
@@ -71,18 +74,10 @@ def _control(evidence: Evidence) -> Mapping[str, float]:
     right: dict[str, float] = {}
     with torch.no_grad():
         for _, batch in evidence.batches(blinded(evidence.data)):
-            each = ForwardBatch(model, batch, model(batch))
-            correct = (each.predicted == batch.labels).double().tolist()
+            decided = ForwardBatch(model, batch, model(batch)).predicted
+            correct = (decided == batch.labels).double().tolist()
             right |= dict(zip(batch.ids, correct, strict=True))
     return right
-
-
-def _beside(
-    forward: ForwardBatch, view: AttentionRows, accuracy: Tensor, right: Mapping[str, float]
-) -> dict[str, Tensor]:
-    ids = [forward.batch.ids[row] for row in view.example.tolist()]
-    control = accuracy.new_tensor([right[example] for example in ids])
-    return {"accuracy:control": control, "delta:control": control - accuracy}
 
 
 def _roles(control: bool = True, **params: object) -> Mapping[str, Role]:
@@ -251,14 +246,8 @@ def _of_site(lines: pd.DataFrame, methods: Sequence[str], threshold: float) -> t
     over = [name for name, bound in low.items() if bound > threshold]
     excess = float(lines["high"]["excess"])
     flagged = excess < 0 and len(over) >= ENOUGH
-    return flagged, _reason(flagged, excess, low, over, threshold)
-
-
-def _reason(
-    flagged: bool, excess: float, low: dict[str, float], over: list[str], threshold: float
-) -> str:
     bounds = ", ".join(f"{name} {bound:+.2f}" for name, bound in low.items())
-    return (
+    return flagged, (
         f"{'flagged' if flagged else 'not flagged'}: attention on impermissible tokens is "
         f"{'below' if excess < 0 else 'not surely below'} that of even weights (upper bound of "
         f"the difference {excess:+.2f}), and {len(over)} of {len(low)} methods put over "

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pandas as pd
-from torch import Tensor
 
 from heedful.entries import PERCENT, RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
@@ -37,23 +36,18 @@ def layers(
     collector, site = Collector(evidence.data.ids), evidence.sites[0]
     for forward in evidence.passes("layers"):
         view = forward.rows(site).first()
-        found = _effects(forward, edit, mode, evidence.seed)
-        chosen = {name: values[view.example] for name, values in found.items()}
+        measures = {"correct": (forward.predicted == forward.batch.labels).double()}
+        changed = cumulative(forward.with_states(), edit, mode, evidence.seed)
+        for stack, after in changed.items():
+            measures[f"tvd:{stack.name}"] = after.tvd
+            measures[f"correct:{stack.name}"] = (after.predicted == forward.batch.labels).double()
+        chosen = {name: values[view.example] for name, values in measures.items()}
         collector.add(forward, site, view, chosen)
     rows = collector.rows()
     summary = summarise(rows, evidence.seed)
     writes = evidence.task == "generation"
     scores = _written(evidence, edit, beam, resamples) if writes else _decided(summary)
     return Findings(rows, summary=pd.concat([summary, scores], ignore_index=True))
-
-
-def _effects(forward: ForwardBatch, edit: str, mode: str, seed: int) -> dict[str, Tensor]:
-    found = cumulative(forward.with_states(), edit, mode, seed)
-    measures = {"correct": (forward.predicted == forward.batch.labels).double()}
-    for stack, after in found.items():
-        measures[f"tvd:{stack.name}"] = after.tvd
-        measures[f"correct:{stack.name}"] = (after.predicted == forward.batch.labels).double()
-    return measures
 
 
 def _decided(summary: pd.DataFrame) -> pd.DataFrame:

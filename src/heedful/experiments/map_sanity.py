@@ -30,7 +30,6 @@ from heedful.types import (
     Keep,
     Model,
     SiteSpec,
-    Text,
     Trace,
 )
 from heedful.words import word_mask
@@ -49,7 +48,13 @@ def tau_with_randomised(
     before = {name: make(model, batch) for name, make in maps.items()}
     with randomised(model, seed) as other:
         after = {name: make(other, batch) for name, make in maps.items()}
-    return {name: _tau(before[name], after[name], batch) for name in maps}
+    mask, both = word_mask(batch.texts["a"]), ("before", "after")
+    return {
+        name: agreement(
+            {"before": before[name], "after": after[name]}, mask, signed=both, weights=()
+        )[both].tau
+        for name in maps
+    }
 
 
 def moved_by_shift(
@@ -66,12 +71,6 @@ def moved_by_shift(
     noise = keyed_normal(example_keys(seed, ("shift",), "origin"), (own.shape[-1],))[0]
     other = OtherOrigin(model, (scale * noise).to(own))
     return {name: _moved(make(model, batch), make(other, batch)) for name, make in maps.items()}
-
-
-def _tau(one: Tensor, two: Tensor, batch: Batch) -> Tensor:
-    both = {"one": one, "two": two}
-    found = agreement(both, word_mask(batch.texts["a"]), signed=tuple(both), weights=())
-    return found["one", "two"].tau
 
 
 def _moved(one: Tensor, two: Tensor) -> Tensor:
@@ -323,11 +322,9 @@ def _noise(own: Tensor, batch: Batch, radius: float, seed: int, draw: int) -> Te
 
 
 def _same(one: Batch, other: Batch) -> bool:
-    return one is other or (one.ids == other.ids and _alike(one.texts["a"], other.texts["a"]))
-
-
-def _alike(one: Text, other: Text) -> bool:
-    return one.hidden is other.hidden and torch.equal(one.tokens, other.tokens)
+    a, b = one.texts["a"], other.texts["a"]
+    alike = a.hidden is b.hidden and one.ids == other.ids and torch.equal(a.tokens, b.tokens)
+    return one is other or alike
 
 
 # Interactions: what two words do together beyond what each does alone.
@@ -347,14 +344,18 @@ class Interactions:
 def interactions(removal: WordRemoval, scores: Float[Tensor, "b w"], top: int = 5) -> Interactions:
     """f(x) − f(x∖i) − f(x∖j) + f(x∖{i, j}): positive where i and j help each other."""
     words = top_words(scores, removal.mask, top)
-    alone, k = _members(words, scores.shape[1]), words.shape[1]
+    alone = words[..., None] == torch.arange(scores.shape[1], device=words.device)
+    k = words.shape[1]
     first, second = torch.triu_indices(k, k, 1, device=words.device)
     gone = torch.cat([torch.zeros_like(alone[:, :1]), alone, alone[:, first] | alone[:, second]], 1)
     values = removal.answers(gone).value
     whole, less, pairs = values[:, :1], values[:, 1 : k + 1], values[:, k + 1 :]
     together = whole - less[:, first] - less[:, second] + pairs
     missing = (words[:, first] < 0) | (words[:, second] < 0)
-    return Interactions(words, _symmetric(together.masked_fill(missing, torch.nan), k))
+    pairwise = torch.full((len(words), k, k), torch.nan, dtype=together.dtype, device=words.device)
+    pairwise[:, first, second] = together.masked_fill(missing, torch.nan)
+    pairwise[:, second, first] = pairwise[:, first, second]
+    return Interactions(words, pairwise)
 
 
 def top_words(
@@ -367,14 +368,3 @@ def top_words(
     order = shown.argsort(dim=-1, descending=True, stable=True)
     place = torch.arange(min(top, scores.shape[1]), device=scores.device)
     return order[:, : len(place)].masked_fill(place >= there.sum(-1, keepdim=True), -1)
-
-
-def _members(words: Int[Tensor, "b k"], width: int) -> Bool[Tensor, "b k w"]:
-    return words[..., None] == torch.arange(width, device=words.device)
-
-
-def _symmetric(pairs: Float[Tensor, "b p"], k: int) -> Float[Tensor, "b k k"]:
-    first, second = torch.triu_indices(k, k, 1, device=pairs.device)
-    out = torch.full((len(pairs), k, k), torch.nan, dtype=pairs.dtype, device=pairs.device)
-    out[:, first, second] = out[:, second, first] = pairs
-    return out

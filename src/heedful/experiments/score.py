@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ def summary_line(
     place: tuple[str, str, str],
     n: int,
     mean: float,
-    ends: tuple[float, float],
+    ends: Sequence[float],
     median: float = float("nan"),
 ) -> dict[str, Any]:
     """A number of several examples that is no mean over rows; `place` is its site, measure and
@@ -71,9 +71,8 @@ def summary_line(
 
 def score_table(lines: list[Line], n: int) -> pd.DataFrame:
     """A summary of numbers that belong to all examples together."""
-    table = pd.DataFrame(lines, columns=["measure", "mean", "low", "high"])
-    table = table.assign(site="", group="all", n=n, undefined=0, sd=np.nan, median=np.nan)
-    return table[COLUMNS]
+    rows = [summary_line(("", name, "all"), n, mean, ends) for name, mean, *ends in lines]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 # How well the task is done, example by example, whatever the task is.
@@ -126,7 +125,9 @@ def outcomes(
     decided = _decided(evidence, model, edits)[kept]
     correct = (decided[:, 0] == decided[:, 1]).astype(np.float64)
     if evidence.task == "generation":
-        counts = _written(evidence, model, edits, search)[kept]
+        written = written_texts(evidence, model, edits, search)
+        references = [evidence.data.text(i, "b") for i in range(len(evidence.data))]
+        counts = np.asarray(bleu_statistics(written, references), dtype=np.float64)[kept]
         return Outcomes("bleu", counts, bleu, correct)
     return Outcomes(metric, decided, class_score(metric, evidence), correct)
 
@@ -167,14 +168,6 @@ def written_texts(
         done += len(places)
         evidence.progress("write", done, len(texts))
     return texts
-
-
-def _written(
-    evidence: Evidence, model: Model, edits: Edits | None, search: Search
-) -> NDArray[np.float64]:
-    hypotheses = written_texts(evidence, model, edits, search)
-    references = [evidence.data.text(i, "b") for i in range(len(evidence.data))]
-    return np.asarray(bleu_statistics(hypotheses, references), dtype=np.float64)
 
 
 def _decided(evidence: Evidence, model: Model, edits: Edits | None) -> NDArray[np.float64]:
@@ -225,13 +218,11 @@ ENTRY = Experiment(
     paper="jain2019",
     needs=("classes",),
     measures={
-        "f1": Measure(
-            "F1 of class 1 (macro for several classes)", higher_is_better=True, range=SHARE
-        ),
-        "accuracy": Measure("share of right predictions", higher_is_better=True, range=SHARE),
-        "roc_auc": Measure("area under the ROC curve", higher_is_better=True, range=SHARE),
+        "f1": Measure("F1 of class 1 (macro for several classes)", True, range=SHARE),
+        "accuracy": Measure("share of right predictions", True, range=SHARE),
+        "roc_auc": Measure("area under the ROC curve", True, range=SHARE),
         "majority": Measure("share of the largest class: what guessing gives", range=SHARE),
-        "correct": Measure("1 where the prediction is right", higher_is_better=True, range=SHARE),
+        "correct": Measure("1 where the prediction is right", True, range=SHARE),
         "probability": Measure(
             "probability of class 1, or of the predicted one of several", range=SHARE
         ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -83,16 +84,6 @@ PER_CLUSTER = 10
 SPLITS, INPUTS = ("given", "training"), ("words", "clusters")
 
 
-@dataclass(frozen=True)
-class Settings:
-    words: int
-    vectors: int
-    clusters: int
-    batch: int
-    resamples: int
-    inputs: str
-
-
 def information(
     evidence: Evidence,
     words: int = 1000,
@@ -111,19 +102,32 @@ def information(
     again. Texts drawn twice make the estimate larger, so the draws are moved to where their
     mean is the estimate: the interval is about the spread, not about what few vectors add.
     """
-    settings = Settings(words, vectors, clusters, batch, resamples, inputs)
-    _check(how, settings)
+    if how not in (*HOW, "both"):
+        raise unknown_name("way to choose words", how, [*HOW, "both"])
+    if inputs not in INPUTS:
+        raise unknown_name("kind of inputs", inputs, list(INPUTS))
+    counts = {"words": words, "vectors": vectors, "clusters": clusters, "batch": batch}
+    for name, count in counts.items():
+        if count < 1:
+            raise HeedfulError(f"the probe 'mutual_information' needs {name} of at least 1.")
     evidence = _seen(evidence, split)
+    clustered = partial(_clustered, clusters=clusters, batch=batch)
     lines: list[Line] = []
-    each, notes = {}, {}
+    pointwise, notes = {}, {}
     for name in HOW if how == "both" else (how,):
-        found = gather_tokens(evidence, name, settings.words, settings.vectors)
-        label = _clustered(found.states, settings, stable_hash(evidence.seed, "clusters", name))
-        found = _inputs(found, evidence, settings, name)
-        lines += _lines(found, label, evidence, name, settings)
-        each[f"pointwise:{name}"] = _by_example(found, label, evidence)
-        notes[name] = _told(found, label, settings.inputs)
-    rows = example_rows(evidence, "mutual_information", each)
+        found = gather_tokens(evidence, name, words, vectors)
+        label = clustered(found.states, stable_hash(evidence.seed, "clusters", name))
+        if inputs == "clusters":  # the cluster of a word's embedding stands for the word
+            seed = stable_hash(evidence.seed, "inputs", name)
+            found = replace(found, word=clustered(embedded(evidence, found), seed))
+        lines += _lines(found, label, evidence, name, resamples)
+        pointwise[f"pointwise:{name}"] = _by_example(found, label, evidence)
+        kind = "words" if inputs == "words" else "clusters of embeddings"
+        notes[name] = (
+            f"{len(np.unique(found.word)):,} {kind}, {len(label):,} vectors, "
+            f"{len(np.unique(label)):,} clusters, nats"
+        )
+    rows = example_rows(evidence, "mutual_information", pointwise)
     parts = [score_table(lines, len(attended(evidence))), summarise(rows, evidence.seed)]
     return Findings(rows, summary=pd.concat(parts, ignore_index=True), notes=notes)
 
@@ -138,34 +142,23 @@ def _seen(evidence: Evidence, split: str) -> Evidence:
     return replace(evidence, data=evidence.training, _passes=[])
 
 
-def _inputs(found: Tokens, evidence: Evidence, settings: Settings, how: str) -> Tokens:
-    """The tokens by what stands for their word: itself, or the cluster of its embedding."""
-    if settings.inputs == "words":
-        return found
-    vectors = embedded(evidence, found)
-    seed = stable_hash(evidence.seed, "inputs", how)
-    return replace(found, word=_clustered(vectors, settings, seed))
-
-
 def _clustered(
-    states: Float[np.ndarray, "n d"], settings: Settings, seed: int
+    states: Float[np.ndarray, "n d"], seed: int, clusters: int, batch: int
 ) -> Int[np.ndarray, " n"]:
-    count = min(settings.clusters, len(states) // PER_CLUSTER)
+    count = min(clusters, len(states) // PER_CLUSTER)
     if count < 2:
         return np.zeros(len(states), np.int64)
-    means = MiniBatchKMeans(
-        count, batch_size=settings.batch, random_state=seed % (1 << 32), n_init="auto"
-    )
+    means = MiniBatchKMeans(count, batch_size=batch, random_state=seed % (1 << 32), n_init="auto")
     return np.asarray(means.fit_predict(states), dtype=np.int64)
 
 
 def _lines(
-    found: Tokens, label: Int[np.ndarray, " n"], evidence: Evidence, how: str, settings: Settings
+    found: Tokens, label: Int[np.ndarray, " n"], evidence: Evidence, how: str, resamples: int
 ) -> Iterator[Line]:
     seed, nan = evidence.seed, float("nan")
     table = contingency(found.word, label)
     shuffled = np.random.default_rng(stable_hash(seed, "chance", how)).permutation(label)
-    yield (f"mutual_information:{how}", *_spread(table, found, evidence, settings.resamples))
+    yield (f"mutual_information:{how}", *_spread(table, found, evidence, resamples))
     yield f"chance:{how}", mutual_information(contingency(found.word, shuffled)), nan, nan
     yield f"entropy:{how}", entropy_of(found.word), nan, nan
     yield f"vectors:{how}", float(len(label)), nan, nan
@@ -199,22 +192,6 @@ def _by_example(
     total = np.bincount(found.example, pointwise, size)
     means = np.divide(total, tokens, out=np.full(size, np.nan), where=tokens > 0)
     return np.asarray(means[attended(evidence)], dtype=np.float64)
-
-
-def _told(found: Tokens, label: Int[np.ndarray, " n"], inputs: str) -> str:
-    words, clusters = len(np.unique(found.word)), len(np.unique(label))
-    kind = "words" if inputs == "words" else "clusters of embeddings"
-    return f"{words:,} {kind}, {len(label):,} vectors, {clusters:,} clusters, nats"
-
-
-def _check(how: str, settings: Settings) -> None:
-    if how not in (*HOW, "both"):
-        raise unknown_name("way to choose words", how, [*HOW, "both"])
-    if settings.inputs not in INPUTS:
-        raise unknown_name("kind of inputs", settings.inputs, list(INPUTS))
-    for name in ("words", "vectors", "clusters", "batch"):
-        if getattr(settings, name) < 1:
-            raise HeedfulError(f"the probe 'mutual_information' needs {name} of at least 1.")
 
 
 MUTUAL_INFORMATION = Experiment(
@@ -313,10 +290,8 @@ def chosen_words(split: Split, how: str, count: int, seed: int) -> NDArray[np.in
     the first in the vocabulary is taken."""
     occurring = np.bincount(np.concatenate([np.zeros(0, np.int64), *_real(split)]))
     occurring[: UNKNOWN + 1] = 0
-    if how == "frequent":
-        order = np.argsort(-occurring, kind="stable")
-    else:
-        order = np.argsort(-_keys(occurring, seed), kind="stable")
+    keys = occurring if how == "frequent" else _keys(occurring, seed)
+    order = np.argsort(-keys, kind="stable")
     return np.sort(order[: min(count, int((occurring > 0).sum()))])
 
 
