@@ -94,11 +94,6 @@ class Evidence:
     training: Split | None = None
     _passes: list[ForwardBatch] = field(default_factory=list)
 
-    @cached_property
-    def place(self) -> Mapping[str, int]:
-        """Where each example stands in the data."""
-        return {example: number for number, example in enumerate(self.data.ids)}
-
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
         """The main ones."""
@@ -169,6 +164,11 @@ class Findings:
 # measure would cost more than some probes.
 
 
+def place_of(ids: Sequence[str]) -> dict[str, int]:
+    """Where each example stands."""
+    return {example: number for number, example in enumerate(ids)}
+
+
 Columns = dict[str, np.ndarray]
 PLACE = ["example", "site", "head", "query"]
 
@@ -236,7 +236,7 @@ class Collector:
 
     def _table(self, parts: list[Columns], name: str) -> pd.DataFrame:
         whole = joined(parts)
-        place = {example: number for number, example in enumerate(self.ids)}
+        place = place_of(self.ids)
         keys: list[Any] = [
             whole["query"],
             whole["head"],

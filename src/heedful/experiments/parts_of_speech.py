@@ -13,7 +13,7 @@ from torch import Tensor
 from heedful.data import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
 from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, place_of
 from heedful.types import AttentionRows
 
 LEXICON = "lexicon"
@@ -32,9 +32,9 @@ def parts_of_speech(evidence: Evidence, tagger: str = LEXICON) -> Findings:
     what even attention gives it. `tagger` is `lexicon`, or a spaCy pipeline by its name; the
     version of what is installed is part of what names the result."""
     tags = _tagger(tagger)
-    collector = Collector(evidence.data.ids)
+    collector, place = Collector(evidence.data.ids), place_of(evidence.data.ids)
     for forward in evidence.passes("parts_of_speech"):
-        texts = [evidence.data.surface(evidence.place[name]) for name in forward.batch.ids]
+        texts = [evidence.data.surface(place[name]) for name in forward.batch.ids]
         codes = _codes(tags, texts, forward)
         for site in evidence.sites:
             view = forward.rows(site)

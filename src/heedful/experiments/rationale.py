@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.entries import SHARE, SIGNED, Experiment, Measure
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, place_of
 from heedful.experiments.faithfulness import (
     Curves,
     Grid,
@@ -47,10 +47,11 @@ def rationale(evidence: Evidence) -> Findings:
 
 def marked(evidence: Evidence, forward: ForwardBatch) -> Bool[Tensor, "b t"]:
     """The tokens in a rationale; a mark is there for each real token."""
+    place = place_of(evidence.data.ids)
     real = forward.batch.texts["a"].mask
     inside = torch.zeros_like(real)
     for row, example in enumerate(forward.batch.ids):
-        marks = evidence.data.rationale(evidence.place[example])
+        marks = evidence.data.rationale(place[example])
         if marks is not None:
             inside[row, real[row]] = torch.from_numpy(np.array(marks, dtype=bool)).to(real.device)
     return inside

@@ -15,7 +15,7 @@ from torch import Tensor
 from heedful.data import MARK, spelled
 from heedful.entries import RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings
+from heedful.experiments.evidence import Collector, Evidence, Findings, place_of
 from heedful.metrics import COLUMNS, METRICS, bleu, bleu_statistics, bootstrap_statistic
 from heedful.models import Search, generate, probabilities
 from heedful.types import Edits, Model
@@ -134,8 +134,9 @@ def outcomes(
 
 def attended(evidence: Evidence) -> NDArray[np.int64]:
     """The places of the examples that have something to attend to."""
+    place = place_of(evidence.data.ids)
     found = {
-        evidence.place[forward.batch.ids[row]]
+        place[forward.batch.ids[row]]
         for forward in evidence.passes("outcomes")
         for row in forward.rows(evidence.sites[0]).example.tolist()
     }
@@ -173,8 +174,9 @@ def written_texts(
 def _decided(evidence: Evidence, model: Model, edits: Edits | None) -> NDArray[np.float64]:
     """The label and the decision of every example."""
     found = np.zeros((len(evidence.data), 2))
+    place = place_of(evidence.data.ids)
     for ids, labels, logits in _logits(evidence, model, edits):
-        rows = [evidence.place[example] for example in ids]
+        rows = [place[example] for example in ids]
         decided = probabilities(logits).argmax(-1)
         found[rows] = torch.stack([labels, decided], -1).double().cpu().numpy()
     return found

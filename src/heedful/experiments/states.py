@@ -21,7 +21,7 @@ from sklearn.cluster import MiniBatchKMeans
 from heedful.data import Split
 from heedful.entries import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments.evidence import Collector, Evidence, Findings
+from heedful.experiments.evidence import Collector, Evidence, Findings, place_of
 from heedful.experiments.score import Line, attended, example_rows, score_table
 from heedful.metrics import Contingency, contingency, entropy_of, mutual_information, summarise
 from heedful.metrics import conicity as conicity_of
@@ -327,13 +327,13 @@ def _real(split: Split) -> list[NDArray[np.int32]]:
 def _states(
     evidence: Evidence, positions: list[NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]]:
-    site = evidence.sites[0]
+    site, place = evidence.sites[0], place_of(evidence.data.ids)
     for forward in evidence.passes("states"):
-        places = [evidence.place[name] for name in forward.batch.ids]
-        counts = [len(positions[number]) for number in places]
-        rows = np.repeat(np.arange(len(places)), counts)
-        columns = np.concatenate([positions[number] for number in places])
+        examples = np.array([place[name] for name in forward.batch.ids], np.int64)
+        counts = [len(positions[number]) for number in examples]
+        rows = np.repeat(np.arange(len(examples)), counts)
+        columns = np.concatenate([positions[number] for number in examples])
         found = evidence.doubled(forward).trace.states[site.name]
         states = found.to(forward.trace.logits.dtype).cpu().numpy()
         tokens = forward.batch.texts[site.keys].tokens.cpu().numpy()
-        yield np.array(places, np.int64)[rows], tokens[rows, columns], states[rows, columns]
+        yield examples[rows], tokens[rows, columns], states[rows, columns]
