@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
-from tiny import WORDS
+from heedful.models import probabilities
+from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
+from tiny import END, START, WORDS, batch_of
 
 UNKNOWN = 1
 
@@ -73,3 +74,15 @@ def sigmoid(x: float) -> float:
 def weights_as_scores(model: BagOfWords, batch: Batch) -> Tensor:
     """The perfect map for class 1: each word's weight (`tiny` texts: word i is token i + 1)."""
     return (model.embed(batch)["a"][..., 0] * batch.texts["a"].mask)[:, 1:-1]
+
+
+def texts(*rows: list[int]) -> Batch:
+    """Words between the marks of beginning and end, all of class 1."""
+    ids = tuple(f"text-{i}" for i in range(len(rows)))
+    return batch_of([[START, *row, END] for row in rows], ids, [1] * len(rows), 0)
+
+
+def predicted(model: Model, batch: Batch) -> Tensor:
+    """The class that the model gives each text."""
+    with torch.no_grad():
+        return probabilities(model(batch).logits).argmax(-1)

@@ -31,6 +31,7 @@ install_import_hook(
 if TYPE_CHECKING:
     from heedful.data import Prepared
     from heedful.models import OneSequence
+    from heedful.store import Store
     from heedful.types import Batch
 
 # A busy machine is no failure, and a test that fails must fail again: no deadline, fixed draws.
@@ -73,6 +74,14 @@ def browser() -> Iterator[Any]:
 
     with opened_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """An empty store, which the tests of a file share."""
+    from heedful.store import Store
+
+    return Store(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture

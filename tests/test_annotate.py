@@ -58,11 +58,6 @@ PLANTED = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 WANTED = Wanted(n=8, top=2, seed=5)
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("store"))
-
-
 def train(store: Store, spec: CorpusSpec, model: ModelSpec = ModelSpec(hidden=8)) -> Run:
     recipe = Recipe(model, TrainSpec(epochs=2, learning_rate=0.02), 0)
     return trained(store, prepare(spec, store), recipe, Machine())

@@ -44,11 +44,6 @@ TEXTS = [{"text": f"the film is {w} and {v}", "label": 0} for w in ("good", "bad
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
 def recipe() -> Recipe:
     return Recipe(ModelSpec(hidden=8), TrainSpec(epochs=4, learning_rate=0.02), 0)
 

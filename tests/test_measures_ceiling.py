@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from bag_of_words import BagOfWords, sigmoid
+from bag_of_words import BagOfWords, predicted, sigmoid, texts
 from erased import erasure_of, log_odds
 from heedful.experiments import (
     ERASURE_MEASURES,
@@ -23,24 +23,13 @@ from heedful.experiments import (
     erasure_oracle,
     faithfulness,
 )
-from heedful.models import probabilities
 from heedful.perturbations import Memory, WordRemoval
 from heedful.types import Batch, Model
 from heedful.words import word_mask
-from tiny import END, START, batch_of, pick, tiny_batch, tiny_model
+from tiny import pick, tiny_batch, tiny_model
 
 A, B, X = 10, 11, 20
 BETTER = {name: 1 if each.higher_is_better else -1 for name, each in ERASURE_MEASURES.items()}
-
-
-def texts(*rows: list[int]) -> Batch:
-    ids = tuple(f"text-{i}" for i in range(len(rows)))
-    return batch_of([[START, *row, END] for row in rows], ids, [1] * len(rows), 0)
-
-
-def predicted(model: Model, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        return probabilities(model(batch).logits).argmax(-1)
 
 
 def wave(batch: Batch, speed: float) -> Tensor:

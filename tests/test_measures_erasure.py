@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from bag_of_words import BagOfWords, sigmoid, weights_as_scores
+from bag_of_words import BagOfWords, predicted, sigmoid, texts, weights_as_scores
 from erased import curves, erasure_of, log_odds
 from heedful.attributions import gradient_input
 from heedful.errors import HeedfulError
@@ -35,7 +35,7 @@ from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.erasure import erasure as slow_erasure
 from reference.kendall import tau_b
-from tiny import END, START, batch_of, pick, tiny_batch, tiny_model
+from tiny import pick, tiny_batch, tiny_model
 
 A, B, X, Y, Z = 10, 11, 20, 21, 22
 OPERATORS = ["delete", "mask", "unk", "zero", "attention"]
@@ -44,11 +44,6 @@ SHARES = ("0.05", "0.1", "0.2", "0.5")
 
 def bag() -> BagOfWords:
     return BagOfWords({A: 2.0, B: 1.0}, bias=-0.5)
-
-
-def texts(*rows: list[int]) -> Batch:
-    ids = tuple(f"text-{i}" for i in range(len(rows)))
-    return batch_of([[START, *row, END] for row in rows], ids, [1] * len(rows), 0)
 
 
 def scores_for(batch: Batch, seed: int = 0) -> Tensor:
@@ -159,11 +154,6 @@ def test_measures_equal_the_slow_ones(operator: str, classes: int) -> None:
         order = scores[row, :words].argsort(descending=True).tolist()
         for name, value in slow_erasure(answer, order, SHARES).items():
             assert found[name][row].item() == pytest.approx(value, abs=1e-12, nan_ok=True), name
-
-
-def predicted(model: Model, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        return probabilities(model(batch).logits).argmax(-1)
 
 
 def ask(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from bag_of_words import BagOfWords
+from bag_of_words import BagOfWords, predicted
 from heedful.experiments import (
     ERASURE_MEASURES,
     Draws,
@@ -27,9 +27,7 @@ from heedful.experiments import (
     oracle,
     search_gaps,
 )
-from heedful.models import probabilities
 from heedful.perturbations import Memory, Subsets, WordRemoval
-from heedful.types import Batch, Model
 from heedful.words import word_mask
 from reference.erasure import erasure as slow_erasure
 from tiny import tiny_batch, tiny_model
@@ -38,11 +36,6 @@ BETTER = {name: 1 if each.higher_is_better else -1 for name, each in ERASURE_MEA
 SHARES = ("0.05", "0.1", "0.2", "0.5")
 AUDITED = Grid(points=5, single=16)
 COARSE = Grid(shares=(0.3, 0.6), points=2, single=1)
-
-
-def predicted(model: Model, batch: Batch) -> Tensor:
-    with torch.no_grad():
-        return probabilities(model(batch).logits).argmax(-1)
 
 
 @settings(max_examples=40)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from bag_of_words import BagOfWords, weights_as_scores
+from bag_of_words import BagOfWords, texts, weights_as_scores
 from erased import erasure_of, log_odds
 from heedful.attributions import integrated_gradients
 from heedful.errors import HeedfulError
@@ -18,15 +18,10 @@ from heedful.types import Batch, Model
 from heedful.words import to_words, word_mask
 from reference.importance import captured as slow_captured
 from reference.importance import importance as slow_importance
-from tiny import END, START, batch_of, tiny_batch, tiny_model
+from tiny import tiny_batch, tiny_model
 
 A, B, X, Y, Z = 10, 11, 20, 21, 22
 ONE = torch.tensor([1])
-
-
-def texts(*rows: list[int]) -> Batch:
-    ids = tuple(f"text-{i}" for i in range(len(rows)))
-    return batch_of([[START, *row, END] for row in rows], ids, [1] * len(rows), 0)
 
 
 def best(found: Importance) -> float:

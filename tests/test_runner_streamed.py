@@ -30,11 +30,6 @@ class Killed(BaseException):
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
 def model(store: Store) -> Run:
     corpus = prepare(default_spec("planted", params=SIZE), store)
     return trained(store, corpus, RECIPE, Machine())

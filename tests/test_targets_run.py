@@ -33,11 +33,6 @@ def train(store: Store, spec: CorpusSpec) -> Run:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
 def run(store: Store) -> Run:
     return train(store, PLANTED)
 

@@ -65,11 +65,6 @@ MODELS = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
 def runs(store: Store) -> dict[str, Run]:
     corpus, pairs = prepare(PLANTED, store), prepare(default_spec("aspects", limit=60), store)
     made = {name: _trained(store, corpus, spec) for name, spec in MODELS.items()}

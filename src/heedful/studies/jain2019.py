@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -49,10 +48,7 @@ STUDY = Study(
     },
 )
 
-ENTRY = PaperStudy(
-    name="jain2019",
+ENTRY = STUDY.entry(
     description="attention against gradients and leave-one-out, permuted, and adversarial",
-    make=lambda: STUDY,
-    paper="jain2019",
     citation="Jain & Wallace 2019, Attention is not Explanation, NAACL",
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.jain2019 import LONGER, STORIES, STORY_TRAINING
 from heedful.studies.study import TRAINING, Setting, Small, Study
@@ -52,10 +51,7 @@ STUDY = Study(
     },
 )
 
-ENTRY = PaperStudy(
-    name="mohankumar2020",
+ENTRY = STUDY.entry(
     description="LSTM states made diverse: does attention among them say more?",
-    make=lambda: STUDY,
-    paper="mohankumar2020",
     citation="Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL",
 )

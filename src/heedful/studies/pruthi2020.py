@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -83,10 +82,7 @@ STUDY = Study(
     },
 )
 
-ENTRY = PaperStudy(
-    name="pruthi2020",
+ENTRY = STUDY.entry(
     description="attention kept off the tokens a model needs, and what gives that away",
-    make=lambda: STUDY,
-    paper="pruthi2020",
     citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
 )

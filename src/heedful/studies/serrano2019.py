@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -40,10 +39,7 @@ STUDY = Study(
     small={"imdb8": Small(limit=4000, epochs=6), "imdb10": Small(limit=4000, epochs=6)},
 )
 
-ENTRY = PaperStudy(
-    name="serrano2019",
+ENTRY = STUDY.entry(
     description="single weights erased, decisions flipped, importance sets by several rankings",
-    make=lambda: STUDY,
-    paper="serrano2019",
     citation="Serrano & Smith 2019, Is Attention Interpretable?, ACL",
 )

@@ -71,6 +71,16 @@ class Study:
     sized: bool = False
     deeper: tuple[str, ...] = ()
 
+    def entry(self, description: str, citation: str) -> PaperStudy:
+        """Its entry in the registry, under the paper's key in the bibliography."""
+        return PaperStudy(
+            name=self.name,
+            description=description,
+            make=lambda: self,
+            paper=self.name,
+            citation=citation,
+        )
+
     @property
     def corpora(self) -> tuple[str, ...]:
         return tuple(name for setting in self.settings for name in setting.corpora)

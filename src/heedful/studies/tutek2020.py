@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -78,11 +77,8 @@ STUDY = Study(
     deeper=("6",),
 )
 
-ENTRY = PaperStudy(
-    name="tutek2020",
+ENTRY = STUDY.entry(
     description="words kept in their states: does the score then depend on attention?",
-    make=lambda: STUDY,
-    paper="tutek2020",
     citation="Tutek & Šnajder 2020, Staying True to Your Word: (How) Can Attention Become "
     "Explanation?, RepL4NLP",
 )

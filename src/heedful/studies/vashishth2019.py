@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.study import TRAINING, Setting, Small, Study
 
@@ -96,10 +95,7 @@ STUDY = Study(
     },
 )
 
-ENTRY = PaperStudy(
-    name="vashishth2019",
+ENTRY = STUDY.entry(
     description="attention replaced, in training or afterwards: one text, two texts, translation",
-    make=lambda: STUDY,
-    paper="vashishth2019",
     citation="Vashishth et al. 2019, Attention Interpretability Across NLP Tasks",
 )

@@ -11,7 +11,6 @@ its corpora and its base model are jain2019's, whose F1 is shown.
 
 from __future__ import annotations
 
-from heedful.entries import PaperStudy
 from heedful.specs import ModelSpec, ProbeSpec
 from heedful.studies.jain2019 import ONE_TEXT
 from heedful.studies.study import TRAINING, Setting, Small, Study
@@ -49,10 +48,7 @@ STUDY = Study(
     },
 )
 
-ENTRY = PaperStudy(
-    name="wiegreffe2019",
+ENTRY = STUDY.entry(
     description="four tests: uniform, seeds, guides for a model without context, adversaries",
-    make=lambda: STUDY,
-    paper="wiegreffe2019",
     citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
 )
