@@ -79,11 +79,12 @@ def cite(
 
 
 def _uses(name: str, place: str) -> Iterator[Use]:
+    from heedful.auditing import Audit
     from heedful.preregistration import Audited, audited_uses, uses_of_run
     from heedful.report import names_folder
 
     if names_folder(name):
-        yield from audited_uses(Audited.of_folder(Path(name)))
+        yield from audited_uses(Audited.of(Audit.load(Path(name))))
         return
     store = existing_store(place)
     if store is None:

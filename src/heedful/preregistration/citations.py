@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from heedful import __version__
@@ -213,7 +212,6 @@ def uses_of_run(store: Store, run: Run, seen: set[str] | None = None) -> Iterato
 
 def _of_corpus(run: Run, at: str = "") -> Iterator[Use]:
     """`at` is where the facts of a fine-tuned model describe its corpus."""
-
     yield _named_use("corpus", CORPORA, run.fact(f"{at}piece", str))
     prepare = run.fact(f"{at}prepare", dict)
     if prepare.get("vectors") == "glove":
@@ -225,7 +223,6 @@ def _of_corpus(run: Run, at: str = "") -> Iterator[Use]:
 
 def _of_model(run: Run) -> Iterator[Use]:
     """Of a model that was trained here, from scratch or from a pretrained one."""
-
     train = run.fact("train", dict)
     if "pretrained" in run.facts:
         yield from _of_corpus(run, "corpus.")
@@ -256,7 +253,6 @@ def _of_probe(run: Run) -> Iterator[Use]:
 
 def _of_study(run: Run) -> Iterator[Use]:
     """With how its tables are made of summaries: from one seed of a cell, or from several."""
-
     name = run.fact("piece", str)
     if name in STUDIES:  # `heedful train` lists its cells as a study of that name
         yield entry_use("study", STUDIES[name])
@@ -268,7 +264,7 @@ def _of_study(run: Run) -> Iterator[Use]:
 
 
 def _of_audit(run: Run) -> Iterator[Use]:
-    return audited_uses(Audited.of_run(run))
+    return audited_uses(_audited(stored_verdict(run), run.json("facts"), run.frames("rows")))
 
 
 _OF_KIND = {
@@ -281,74 +277,47 @@ _OF_KIND = {
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The names in an audit's table; `checked` counts the texts that were measured again with
-    the model's weights in random order."""
-
-    measures: frozenset[str]
-    explanations: frozenset[str]
-    operators: frozenset[str]
-    checked: int
-
-
-@dataclass(frozen=True)
 class Audited:
-    """An audit, wherever it lies: its verdict and facts as plain values, and the names in its
-    table. What was planned and is not in the table was not used."""
+    """An audit, wherever it lies: its verdict and facts as plain values, and what is in its table.
+    What was planned and is not in the table was not used. `checked` counts the texts that were
+    measured again with the model's weights in random order."""
 
     verdict: Mapping[str, Any]
     facts: Mapping[str, Any]
-    measured: Measured
-
-    @property
-    def explanations(self) -> list[str]:
-        """Attention is always shown; baselines and the oracle are no explanations."""
-
-        kept = {ATTENTION, *self.measured.explanations} - {*BASELINES, ORACLE}
-        return [name for name in self.facts["explanations"] if name in kept]
-
-    @property
-    def operators(self) -> list[str]:
-        return [name for name in self.facts["operators"] if name in self.measured.operators]
-
-    @staticmethod
-    def of_run(run: Run) -> Audited:
-
-        verdict = _values(stored_verdict(run))
-        return Audited(verdict, run.json("facts"), _measured(run.frames("rows")))
-
-    @staticmethod
-    def of_folder(folder: Path) -> Audited:
-        from heedful.auditing import Audit
-
-        return Audited.of(Audit.load(folder))
+    measures: frozenset[str]
+    explanations: tuple[str, ...]
+    operators: tuple[str, ...]
+    checked: int
 
     @staticmethod
     def of(audit: Audit) -> Audited:
-        return Audited(_values(audit.verdict), dict(audit.facts), _measured(audit.tables["rows"]))
+        return _audited(audit.verdict, dict(audit.facts), audit.tables["rows"])
 
 
-def _values(verdict: Verdict) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(verdict.to_json())
-    return values
-
-
-def _measured(rows: Frames) -> Measured:
+def _audited(verdict: Verdict, facts: Mapping[str, Any], rows: Frames) -> Audited:
     names: dict[str, set[str]] = {"measure": set(), "explanation": set(), "operator": set()}
     checked: set[str] = set()
     for block in rows:
         for column, seen in names.items():
             seen.update(map(str, block[column].unique()))
         checked.update(map(str, block.loc[block["model"] == RANDOMISED, "example"].unique()))
-    measures, explanations, operators = map(frozenset, names.values())
-    return Measured(measures, explanations, operators, len(checked))
+    # attention is always shown; baselines and the oracle are no explanations
+    kept = {ATTENTION, *names["explanation"]} - {*BASELINES, ORACLE}
+    return Audited(
+        json.loads(verdict.to_json()),
+        facts,
+        frozenset(names["measure"]),
+        tuple(name for name in facts["explanations"] if name in kept),
+        tuple(name for name in facts["operators"] if name in names["operator"]),
+        len(checked),
+    )
 
 
 def audited_uses(audit: Audited) -> Iterator[Use]:
     yield from (entry_use("explanation", named(name).piece) for name in audit.explanations)
     yield from (entry_use("removal operator", REMOVALS[name]) for name in audit.operators)
-    yield from measure_uses(audit.measured.measures)
-    if audit.measured.checked:
+    yield from measure_uses(audit.measures)
+    if audit.checked:
         yield Use("weights in random order, to see which measures fall", ("adebayo2018",))
     yield from _of_class(str(audit.facts["model"]))
     corpus = _SPLIT.sub("", str(audit.facts["data"]))
@@ -387,13 +356,9 @@ class Statistic:
     keys: tuple[str, ...]
 
 
-def statistics_of(verdict: Mapping[str, Any]) -> list[Statistic]:
+def statistics_of(verdict: Mapping[str, Any]) -> Iterator[Statistic]:
     """The statistics that a verdict used, in the order of a paper: intervals, corrections, looks.
     Everything is read from the verdict, so nothing is described that did not happen."""
-    return list(_statistics(verdict))
-
-
-def _statistics(verdict: Mapping[str, Any]) -> Iterator[Statistic]:
     settings = verdict["settings"]
     asked = [each for each in verdict["statements"] if each["decision"] in ASKED]
     weighed = [each for each in asked if each["clusters"] >= 2]

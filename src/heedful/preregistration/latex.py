@@ -45,17 +45,9 @@ def enumerated(before: str, items: Sequence[Part], after: str = ".") -> Sentence
     return tuple(part for part in (Part(before), *parts, Part(after)) if part.text)
 
 
-def keys_of(sentences: Iterable[Sentence]) -> set[str]:
-    return {key for sentence in sentences for part in sentence for key in part.keys}
-
-
-def plain(sentence: Sentence) -> str:
-    return "".join(part.text for part in sentence)
-
-
 def listed(names: Sequence[str]) -> str:
     """a; a and b; a, b and c."""
-    return plain(enumerated("", [Part(name) for name in names], ""))
+    return "".join(part.text for part in enumerated("", [Part(name) for name in names], ""))
 
 
 def count(number: int, noun: str) -> str:
@@ -105,13 +97,9 @@ def table(one: Table) -> str:
     body = "".join(map(_printed, to_latex(one.frame))).rstrip()
     fitted = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     lines = [r"\begin{table}[tbp]", r"\centering", rf"\caption{{{escape(one.caption)}}}"]
-    lines += [rf"\label{{tab:{label(one.label)}}}", fitted, f"{body}%", "}", r"\end{table}"]
+    label = re.sub(r"[^a-z0-9]+", "-", one.label.lower()).strip("-")
+    lines += [rf"\label{{tab:{label}}}", fitted, f"{body}%", "}", r"\end{table}"]
     return "\n".join(lines)
-
-
-def label(text: str) -> str:
-    """Letters, digits and dashes: what a label and a key may hold."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def section(title: str, paragraphs: Sequence[str]) -> str:
@@ -120,27 +108,23 @@ def section(title: str, paragraphs: Sequence[str]) -> str:
 
 def document(title: str, parts: Sequence[str]) -> str:
     """What includes the parts beside it, and prints the works they name."""
-    inputs = [rf"\input{{{part}}}" for part in parts]
-    return "\n".join(
-        [
-            r"\documentclass{article}",
-            r"\usepackage[T1]{fontenc}",
-            r"\usepackage[utf8]{inputenc}",
-            r"\usepackage{textcomp}",
-            r"\usepackage{booktabs}",
-            r"\usepackage{graphicx}",
-            rf"\title{{{escape(title)}}}",
-            r"\author{}",
-            r"\date{}",
-            r"\begin{document}",
-            r"\maketitle",
-            *inputs,
-            r"\bibliographystyle{plain}",
-            r"\bibliography{references}",
-            r"\end{document}",
-            "",
-        ]
-    )
+    inputs = "\n".join(rf"\input{{{part}}}" for part in parts)
+    return rf"""\documentclass{{article}}
+\usepackage[T1]{{fontenc}}
+\usepackage[utf8]{{inputenc}}
+\usepackage{{textcomp}}
+\usepackage{{booktabs}}
+\usepackage{{graphicx}}
+\title{{{escape(title)}}}
+\author{{}}
+\date{{}}
+\begin{{document}}
+\maketitle
+{inputs}
+\bibliographystyle{{plain}}
+\bibliography{{references}}
+\end{{document}}
+"""
 
 
 def _sentence(sentence: Sentence) -> str:
@@ -154,6 +138,5 @@ def _sentence(sentence: Sentence) -> str:
 
 
 def _printed(char: str) -> str:
-    if ord(char) <= _LAST_LATIN or char in _PRINTED:
-        return _MATHS.get(char, char)
-    return _MATHS.get(char, f"[U+{ord(char):04X}]")
+    printed = ord(char) <= _LAST_LATIN or char in _PRINTED
+    return _MATHS.get(char, char if printed else f"[U+{ord(char):04X}]")

@@ -20,16 +20,7 @@ from heedful.data import CORPORA, MissingData
 from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.preregistration.citations import cited, in_order, no_entry
-from heedful.preregistration.latex import (
-    document,
-    escape,
-    keys_of,
-    listed,
-    paragraph,
-    said,
-    section,
-    table,
-)
+from heedful.preregistration.latex import document, escape, listed, paragraph, said, section, table
 from heedful.preregistration.texts import AuditText, StudyText
 from heedful.progress import Progress, silent
 from heedful.report import CONFIDENCE
@@ -55,8 +46,6 @@ FEWEST_DIGITS = 8
 REGISTRATION = FileKind("a registration")
 """Never replaced: its hash may be published."""
 _AGAIN = "register it anew with `heedful replicate --register`"
-
-
 RECORD = "replicate.json"
 RECORD_VERSION = 1
 PARTS = ("methods", "tables", "limitations")
@@ -177,18 +166,14 @@ def _json(path: Path) -> dict[str, Any]:
             f"{path.name} is no registration: a draft becomes one with "
             f"`heedful replicate --register`."
         ) from error
-    if not isinstance(data, dict) or not _whole(data):
+    whole = isinstance(data, dict) and "schema_version" in data
+    if whole and data["schema_version"] == SCHEMA_VERSION:  # of another only that is looked at
+        known = {"hash", *Registered("", (), {}, {}).content}
+        parts = (data.get("asked"), data.get("rests_on"))
+        whole = set(data) == known and all(isinstance(part, dict) for part in parts)
+    if not whole:
         raise HeedfulError(f"{path.name} is no registration: {_AGAIN}.")
-    return data
-
-
-def _whole(data: dict[str, Any]) -> bool:
-    """Of another version only that is looked at."""
-    if data.get("schema_version") != SCHEMA_VERSION:
-        return "schema_version" in data
-    known = {"hash", *Registered("", (), {}, {}).content}
-    parts = (data.get("asked"), data.get("rests_on"))
-    return set(data) == known and all(isinstance(part, dict) for part in parts)
+    return dict(data)
 
 
 def _short(value: Any) -> str:
@@ -212,60 +197,57 @@ def audit_rests_on(subject: AuditTarget, spec: AuditSpec, settings: Settings) ->
 def study_rests_on(plan: Grid, store: Store, progress: Progress = silent) -> dict[str, Any]:
     """The corpora are prepared for it; a corpus whose data are not here is left out, and that
     is registered too."""
-    cells = [_cell(plan, cell, store, progress) for cell in plan.cells]
+    corpora: dict[str, Any] = {}
+    cells = []
+    for cell in plan.cells:
+        try:
+            corpus: Run | None = plan.corpus(cell, store, progress)
+        except MissingData:
+            if not plan.lenient:
+                raise
+            corpus = None
+        cells.append(_cell(cell, corpus))
+        if corpus is not None:
+            corpora[cell.corpus.title] = _corpus(cell, corpus)
     return {
         "study": plan.study.name,
         "version": plan.study.version,
         "precision": plan.precision,
         "split": Reading(0).split,
         "confidence": CONFIDENCE,
-        "corpora": _corpora(plan, store, progress),
+        "corpora": corpora,
         "cells": cells,
     }
 
 
-def _cell(plan: Grid, cell: Cell, store: Store, progress: Progress) -> dict[str, Any]:
-    probes = {
-        probe.name: {"version": PROBES[probe.name].version, "params": dict(probe.params)}
-        for probe in cell.probes
+def _cell(cell: Cell, corpus: Run | None) -> dict[str, Any]:
+    facts = {
+        "corpus": cell.corpus.title,
+        "model": cell.model.name,
+        "seed": cell.seed,
+        "probes": {
+            probe.name: {"version": PROBES[probe.name].version, "params": dict(probe.params)}
+            for probe in cell.probes
+        },
     }
-    found = {"corpus": cell.corpus.title, "model": cell.model.name, "seed": cell.seed}
-    corpus = _prepared(plan, cell, store, progress)
     if corpus is None:
-        return {**found, "probes": probes, "left_out": "its data are not here"}
-    facts = model_facts(corpus, cell.recipe)
+        return {**facts, "left_out": "its data are not here"}
     return {
-        **found,
-        "probes": probes,
-        "pieces": facts["versions"],
+        **facts,
+        "pieces": model_facts(corpus, cell.recipe)["versions"],
         "train": asdict(cell.train),
         "key": model_key(corpus, cell.recipe),
     }
 
 
-def _corpora(plan: Grid, store: Store, progress: Progress) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for cell in plan.cells:
-        corpus = _prepared(plan, cell, store, progress)
-        if corpus is not None:
-            splits = corpus.json("report")["splits"]
-            found[cell.corpus.title] = {
-                "key": corpus.key,
-                "version": CORPORA[cell.corpus.name].version,
-                "sources": dict(corpus.facts.get("sources", {})),
-                "splits": {name: int(split["examples"]) for name, split in splits.items()},
-            }
-    return found
-
-
-def _prepared(plan: Grid, cell: Cell, store: Store, progress: Progress) -> Run | None:
-    """The corpus of a cell; None where its data are not here and need not be."""
-    try:
-        return plan.corpus(cell, store, progress)
-    except MissingData:
-        if not plan.lenient:
-            raise
-        return None
+def _corpus(cell: Cell, corpus: Run) -> dict[str, Any]:
+    splits = corpus.json("report")["splits"]
+    return {
+        "key": corpus.key,
+        "version": CORPORA[cell.corpus.name].version,
+        "sources": dict(corpus.facts.get("sources", {})),
+        "splits": {name: int(split["examples"]) for name, split in splits.items()},
+    }
 
 
 def already_there(rests_on: dict[str, Any], store: Store) -> list[str]:
@@ -295,44 +277,39 @@ def _files(registered: Registered, texts: Sequence[Text]) -> dict[str, str]:
     methods = [section(text.title, [paragraph(text.methods())]) for text in texts]
     limits = [section(text.title, [paragraph(text.limitations() or nothing)]) for text in texts]
     tables = [table(each) for text in texts for each in text.tables()]
-    return {
-        "methods.tex": _part("Methods", [_registration(registered), *methods]),
-        "tables.tex": "\n\n".join([r"% needs booktabs and graphicx", *tables]) + "\n",
-        "limitations.tex": _part("Limitations", limits),
+    blocks = {
+        "methods.tex": [r"\section*{Methods}", _registration(registered), *methods],
+        "tables.tex": [r"% needs booktabs and graphicx", *tables],
+        "limitations.tex": [r"\section*{Limitations}", *limits],
         "references.bib": _bibliography(texts),
-        "main.tex": document(registered.title, PARTS),
     }
-
-
-def _part(title: str, sections: Sequence[str]) -> str:
-    return "\n\n".join([rf"\section*{{{title}}}", *sections]) + "\n"
+    files = {name: "\n\n".join(parts) + "\n" for name, parts in blocks.items()}
+    return {**files, "main.tex": document(registered.title, PARTS)}
 
 
 def _registration(registered: Registered) -> str:
     """The hash in pieces, so that a line can be broken."""
     pieces = [registered.hash[start : start + 16] for start in range(0, 64, 16)]
     digits = r"\allowbreak ".join(pieces)
+    known = "When it was registered, none of its runs was in the store."
+    if registered.already:
+        runs = escape(listed(registered.already))
+        known = f"When it was registered, some of its runs were in the store already: {runs}."
     start = (
         "The registration of this study fixes models, data, thresholds, seeds, splits and versions "
-        rf"of pieces; its SHA-256 is \texttt{{{digits}}}. {_known(registered)}"
+        rf"of pieces; its SHA-256 is \texttt{{{digits}}}. {known}"
     )
     items = [rf"\item {escape(hypothesis)}" for hypothesis in registered.hypotheses]
     hypotheses = ["Hypotheses, as registered:", r"\begin{enumerate}", *items, r"\end{enumerate}"]
     return "\n\n".join([start, "\n".join(hypotheses)] if items else [start])
 
 
-def _known(registered: Registered) -> str:
-    if not registered.already:
-        return "When it was registered, none of its runs was in the store."
-    runs = escape(listed(registered.already))
-    return f"When it was registered, some of its runs were in the store already: {runs}."
-
-
-def _bibliography(texts: Sequence[Text]) -> str:
+def _bibliography(texts: Sequence[Text]) -> list[str]:
     used = cited(use for text in texts for use in text.uses)
-    named = keys_of(sentence for text in texts for sentence in text.methods())
-    entries = [entry.bibtex for entry in in_order({*used.reasons, *named})]
-    return "\n\n".join([*entries, *map(no_entry, used.unlisted)]) + "\n"
+    parts = (part for text in texts for sentence in text.methods() for part in sentence)
+    keys = {*used.reasons, *(key for part in parts for key in part.keys)}
+    entries = [entry.bibtex for entry in in_order(keys)]
+    return [*entries, *map(no_entry, used.unlisted)]
 
 
 def _record(

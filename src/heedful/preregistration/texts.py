@@ -80,15 +80,17 @@ class AuditText:
         return list(audited_uses(self.audited))
 
     def methods(self) -> list[Sentence]:
+        verdict = self.audited.verdict
+        versions = [f"{name} {number}" for name, number in verdict["versions"].items()]
         return [
             self._subject(),
             self._explanations(),
             *self._operators(),
             *self._measures(),
             *self._thresholds(),
-            *(said(each.sentence, *each.keys) for each in statistics_of(self.audited.verdict)),
+            *(said(each.sentence, *each.keys) for each in statistics_of(verdict)),
             self._seeds(),
-            _versions(self.audited.verdict),
+            said(f"Judged with {listed(versions)}."),
         ]
 
     def limitations(self) -> list[Sentence]:
@@ -96,7 +98,11 @@ class AuditText:
         the caveats of the verdict."""
         found = [
             *(text for each in self.statements for text in _open(each)),
-            *grouped((note, each["property"]) for each in self.statements for note in _notes(each)),
+            *grouped(
+                (str(note), each["property"])
+                for each in self.statements
+                for note in dict.fromkeys(each["notes"])
+            ),
             *grouped(pair for each in self.statements for pair in _unused(each)),
             *(f"{name} was left out: {why}" for name, why in self.facts["skipped"].items()),
             *self.audited.verdict["warnings"],
@@ -109,7 +115,9 @@ class AuditText:
         """The properties; where explanations could be ranked, those too."""
         verdict = self.audited.verdict
         words = f"{self.title}: {verdict['decision'].lower()}. {ended(verdict['headline'])}"
-        alpha = f"Bounds of what decides hold together at {_level(verdict)}."
+        settings = verdict["settings"]
+        share = " (a share of it at this look)" if settings["looks"] > 1 else ""
+        alpha = f"Bounds of what decides hold together at {settings['alpha']:g}{share}."
         found = [Table(f"{self.name}-properties", f"{words} {alpha}", properties(self.statements))]
         for question, name in (("recommendation", "explanations"), ("direction", "direction")):
             ranked = verdict[question]["ranked"]
@@ -131,7 +139,7 @@ class AuditText:
 
     def _explanations(self) -> Sentence:
         names = self.audited.explanations
-        if names == [ATTENTION]:
+        if names == (ATTENTION,):
             return said("No other explanation was measured.")
         items = [Part(name, _keys(named(name).piece)) for name in names]
         return enumerated(f"{count(len(names), 'explanation')} were compared: ", items)
@@ -145,16 +153,16 @@ class AuditText:
 
     def _measures(self) -> Iterator[Sentence]:
         by: dict[str, tuple[str, ...]] = {}
-        for use in measure_uses(self.audited.measured.measures):
+        for use in measure_uses(self.audited.measures):
             name = use.what.split(" ", 1)[1]
             by[name] = tuple(dict.fromkeys((*by.get(name, ()), *use.keys)))
         if by:
             items = [Part(name, known(keys)) for name, keys in by.items()]
             yield enumerated("Measured were ", items)
-        checked = self.audited.measured.checked
-        if checked:
+        if self.audited.checked:
+            texts = count(self.audited.checked, "text")
             yield said(
-                f"To tell which measures respond to what was learned, {count(checked, 'text')} "
+                f"To tell which measures respond to what was learned, {texts} "
                 f"were measured again with the model's weights in random order.",
                 "adebayo2018",
             )
@@ -191,10 +199,6 @@ def _open(each: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} is {each['decision'].lower()}"
 
 
-def _notes(each: Mapping[str, Any]) -> list[str]:
-    return [str(note) for note in dict.fromkeys(each["notes"])]
-
-
 def _unused(each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for part in each["parts"]:
         if not part["usable"]:
@@ -204,17 +208,6 @@ def _unused(each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _keys(piece: Any) -> tuple[str, ...]:
     return known(entry_use("", piece).keys)
-
-
-def _versions(verdict: Mapping[str, Any]) -> Sentence:
-    made = [f"{name} {number}" for name, number in verdict["versions"].items()]
-    return said(f"Judged with {listed(made)}.")
-
-
-def _level(verdict: Mapping[str, Any]) -> str:
-    settings = verdict["settings"]
-    share = " (a share of it at this look)" if settings["looks"] > 1 else ""
-    return f"{settings['alpha']:g}{share}"
 
 
 def properties(statements: list[Mapping[str, Any]]) -> pd.DataFrame:
@@ -304,8 +297,7 @@ class StudyText:
             for line in self._published.to_dict("records")
             if line["note"]
         )
-        found = [*skipped, *self._undefined(), *self._alone(), *notes]
-        return each_once(found)
+        return each_once([*skipped, *self._undefined(), *self._alone(), *notes])
 
     def tables(self) -> list[Table]:
         return [
@@ -321,12 +313,14 @@ class StudyText:
         version = self.run.facts["version"]
         keys = known(keys_in(STUDIES[self.paper].paper))
         start = Part(f"We ran the experiments of {self.paper}", keys)
-        return (start, Part(f" (version {version} of the study) with Heedful", (OURSELVES,)),
-                Part("."))  # fmt: skip
+        with_us = Part(f" (version {version} of the study) with Heedful", (OURSELVES,))
+        return (start, with_us, Part("."))
 
     def _corpora(self) -> Iterator[Sentence]:
         for title, about in self.rests_on["corpora"].items():
-            sizes = [f"{count(number, 'text')} in {name}" for name, number in _split(about)]
+            splits = about["splits"]
+            names = [name for name in ("train", "dev", "test") if name in splits]
+            sizes = [f"{count(splits[name], 'text')} in {name}" for name in names]
             cites = [key for use in self.uses if use.what == f"corpus {title}" for key in use.keys]
             yield said(f"The corpus {title} has {listed(sizes)}.", *dict.fromkeys(cites))
 
@@ -341,10 +335,13 @@ class StudyText:
         for train in self.run.facts["params"]["train"]:
             adam = "Adam with AMSGrad" if train["amsgrad"] else "Adam"
             keys = ("kingma2015", "reddi2018") if train["amsgrad"] else ("kingma2015",)
+            select = str(train["select"])
+            if select == "auto":
+                select = "ROC-AUC (accuracy of more than two classes)"
             yield said(
                 f"Training took at most {count(train['epochs'], 'epoch')} of {adam} (learning rate "
                 f"{train['learning_rate']:g}, batches of {train['batch_size']}, weight decay "
-                f"{train['weight_decay']:g}), the epoch chosen by {_select(train)} on dev.",
+                f"{train['weight_decay']:g}), the epoch chosen by {select} on dev.",
                 *keys,
             )
 
@@ -393,22 +390,9 @@ class StudyText:
 
     def _versions(self) -> Iterator[Sentence]:
         keys = [str(key) for key in self.evidence.cells["run"]]
-        made = {_made(self.store.open(key)) for key in keys}
-        for each in sorted(filter(None, made)):
+        versions = set()
+        for key in keys:
+            made = self.store.open(key).record.made_with
+            versions.add(listed([f"{name} {made[name]}" for name in VERSIONS if name in made]))
+        for each in sorted(filter(None, versions)):
             yield said(f"Measured with {each}.")
-
-
-def _made(run: Run) -> str:
-    made = run.record.made_with
-    return listed([f"{name} {made[name]}" for name in VERSIONS if name in made])
-
-
-def _split(about: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return [(name, about["splits"][name]) for name in ("train", "dev", "test")
-            if name in about["splits"]]  # fmt: skip
-
-
-def _select(train: Mapping[str, Any]) -> str:
-    """`auto` is said in words."""
-    chosen = str(train["select"])
-    return "ROC-AUC (accuracy of more than two classes)" if chosen == "auto" else chosen
