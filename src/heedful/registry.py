@@ -45,21 +45,13 @@ class Registry(Generic[E]):
         return name in self.modules or name in self.aliases
 
     def __getitem__(self, name: str) -> E:
-        name = self.resolve(name)
+        name = self.aliases.get(name, name)
         if name not in self.modules:
             raise unknown_name(self.kind, name, list(self.modules))
         module, _, constant = self.modules[name].partition(":")
         value = getattr(import_module(module), constant or "ENTRY")
         entry: E = value[name] if isinstance(value, Mapping) else value
         return entry
-
-    def resolve(self, name: str) -> str:
-        """The name that is listed, for an old name; any other name as it is."""
-        return self.aliases.get(name, name)
-
-
-def _accept(entry: Any) -> None:
-    """Nothing is asked of an entry."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class OpenRegistry(Registry[E]):
     """
 
     added: dict[str, E] = field(default_factory=dict)
-    check: Callable[[E], None] = _accept
+    check: Callable[[E], None] = lambda entry: None
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*self.modules, *self.added, *self._offers())))
@@ -80,7 +72,7 @@ class OpenRegistry(Registry[E]):
         return super().__contains__(name) or name in self.added or name in self._offers()
 
     def __getitem__(self, name: str) -> E:
-        name = self.resolve(name)
+        name = self.aliases.get(name, name)
         offers = self._offers().get(name, ())
         self._refuse_duplicates(name, offers)
         if name in self.modules:

@@ -126,27 +126,17 @@ def run_audits(
     budget: float | None = None,
 ) -> Audit:
     """Of a model, or of several trainings of it together."""
-    from heedful.auditing import over_seeds
-
-    audits = [run_audit(model, data, measured, subject, budget) for model in models]
-    return over_seeds(audits, measured.settings) if len(audits) > 1 else audits[0]
-
-
-def run_audit(
-    model: str,
-    data: str | None,
-    measured: MeasureOptions,
-    subject: SubjectOptions,
-    budget: float | None = None,
-) -> Audit:
-    from heedful.auditing import Plan
+    from heedful.auditing import Plan, over_seeds
     from heedful.auditing import audit as run
 
     spec, settings = measured.spec(subject.seed), measured.settings
     set_threads(subject.threads)
-    with progress_bar() as progress:
-        plan = Plan(open_store(subject.store), budget, progress, measured.must, announce=say)
-        return run(model, data, spec, settings, plan, **subject.given())
+    audits = []
+    for model in models:
+        with progress_bar() as progress:
+            plan = Plan(open_store(subject.store), budget, progress, measured.must, announce=say)
+            audits.append(run(model, data, spec, settings, plan, **subject.given()))
+    return over_seeds(audits, settings) if len(audits) > 1 else audits[0]
 
 
 def seconds(text: str | None) -> float | None:
@@ -231,7 +221,7 @@ def check(
         store=subject.store,
     )
     old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
-    verdict = run_audit(model, data, measured, subject).verdict
+    verdict = run_audits([model], data, measured, subject).verdict
     if baseline is not None and old is not None and old.facts["spec"] != verdict.facts["spec"]:
         raise _made_otherwise(baseline)
     outcomes = compare(verdict, thresholds, old)

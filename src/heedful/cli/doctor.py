@@ -37,7 +37,6 @@ _MOST_NAMES = 12
 GIGABYTE = 1e9
 CORE = "core"
 OK, MISSING, OLD, NEW = "ok", "missing", "too old", "too new"
-_ALL = "all"
 _OURSELVES = "heedful"
 
 
@@ -141,7 +140,11 @@ def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str
         wanted = "" if state == OK else f" {state}: {package['bring']}"
         yield f"{name} {package['version'] or 'missing'} ({package['wants']}){wanted}"
     yield _row("device", _device(facts))
-    yield _row("room", _room(facts))
+    room = f"{facts['disk_free_gb']:.1f} GB of disk are free here"
+    if facts["memory_gb"] is not None:
+        free, total = facts["memory_free_gb"], facts["memory_gb"]
+        room = f"{free:.1f} of {total:.1f} GB of memory free, {room}"
+    yield _row("room", room)
     browser = facts["chromium"] or "no chromium"
     yield _row("browser", f"{browser} (only the tests of pages need one)")
     if facts["corpora"]:
@@ -180,13 +183,6 @@ def _device(facts: Facts) -> str:
     if not facts["gpus"]:
         return f"no GPU is seen: everything runs on the CPU, {cores}"
     return f"{len(facts['gpus'])} GPU: {', '.join(facts['gpus'])}; {cores}"
-
-
-def _room(facts: Facts) -> str:
-    disk = f"{facts['disk_free_gb']:.1f} GB of disk are free here"
-    if facts["memory_gb"] is None:
-        return disk
-    return f"{facts['memory_free_gb']:.1f} of {facts['memory_gb']:.1f} GB of memory free, {disk}"
 
 
 def _corpora_words(facts: Facts, every: bool) -> Iterator[str]:
@@ -281,9 +277,14 @@ class Package:
 
 def packages() -> list[Package]:
     """Every need of the core and of the extras, in the order of the declaration."""
+    declared = _declared()
+    # what `all` brings: the other extras are for those who work on Heedful
+    ours = (need.extras for need in declared if need.name == _OURSELVES and _belongs(need, "all"))
+    brought: set[str] = set().union(*ours)
+    extras = [name for name in _about().get_all("Provides-Extra") or () if name in brought]
     found = []
-    for extra in (CORE, *_extra_names()):
-        for need in _declared():
+    for extra in (CORE, *extras):
+        for need in declared:
             if need.name == _OURSELVES or not _belongs(need, extra):
                 continue
             try:
@@ -317,13 +318,6 @@ def state(wants: SpecifierSet, version: str | None) -> str:
     above = [each for each in wants if each.operator in ("<", "<=", "==", "~=")]
     bounds = [Version(each.version.removesuffix(".*")) for each in above]
     return NEW if any(Version(version) >= bound for bound in bounds) else OLD
-
-
-def _extra_names() -> list[str]:
-    """What `all` brings: the others are for those who work on Heedful."""
-    ours = (need.extras for need in _declared() if need.name == _OURSELVES and _belongs(need, _ALL))
-    brought: set[str] = set().union(*ours)
-    return [name for name in _about().get_all("Provides-Extra") or () if name in brought]
 
 
 def _declared() -> list[Requirement]:

@@ -47,17 +47,14 @@ def read(path: Path) -> GridFile:
     top = lines.mapping(root, [*SETTINGS, "studies"], "setting")
     if "studies" not in top:
         raise lines.wrong(root, "there are no `studies`: name a list of them.")
-    nodes = lines.items(top.pop("studies"), "studies")
-    entries = [_entry(lines, node) for node in nodes]
+    entries = []
+    for node in lines.items(top.pop("studies"), "studies"):
+        nodes = lines.mapping(node, ENTRY, "key")
+        if "study" not in nodes:
+            raise lines.wrong(node, "no `study` is named: name one.")
+        params = nodes.get("params", node)
+        entries.append(Entry(line_of(node), lines.values(nodes, ENTRY), line_of(params)))
     return GridFile(path, entries, lines.values(top, SETTINGS))
-
-
-def _entry(lines: Lines, node: Any) -> Entry:
-    nodes = lines.mapping(node, ENTRY, "key")
-    if "study" not in nodes:
-        raise lines.wrong(node, "no `study` is named: name one.")
-    params = nodes.get("params", node)
-    return Entry(line_of(node), lines.values(nodes, ENTRY), line_of(params))
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,9 @@ def list_pieces(
     left_out: dict[str, list[str]] = {}
     measures: list[Measured] = []
     if kind == MEASURE:
-        measures = audit_measures() if name is None else _measures_named(name)
+        measures = audit_measures() if name is None else measured_by(name, {})
+        if not measures:
+            raise unknown_name(MEASURE, str(name), measure_names({}))
     elif briefly:
         for each in known if kind is None else [kind]:
             pieces[each], left_out[each] = _entries(known[each])
@@ -235,13 +237,6 @@ def _named(known: dict[str, Registry[Any]], kind: str, name: str | None) -> dict
             f"measure."
         )
     return entries
-
-
-def _measures_named(name: str) -> list[Measured]:
-    measures = measured_by(name, {})
-    if not measures:
-        raise unknown_name(MEASURE, name, measure_names({}))
-    return measures
 
 
 def _measure_lines(number: Measured, briefly: bool) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -164,13 +164,7 @@ def _check_once(given: Mapping[str, Any], columns: FileColumns, limit: int | Non
 
 def parameters(texts: Sequence[str] | None) -> dict[str, Any]:
     """The values of `--param`, each given once."""
-    values: dict[str, Any] = {}
-    for text in texts or ():
-        name, value = parameter(text)
-        if name in values:
-            raise HeedfulError(f"--param gives {name!r} twice: give it once.")
-        values[name] = value
-    return values
+    return _once((parameter(text) for text in texts or ()), "--param")
 
 
 def parameter(text: str) -> tuple[str, Any]:
@@ -212,17 +206,26 @@ def pairs(text: str | None, option: str) -> dict[str, str] | None:
 
 def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     """`property=number`, as often as the option was given."""
-    values = {}
-    for text in texts:
-        name, _, value = (part.strip() for part in text.partition("="))
+    return _once((_number(text, option) for text in texts), option)
+
+
+def _number(text: str, option: str) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise HeedfulError(f"{option} is {text!r}: write property=number.") from error
+    if not math.isfinite(number):
+        raise HeedfulError(f"{option} is {text!r}: give a finite number.")
+    return name, number
+
+
+def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in pairs:
         if name in values:
             raise HeedfulError(f"{option} gives {name!r} twice: give it once.")
-        try:
-            values[name] = float(value)
-        except ValueError as error:
-            raise HeedfulError(f"{option} is {text!r}: write property=number.") from error
-        if not math.isfinite(values[name]):
-            raise HeedfulError(f"{option} is {text!r}: give a finite number.")
+        values[name] = value
     return values
 
 

@@ -140,9 +140,13 @@ def check_outputs(
 ) -> None:
     """Check outputs before hours are spent on what cannot be written. `inputs` are files and
     folders that are read, or names that may be one; `store` is where runs are kept."""
+    from heedful.store import url_of
+
     wanted = [each for each in outputs if each.path is not None]
     read = [Path(each) for each in inputs if each and exists(each)]
-    runs = _runs_output(store)
+    runs = []
+    if store is not None and not url_of(store):  # the store is an output too, in its own folder
+        runs.append(Output("--store", Path(store), PLACE))
     for output in wanted:
         _check_kind(output)
         _check_inputs(output, read)
@@ -225,10 +229,3 @@ def _check_writable(output: Output) -> None:
             f"{output.path} cannot be written because {place} takes nothing ({reason.lower()}): "
             f"give another place."
         ) from error
-
-
-def _runs_output(store: str | None) -> list[Output]:
-    """The store is an output too, in its own folder."""
-    from heedful.store import url_of
-
-    return [] if store is None or url_of(store) else [Output("--store", Path(store), PLACE)]

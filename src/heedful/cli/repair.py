@@ -37,7 +37,7 @@ from heedful.progress import duration
 if TYPE_CHECKING:
     from heedful.auditing import Repair, RepairWork
     from heedful.runner import Machine
-    from heedful.specs import CorpusSpec, TrainSpec
+    from heedful.specs import CorpusSpec
     from heedful.store import Store
 
 
@@ -71,6 +71,8 @@ def repair(
     from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork
     from heedful.report import check_packages
     from heedful.runner import corpus_kind, usual
+    from heedful.specs import TrainSpec
+    from heedful.training.loop import check
 
     if out is not None:
         check_packages()
@@ -80,12 +82,14 @@ def repair(
     if quick:
         measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)
     place, here, folder = open_store(store), where.machine(), data.folder
+    train = TrainSpec(**given(**vars(training)))
+    check(train)  # before the corpus is prepared
     chosen = _fitting(spec, place, folder) if methods is None else names(methods, "--methods")
     work = RepairWork(
         spec,
         replace(usual(corpus_kind(spec), None), **given(**vars(base))),
         tuple(chosen),
-        train=_training(training),
+        train=train,
         spec=measured,
         seeds=tuple(seeds(seeds_)),
         texts=n,
@@ -118,15 +122,6 @@ def _fitting(spec: CorpusSpec, store: Store, data_dir: Path | None) -> list[str]
         if reason:
             say(f"{name} is left out: {reason}")
     return [name for name, reason in reasons.items() if not reason]
-
-
-def _training(options: OptimizerOptions) -> TrainSpec:
-    from heedful.specs import TrainSpec
-    from heedful.training.loop import check
-
-    spec = TrainSpec(**given(**vars(options)))
-    check(spec)  # before the corpus is prepared
-    return spec
 
 
 def _dry_run(work: RepairWork, store: Store, where: Machine, as_json: bool) -> None:

@@ -255,14 +255,6 @@ def _joined_pairs(lines: Lines, node: Any) -> str:
     return ",".join(_pairs(lines, node))
 
 
-def _number(lines: Lines, node: Any) -> float:
-    return float(lines.scalar(node, (int, float), "a number"))
-
-
-def _flag(lines: Lines, node: Any) -> bool:
-    return bool(lines.scalar(node, bool, "true or false"))
-
-
 _TOP: dict[str, Check] = {"title": _text, "hypotheses": _texts}
 _AUDIT: dict[str, Check] = {
     "model": _text,
@@ -271,14 +263,14 @@ _AUDIT: dict[str, Check] = {
     "n": whole(1),
     "seed": whole(0, LARGEST_SEED),
     "split": _text,
-    "alpha": _number,
+    "alpha": lambda lines, node: float(lines.scalar(node, (int, float), "a number")),
     "smallest": _pairs,
     "explanations": _joined,
     "also": _joined,
     "operators": _joined,
     "only": _joined,
     "extra": _joined,
-    "quick": _flag,
+    "quick": lambda lines, node: bool(lines.scalar(node, bool, "true or false")),
     **dict.fromkeys(
         ("text_column", "text_b_column", "label_column", "rationale_column", "id_column"), _text
     ),
