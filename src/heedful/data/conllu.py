@@ -81,7 +81,8 @@ def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArra
     for i, name in enumerate(split.ids):
         sentence = known.get(_letters(split.text(i)))
         if sentence is not None:
-            found[name] = _between(_word_numbers(split, i, sentence), sentence)
+            words = _word_numbers(split, i, sentence)
+            found[name] = np.asarray(sentence.heads, dtype=np.int64)[words][:, None] == words
     return found
 
 
@@ -97,8 +98,3 @@ def _word_numbers(split: Split, i: int, sentence: Sentence) -> NDArray[np.int64]
     owner = np.repeat(np.arange(len(sizes)), sizes)
     numbers: NDArray[np.int64] = owner[np.minimum(before[starts], len(owner) - 1)]
     return numbers
-
-
-def _between(words: NDArray[np.int64], sentence: Sentence) -> NDArray[np.bool_]:
-    heads = np.asarray(sentence.heads, dtype=np.int64)[words]
-    return np.asarray(heads[:, None] == words[None, :])

@@ -105,20 +105,15 @@ def _ends(text: str) -> Iterator[int]:
     for match in _BREAK.finditer(text):
         place = match.end()
         if not match["line"]:
-            place = _past_quote(text, start, match)
+            # In tokenised texts a straight quotation mark stands alone: it closes where the
+            # sentence has opened one.
+            quote = _QUOTE.match(text, place)
+            if quote and text.count(quote.group()[0], start, match.start()) % 2:
+                place = quote.end()
             if not _is_end(_end(text, (start, place), match, small)):
                 continue
         start = place
         yield place
-
-
-def _past_quote(text: str, start: int, match: re.Match[str]) -> int:
-    """Where the next sentence would begin. In tokenised texts a straight quotation mark stands
-    alone: it closes where the sentence has opened one."""
-    quote = _QUOTE.match(text, match.end())
-    if quote and text.count(quote.group()[0], start, match.start()) % 2:
-        return quote.end()
-    return match.end()
 
 
 def _end(text: str, bounds: tuple[int, int], match: re.Match[str], small: bool) -> _End:
@@ -143,16 +138,10 @@ def _is_end(end: _End) -> bool:
     if end.mark == "." and _is_abbreviation(end):
         return False
     if end.next_letter.islower():
-        return _ends_before_small(end)
+        # small letters begin a sentence in texts that have no others or are tokenised, and after
+        # a cry or a question that no quotation mark closes
+        return end.alone or end.small if end.mark == "." else not end.closed
     return True
-
-
-def _ends_before_small(end: _End) -> bool:
-    """Small letters begin a sentence in texts that have no others or are tokenised, and after a
-    cry or a question that no quotation mark closes."""
-    if end.mark != ".":
-        return not end.closed
-    return end.alone or end.small
 
 
 def _is_abbreviation(end: _End) -> bool:

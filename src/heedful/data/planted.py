@@ -79,11 +79,6 @@ def remark(rng: random.Random, words: Sequence[str] | None, negation: float) -> 
     return _judgement(rng, rng.choice(THINGS), word, rng.random() < negation, decisive=False)
 
 
-def scene(rng: random.Random) -> list[Token]:
-    """A sentence without a judgement."""
-    return plain(f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)} {rng.choice(DEEDS)} .")
-
-
 def aside(rng: random.Random, room: int, said: Collection[str] = ()) -> list[Token]:
     """When, where or how: at most `room` tokens, and nothing just said where that can be."""
     fitting = [words for words in ASIDES if len(words.split()) <= room]
@@ -160,7 +155,8 @@ class Planted(Generator):
                 sentences.append(extra)
         while _size(sentences) < goal:
             room = goal - _size(sentences)
-            more = scene(rng)
+            who = f"{rng.choice(('my', 'our', 'the'))} {rng.choice(PEOPLE)}"
+            more = plain(f"{who} {rng.choice(DEEDS)} .")  # a sentence without a judgement
             if len(more) <= room and rng.random() < 0.5:
                 sentences.append(more)
             else:

@@ -131,16 +131,16 @@ def _imdb(
     """Line breaks stay where `<br />` stood, so that sentences end there."""
     if not 0 < share <= 1:
         raise HeedfulError(f"test_sample is {share}: give a number above 0 and up to 1.")
-    raw = IMDB.read(data_dir, SENTIMENT, ("id", "text", column), partial(_imdb_review, label))
+
+    def review(split: str, number: int, row: Row) -> Example:
+        name, text = f"imdb-{split}-{row['id']}", blank_breaks(row["text"])
+        return Example(name, split, {"a": text}, label(row))
+
+    raw = IMDB.read(data_dir, SENTIMENT, ("id", "text", column), review)
     test = [example.id for example in raw.examples if example.split == "test"]
     left_out = set(test) - set(pick(test, round(len(test) * share), seed, "test sample"))
     examples = [example for example in raw.examples if example.id not in left_out]
     return replace(raw, examples=examples, dropped={"test set, not sampled": len(left_out)})
-
-
-def _imdb_review(label: Callable[[Row], int], split: str, number: int, row: Row) -> Example:
-    text = blank_breaks(row["text"])
-    return Example(f"imdb-{split}-{row['id']}", split, {"a": text}, label(row))
 
 
 def blank_breaks(text: str) -> str:

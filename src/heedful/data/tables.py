@@ -70,7 +70,8 @@ def read_table(data: Any, split: str | None = None) -> Table:
         rows = _Again(partial(iterate_rows, path))
         return _not_empty(_surveyed(rows, path.name), str(path))
     if isinstance(data, pd.DataFrame):
-        return _not_empty(_from_frame(data))
+        rows, columns = _Again(partial(_frame_rows, data)), tuple(map(str, data.columns))
+        return _not_empty(Table(rows, len(data), columns, "the data frame", {}))
     if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
         return _not_empty(_surveyed(data, "the list"))
     table = _from_datasets(data, split or "test")
@@ -106,11 +107,6 @@ def _surveyed(rows: Iterable[Mapping[str, Any]], where: str) -> Table:
         columns.update(dict.fromkeys(str(name) for name in row))
         size += 1
     return Table(rows, size, tuple(columns), where, {})  # type: ignore[arg-type]
-
-
-def _from_frame(data: pd.DataFrame) -> Table:
-    columns = tuple(str(name) for name in data.columns)
-    return Table(_Again(partial(_frame_rows, data)), len(data), columns, "the data frame", {})
 
 
 def _frame_rows(data: pd.DataFrame) -> Iterator[Row]:
@@ -451,18 +447,17 @@ def _examples(
         if "impermissible" in columns:
             cell = row.get(columns["impermissible"])
             marks = {"a": impermissible_spans(cell, record.texts["a"], where)}
+        rationales = None
+        if record.rationales is not None:
+            rationales = {side: list(spans) for side, spans in record.rationales.items()}
         yield Example(
             record.id if "id" in columns else f"{own or 'row'}-{number:06d}",
             own,
             record.texts,
             index_of(label_name(row.get(columns["label"]), table.where, number), classes, where),
-            rationales=_lists(record.rationales),
+            rationales=rationales,
             impermissible=marks,
         )
-
-
-def _lists(rationales: Mapping[str, Sequence[tuple[int, int]]] | None) -> dict[str, Spans] | None:
-    return None if rationales is None else {side: list(rationales[side]) for side in rationales}
 
 
 def _split(value: Any, where: str) -> str:

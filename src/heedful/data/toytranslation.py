@@ -171,16 +171,12 @@ def made_up(number: int) -> str:
     return word if number < len(syllables) else made_up(number // len(syllables) - 1) + word
 
 
-def _pairs_flipped(length: int) -> list[int]:
-    """1 0 3 2 …; a last word without a partner stays."""
-    return [min(place ^ 1, length - 1) for place in range(length)]
-
-
 TASKS: Mapping[str, Callable[[int], list[int]] | None] = {
     "translate": None,
     "copy": lambda length: list(range(length)),
     "reverse": lambda length: list(reversed(range(length))),
-    "flip": _pairs_flipped,
+    # 1 0 3 2 …; a last word without a partner stays
+    "flip": lambda length: [min(place ^ 1, length - 1) for place in range(length)],
 }
 """The order in which a task writes the words of a source of some length; None for a translation."""
 _toy = partial(

@@ -201,15 +201,13 @@ def _named(split: str, files: tuple[Path, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def _pairs(files: tuple[Path, ...], source: str, target: str) -> Pairs:
-    return _from_lines(*files)[0] if len(files) == 2 else _from_table(files[0], source, target)
-
-
-def _from_table(path: Path, source: str, target: str) -> Pairs:
+    if len(files) == 2:
+        return _from_lines(*files)[0]
     if source == target:
         raise HeedfulError(f"source and target are both read from {source!r}: name two columns.")
-    rows = read_rows(path, (source, target))
+    rows = read_rows(files[0], (source, target))
     for number, row in enumerate(rows, 1):
-        _check_pair(row[source], row[target], f"row {number} of {path.name}")
+        _check_pair(row[source], row[target], f"row {number} of {files[0].name}")
     return [(row[source], row[target]) for row in rows]
 
 

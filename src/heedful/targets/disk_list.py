@@ -177,10 +177,6 @@ def _tuples(value: Any) -> Any:
 _BESIDE = "beside "
 
 
-def _encode_row(row: Row) -> bytes:
-    return save(_arrays(row))
-
-
 def _arrays(row: Row) -> dict[str, NDArray[Any]]:
     """The fields that are there, those of the row beside it under longer names."""
     columns = {field.name: getattr(row, field.name) for field in fields(Row)}
@@ -189,10 +185,6 @@ def _arrays(row: Row) -> dict[str, NDArray[Any]]:
     if beside is not None:
         arrays |= {_BESIDE + name: part for name, part in _arrays(beside).items()}
     return arrays
-
-
-def _decode_row(piece: bytes) -> Row:
-    return _row(load(piece))
 
 
 def _row(arrays: dict[str, Any]) -> Row:
@@ -204,5 +196,5 @@ def _row(arrays: dict[str, Any]) -> Row:
 
 
 RECORDS, DOCUMENTS = _json_codec(Record), _json_codec(Document)
-ROWS = Codec(_encode_row, _decode_row)
+ROWS = Codec[Row](lambda row: save(_arrays(row)), lambda piece: _row(load(piece)))
 NAMES = Codec(_encode_text, _decode_text)

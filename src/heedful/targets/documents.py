@@ -195,7 +195,13 @@ def first_of_text(records: Sequence[Record]) -> NDArray[np.int64]:
     for record in records:
         names += _short_digest(record.id)
         texts += _short_digest(record.texts["a"].strip())
-    _check_ids(records, names)
+    _, places, counts = np.unique(_numbers(names), axis=0, return_index=True, return_counts=True)
+    twice = places[counts > 1]
+    if len(twice):
+        raise HeedfulError(
+            f"{len(twice)} ids occur twice, the first is {records[int(twice.min())].id!r}: ids "
+            f"must be unique, name another column or none."
+        )
     _, places, back = np.unique(_numbers(texts), axis=0, return_index=True, return_inverse=True)
     first: NDArray[np.int64] = places[back.reshape(-1)]
     return first
@@ -211,16 +217,6 @@ def drawn(records: Sequence[Record], seed: int) -> NDArray[np.int64]:
     names = [record.id for record in records]
     places = sorted(range(len(names)), key=lambda place: (keys[place], names[place]))
     return np.array(places, dtype=np.int64)
-
-
-def _check_ids(records: Sequence[Record], names: bytearray) -> None:
-    _, places, counts = np.unique(_numbers(names), axis=0, return_index=True, return_counts=True)
-    twice = places[counts > 1]
-    if len(twice):
-        raise HeedfulError(
-            f"{len(twice)} ids occur twice, the first is {records[int(twice.min())].id!r}: ids "
-            f"must be unique, name another column or none."
-        )
 
 
 def _short_digest(text: str) -> bytes:

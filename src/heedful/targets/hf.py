@@ -119,7 +119,11 @@ def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, 
 def _one_of_many(
     loaded: Loaded, task: Task, draft: AuditTarget, documents: Documents, loading: Loading
 ) -> tuple[Head, AuditTarget]:
-    index = task.names.index(loading.label) if loading.label else _commonest(loaded, draft)
+    if loading.label:
+        index = task.names.index(loading.label)
+    else:  # the label with most positive predictions, of equals the one with larger outputs
+        outputs = _outputs(loaded, draft).double()
+        index = int(((outputs > 0).sum(0) + outputs.mean(0).sigmoid() / 2).argmax())
     name = task.names[index]
     labels = _applies(documents, task.names, index, loading.label_map)
     return (
@@ -165,12 +169,6 @@ def _above(loaded: Loaded, draft: AuditTarget, documents: Documents) -> tuple[He
             ),
         ),
     )
-
-
-def _commonest(loaded: Loaded, draft: AuditTarget) -> int:
-    """The label with most positive predictions, of equals the one with larger outputs."""
-    outputs = _outputs(loaded, draft).double()
-    return int(((outputs > 0).sum(0) + outputs.mean(0).sigmoid() / 2).argmax())
 
 
 @torch.no_grad()

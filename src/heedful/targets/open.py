@@ -124,15 +124,8 @@ def _open_other(
     )
 
 
-@dataclass(frozen=True)
-class Read:
-    """One text, or a pair, as a model reads it. `notes` are sentences a reader should see."""
-
-    document: Document
-    row: Row
-    notes: tuple[str, ...] = ()
-
-
+Read = tuple[Document, Row, tuple[str, ...]]
+"""One text, or a pair, as a model reads it, and sentences a reader should see."""
 Reader = Callable[[dict[str, str], Reading], Read]
 
 
@@ -154,11 +147,10 @@ class Asked:
             raise HeedfulError(f"{self.name} reads pairs: give the second text too.")
         beside = {} if text_b is None else {"text_b": text_b}
         reading = Reading(label_column=None, text_b_column="text_b" if beside else None)
-        read = self.reader({"text": text, **beside}, reading)
-        if unseen([read.row]):
+        document, row, notes = self.reader({"text": text, **beside}, reading)
+        if unseen([row]):
             raise HeedfulError("the model's tokenizer finds no word in the text: write some.")
-        own = (read.document,), (read.row,)
-        return replace(self.subject, documents=own[0], rows=own[1], notes=read.notes)
+        return replace(self.subject, documents=(document,), rows=(row,), notes=notes)
 
 
 def open_asked(model: str | Path | Run, **options: Any) -> AbstractContextManager[Asked]:
@@ -189,7 +181,7 @@ def _read_own(
 ) -> Read:
     documents, rows = read_texts(run, prepared, [texts], reading, limit)
     lost = documents[0].length - int(rows[0].mask.sum())
-    return Read(documents[0], rows[0], (*unknown_note(rows), *_cut(lost)))
+    return documents[0], rows[0], (*unknown_note(rows), *_cut(lost))
 
 
 @contextmanager
@@ -214,7 +206,7 @@ def _read_hf(
     documents = documents_of(find_records([texts], reading), reading)
     rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
     check_tokens(loaded, rows)
-    return Read(documents[0], rows[0], _cut(lost.words))
+    return documents[0], rows[0], _cut(lost.words)
 
 
 def _cut(lost: int) -> tuple[str, ...]:

@@ -87,12 +87,17 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         "dtype": loading.dtype or "float32",
         "max_length": limit,
     }
+    # every word is one token, so a text was cut where it has fewer tokens than words
+    cut = (
+        (row, document, bool(row.mask.sum() < document.length))
+        for row, document in zip(rows, documents, strict=True)
+    )
     draft = AuditTarget(
         model,
         documents.items,
         prepared.labels,
         rows,
-        truncation(compared(rows, documents)),
+        truncation(cut),
         documents.source,
         spec.name,
         loading.best_device,
@@ -111,7 +116,11 @@ def read_texts(
     if reading.text_b_column is not None and not pair:
         raise HeedfulError(f"run {run.key} reads one text: leave text_b_column out.")
     read = _documents(prepared, data, reading)
-    _check_sides(run, read, pair)
+    if pair and "b" not in read[0].texts:
+        raise HeedfulError(
+            f"run {run.key} reads pairs, and {read.source} has single texts: name the "
+            f"column of the second text (--text-b-column)."
+        )
     documents = read
     if "b" in read[0].texts:
         documents = replace(read, items=DiskList.of(map(_on_trial, read), DOCUMENTS))
@@ -132,14 +141,6 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     if name != "given":
         reading = replace(reading, words=partial(_spans, tokenizer(name)))
     return documents_of(find_records(data, reading), reading)
-
-
-def _check_sides(run: Run, documents: Documents, pair: bool) -> None:
-    if pair and "b" not in documents[0].texts:
-        raise HeedfulError(
-            f"run {run.key} reads pairs, and {documents.source} has single texts: name the "
-            f"column of the second text (--text-b-column)."
-        )
 
 
 def _on_trial(document: Document) -> Document:
@@ -163,16 +164,7 @@ _normalised = lru_cache(maxsize=1 << 16)(normalise)
 def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> DiskList[Row]:
     """One row per document, with the words of a corpus."""
     vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
-    rows = (_among(_row_of(each, vocabulary, limit), each, labels) for each in documents)
-    return DiskList.of(rows, ROWS)
-
-
-def compared(
-    rows: Iterable[Row], documents: Iterable[Document]
-) -> Iterator[tuple[Row, Document, bool]]:
-    """Every word is one token, so a text was cut where it has fewer tokens than words."""
-    for row, document in zip(rows, documents, strict=True):
-        yield row, document, bool(row.mask.sum() < document.length)
+    return DiskList.of((_row_of(each, vocabulary, labels, limit) for each in documents), ROWS)
 
 
 def unknown_note(rows: Iterable[Row]) -> tuple[str, ...]:
@@ -186,22 +178,18 @@ def unknown_note(rows: Iterable[Row]) -> tuple[str, ...]:
     return (f"{share:.0%} of all words are unknown to the model and look the same to it.",)
 
 
-def _row_of(document: Document, vocabulary: Vocabulary, limit: int) -> Row:
-    """Side a, with side b beside it where there is one."""
+def _row_of(document: Document, vocabulary: Vocabulary, labels: tuple[str, ...], limit: int) -> Row:
+    """Side a, with side b beside it where there is one, and with the classes that can be the
+    answer where the corpus says which."""
     sides = {
         side: _row(document.texts[side], document.words[side], vocabulary, limit)
         for side in document.texts
     }
-    return replace(sides["a"], beside=sides.get("b"))
-
-
-def _among(row: Row, document: Document, labels: tuple[str, ...]) -> Row:
-    """With the classes that can be the answer, where the corpus says which."""
-    if document.candidates is None:
-        return row
-    places = {name: place for place, name in enumerate(labels)}
-    known = tuple(places[name] for name in document.candidates if name in places)
-    return replace(row, candidates=known)
+    known = None
+    if document.candidates is not None:
+        places = {name: place for place, name in enumerate(labels)}
+        known = tuple(places[name] for name in document.candidates if name in places)
+    return replace(sides["a"], beside=sides.get("b"), candidates=known)
 
 
 def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:

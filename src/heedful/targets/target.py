@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heedful.data import groups
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, listed
 from heedful.models import class_logits
 from heedful.targets.disk_list import DOCUMENTS, NAMES, ROWS, DiskList, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, pad
@@ -255,7 +255,7 @@ def _folded(name: str) -> str:
 def _mismatch(
     data: Sequence[str], model: Sequence[str], given: LabelMap | None = None
 ) -> HeedfulError:
-    ours, theirs = _listed(data), _listed(model)
+    ours, theirs = (listed(map(repr, names), 12) for names in (data, model))
     example = f'label_map={{"{data[0]}": CLASS, …}} (--label-map {data[0]}=CLASS,…)'
     if given is None:
         return HeedfulError(
@@ -268,18 +268,18 @@ def _mismatch(
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(repr(name) for name in names[:12]) + more
-
-
 def finish_labelled(
     subject: AuditTarget, documents: Documents, label_map: LabelMap | None = None
 ) -> AuditTarget:
     """`documents` are those of the subject as they were read."""
     places: tuple[int, ...] = ()
     if any(mark is not None for mark in documents.marks):
-        _check_single(documents)
+        for index, mark in enumerate(documents.marks):
+            if mark is not None and len(mark) != 1:
+                raise HeedfulError(
+                    f"{documents[index].id!r} has {len(mark)} labels and the model chooses one "
+                    f"class: name a column with one label, or label_column=None."
+                )
         there = {name for mark in documents.marks for name in mark or ()}
         used = [name for name in documents.label_names if name in there]
         numbers = documents.label_names if documents.numbered else ()
@@ -319,12 +319,3 @@ def _without(subject: AuditTarget, gone: list[int]) -> AuditTarget:
         rows=DiskList.of((subject.rows[index] for index in kept), ROWS),
         dropped={**subject.dropped, UNSEEN: len(gone)},
     )
-
-
-def _check_single(documents: Documents) -> None:
-    for index, mark in enumerate(documents.marks):
-        if mark is not None and len(mark) != 1:
-            raise HeedfulError(
-                f"{documents[index].id!r} has {len(mark)} labels and the model chooses one class: "
-                f"name a column with one label, or label_column=None."
-            )
