@@ -26,7 +26,7 @@ from heedful.data import (
     default_spec,
     detokenise,
     learn,
-    made_up_models,
+    made_up,
     marked,
     prepare,
     spelled,
@@ -292,7 +292,7 @@ def test_copies_in_some_order(task: str, order: list[int]) -> None:
         assert example.tokens is not None and example.alignment is not None
         starts = [token[1] for token in example.tokens["a"]]
         assert [one[0] for one, _ in example.alignment] == [starts[i] for i in order]
-    assert len({made_up_models(number) for number in range(6000)}) == 6000
+    assert len({made_up(number) for number in range(6000)}) == 6000
 
 
 def test_toy_examples_do_not_depend_on_how_many_there_are() -> None:
