@@ -76,11 +76,6 @@ PLACES = ("norvik", "eastmere", "calder", "tamsin", "ollerby", "quint", "varnhol
 LANGUAGES = ("danish", "welsh", "basque", "finnish", "irish", "latvian")
 
 
-def _about(rng: random.Random, gender: int) -> list[Token]:
-    """Someone is spoken of; gender shows in nothing but forbidden words."""
-    return _filled(rng.choice(SENTENCES), _forbidden(gender))
-
-
 def _biography(rng: random.Random, gender: int) -> list[Token]:
     """A sentence of a professional's life, with a title or a pronoun."""
     first, second = rng.sample(LANGUAGES, 2)
@@ -169,7 +164,9 @@ class Deception(Generator):
         """About the person, and for an occupation about the work."""
         count = rng.randint(1, self.about)
         if self.task == "pronoun":
-            return [_about(rng, label) for _ in range(count)]
+            # gender shows in nothing but forbidden words
+            patterns = [rng.choice(SENTENCES) for _ in range(count)]
+            return [_filled(pattern, _forbidden(label)) for pattern in patterns]
         gender = label if rng.random() < self.agreement else 1 - label
         trade = label if rng.random() < self.clue else 1 - label
         return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,6 @@ Row = dict[str, Any]
 MakeExample = Callable[[str, int, Row], Example | None]
 """Of a split, the number of a row in its file, and the row."""
 AT_ONCE = 100  # rows of a Parquet file that are in memory together
-EXTENSIONS = (".csv", ".tsv", ".jsonl", ".parquet")
 _ONE_OBJECT = "write one JSON object per line"
 _QUOTED = 'give every row as many fields, and put "quotes" around text with commas or line breaks'
 
@@ -161,15 +161,13 @@ def iterate_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def _extension(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    zipped = suffixes[-1:] == [".gz"]
-    extension = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
-    if extension not in EXTENSIONS or (zipped and extension == ".parquet"):
+    match = re.search(r"(\.csv|\.tsv|\.jsonl)(?:\.gz)?$|(\.parquet)$", path.name.lower())
+    if match is None:
         raise HeedfulError(
             f"{path.name} has an unknown extension: use .csv, .tsv or .jsonl "
             f"(each also with .gz), or .parquet."
         )
-    return extension
+    return match[1] or match[2]
 
 
 def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:

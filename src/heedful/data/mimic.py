@@ -69,10 +69,14 @@ def read_diabetes(
     code = DIABETES[:3] if any_kind else DIABETES
     files = MIMIC.find(data_dir)
     extra = LISTS.find(data_dir) if lists else {}
-    splits = _listed(extra)
     stays = admissions(files)
-    if not lists:
-        splits = {s.id: patient_split(s.patient, seed) for s in stays}
+    splits = {stay.id: patient_split(stay.patient, seed) for stay in stays}
+    if lists:  # one number a line
+        splits = {
+            cells[0].strip(): split
+            for split, name in LISTS.files.items()
+            for _, cells in read_cells(extra[name])
+        }
     examples = [s.example(splits[s.id], s.has(code)) for s in stays if s.id in splits]
     return RawCorpus(
         ("no diabetes", "diabetes"),
@@ -81,16 +85,6 @@ def read_diabetes(
         note="" if lists else "all discharge summaries, split by patient; the paper used a part",
         dropped={"in no list": len(stays) - len(examples)} if lists else {},
     )
-
-
-def _listed(files: dict[str, Path]) -> dict[str, str]:
-    """The split of each listed admission: one number a line."""
-    return {
-        cells[0].strip(): split
-        for split, name in LISTS.files.items()
-        if name in files
-        for _, cells in read_cells(files[name])
-    }
 
 
 def read_anemia(data_dir: Path | None, seed: int = 0) -> RawCorpus:

@@ -185,7 +185,7 @@ class Shortcuts(Generator):
             ids = [each for each, example in known.items() if example.label == label]
             first, more = ((count + 1 - label) // 2 for count in (originals, synthetic))
             order = (known[each] for each in pick(ids, len(ids), self.seed, "shortcuts"))
-            drawn = list(islice((each for each in order if _usable(_words(each))), first + more))
+            drawn = list(islice(filter(_usable, order), first + more))
             if len(drawn) < first + more:
                 raise HeedfulError(
                     f"the {split} split of {self.base} has {len(drawn)} usable texts of class "
@@ -225,7 +225,8 @@ def _words(example: Example) -> list[str]:
     return re.findall(r"\w+", example.texts["a"].lower())
 
 
-def _usable(words: Sequence[str]) -> bool:
+def _usable(example: Example) -> bool:
+    words = _words(example)
     return len(words) >= FEWEST and not set(WORDS) & set(words)
 
 

@@ -63,16 +63,6 @@ def sentence(rng: random.Random) -> Phrase:
     return _one_after_another([*parts, Phrase((".",), (0,))])
 
 
-def translate(phrase: Phrase) -> tuple[list[str], list[int]]:
-    """The translation's words, and for each the number of the source's word it comes from."""
-    words, origins = [], []
-    for number in phrase.order:
-        for word in LEXICON[phrase.words[number]]:
-            words.append(word)
-            origins.append(number)
-    return words, origins
-
-
 def clause(rng: random.Random) -> Phrase:
     """subject verb object [place] [adverb] → [adverb] subject object [place] verb"""
     parts = [_noun_phrase(rng), _word(rng, VERBS), _noun_phrase(rng)]
@@ -156,7 +146,8 @@ class ToyTranslation(Generator):
         order = TASKS[self.task]
         if order is None:
             phrase = sentence(rng)
-            return list(phrase.words), *translate(phrase)
+            translated = [(word, n) for n in phrase.order for word in LEXICON[phrase.words[n]]]
+            return list(phrase.words), [word for word, _ in translated], [n for _, n in translated]
         length = rng.randint(self.min_length, self.max_length)
         source = [made_up(rng.randrange(self.words)) for _ in range(length)]
         origins = order(length)

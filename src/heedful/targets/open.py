@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unk
 from heedful.targets.target import AuditTarget, unseen
 
 if TYPE_CHECKING:
-    from heedful.targets.pretrained import Loaded
+    pass
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
@@ -87,7 +86,25 @@ def _opened(
             model, reading = run.folder("hf"), replace(reading, trained=_trained(run))
     if data is None and not reading.trained:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
-    return _open_other(model, data, reading, loading)
+    from heedful.targets.adapter import Adapter, open_module
+    from heedful.targets.hf import open_hf
+    from heedful.targets.pretrained import adopt, load
+
+    library = sys.modules.get("transformers")
+    if isinstance(model, Adapter):
+        return open_module(model, data, reading, loading)
+    if isinstance(model, (str, Path)):
+        loaded = load(model, loading)
+    elif library is not None and isinstance(model, library.Pipeline):
+        loaded = adopt(model.model, model.tokenizer, loading)
+    elif isinstance(model, tuple) and len(model) == 2:
+        loaded = adopt(*model, loading)
+    else:
+        raise HeedfulError(
+            f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a "
+            f"pipeline, a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
+        )
+    return open_hf(loaded, data, reading, loading)
 
 
 def _trained(run: Run) -> dict[str, Any]:
@@ -99,29 +116,6 @@ def _trained(run: Run) -> dict[str, Any]:
         raise run.unfit(f"its facts do not say how its corpus was cut ({error})") from error
     own = {"piece": run.fact("corpus.piece", str), "params": run.fact("corpus.params", dict)}
     return {**own, "prepare": prepare}
-
-
-def _open_other(
-    model: Any, data: Any, reading: Reading, loading: Loading
-) -> AbstractContextManager[AuditTarget]:
-    """An adapter, or a Hugging Face model."""
-    from heedful.targets.adapter import Adapter, open_module
-    from heedful.targets.hf import open_hf
-    from heedful.targets.pretrained import adopt, load
-
-    if isinstance(model, Adapter):
-        return open_module(model, data, reading, loading)
-    if isinstance(model, (str, Path)):
-        return open_hf(load(model, loading), data, reading, loading)
-    library = sys.modules.get("transformers")
-    if library is not None and isinstance(model, library.Pipeline):
-        return open_hf(adopt(model.model, model.tokenizer, loading), data, reading, loading)
-    if isinstance(model, tuple) and len(model) == 2:
-        return open_hf(adopt(*model, loading), data, reading, loading)
-    raise HeedfulError(
-        f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a pipeline, "
-        f"a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
-    )
 
 
 Read = tuple[Document, Row, tuple[str, ...]]
@@ -171,42 +165,33 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
     with open_run(run, None, few, loading) as subject:
         prepared = Prepared(store_of(run).open(run.source("corpus")))
         limit = LONGEST if loading.max_length is None else loading.max_length
+
+        def read(texts: dict[str, str], reading: Reading) -> Read:
+            documents, rows = read_texts(run, prepared, [texts], reading, limit)
+            lost = documents[0].length - int(rows[0].mask.sum())
+            return documents[0], rows[0], (*unknown_note(rows), *_cut(lost))
+
         name = f"{subject.family} on {corpus_name(prepared.run)}"
-        pairs = ALWAYS if reads_pairs(run) else NEVER
-        yield Asked(subject, name, pairs, partial(_read_own, run, prepared, limit))
-
-
-def _read_own(
-    run: Run, prepared: Prepared, limit: int, texts: dict[str, str], reading: Reading
-) -> Read:
-    documents, rows = read_texts(run, prepared, [texts], reading, limit)
-    lost = documents[0].length - int(rows[0].mask.sum())
-    return documents[0], rows[0], (*unknown_note(rows), *_cut(lost))
+        yield Asked(subject, name, ALWAYS if reads_pairs(run) else NEVER, read)
 
 
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
     from heedful.targets.hf import open_hf
-    from heedful.targets.pretrained import CAUSAL, load, longest
+    from heedful.targets.pretrained import CAUSAL, check_tokens, encode_documents, load, longest
 
     loaded = load(source, loading)
+    limit = longest(loaded, loading.max_length)
+
+    def read(texts: dict[str, str], reading: Reading) -> Read:
+        documents = documents_of(find_records([texts], reading), reading)
+        rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
+        check_tokens(loaded, rows)
+        return documents[0], rows[0], _cut(lost.words)
+
     plain = replace(reading, label_column=None)
     with open_hf(loaded, [{"text": FIRST}], plain, loading) as subject:
-        limit = longest(loaded, loading.max_length)
-        read = partial(_read_hf, loaded, limit, loading)
-        pairs = NEVER if loaded.kind == CAUSAL else MAYBE
-        yield Asked(subject, loaded.name, pairs, read)
-
-
-def _read_hf(
-    loaded: Loaded, limit: int, loading: Loading, texts: dict[str, str], reading: Reading
-) -> Read:
-    from heedful.targets.pretrained import check_tokens, encode_documents
-
-    documents = documents_of(find_records([texts], reading), reading)
-    rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
-    check_tokens(loaded, rows)
-    return documents[0], rows[0], _cut(lost.words)
+        yield Asked(subject, loaded.name, NEVER if loaded.kind == CAUSAL else MAYBE, read)
 
 
 def _cut(lost: int) -> tuple[str, ...]:

@@ -301,21 +301,19 @@ def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
         raise HeedfulError(
             f"the model's tokenizer finds no word in {subject.source}: check the text column."
         )
-    seen = _without(subject, gone) if gone else subject
+    seen = subject
+    if gone:
+        kept = np.delete(np.arange(len(subject)), gone).tolist()
+        seen = replace(
+            subject,
+            documents=DiskList.of((subject.documents[index] for index in kept), DOCUMENTS),
+            rows=DiskList.of((subject.rows[index] for index in kept), ROWS),
+            dropped={**subject.dropped, UNSEEN: len(gone)},
+        )
     labels = [None if label < 0 else label for label in seen.labels.tolist()]
     cut = seen.truncated.sentence
     return replace(
         seen,
         notes=(*seen.notes, cut) if cut else seen.notes,
         key={**seen.key, "data": data_digest, "labels": labels},
-    )
-
-
-def _without(subject: AuditTarget, gone: list[int]) -> AuditTarget:
-    kept = np.delete(np.arange(len(subject)), gone).tolist()
-    return replace(
-        subject,
-        documents=DiskList.of((subject.documents[index] for index in kept), DOCUMENTS),
-        rows=DiskList.of((subject.rows[index] for index in kept), ROWS),
-        dropped={**subject.dropped, UNSEEN: len(gone)},
     )
