@@ -31,10 +31,8 @@ from heedful.data import (
     positions,
     prepare,
 )
-from heedful.data.aspects import ENTRY as ASPECTS_ENTRY
-from heedful.data.aspects import NEGATORS
-from heedful.data.aspects import read as read_aspects
 from heedful.data.pairs import spelled
+from heedful.data.planted import NEGATORS
 from heedful.errors import HeedfulError
 from heedful.store import Store
 
@@ -235,7 +233,7 @@ def judged(example: Example, shared: bool) -> int:
     seed=st.integers(0, 99),
 )
 def test_the_asked_aspect_decides(shared: bool, negation: float, scenes: int, seed: int) -> None:
-    raw = read_aspects(None, 20, 3, 4, scenes, shared, negation, seed)
+    raw = CORPORA["aspects"].make(None, 20, 3, 4, scenes, shared, negation, seed)
     assert Counter(e.split for e in raw.examples) == {"train": 40, "dev": 6, "test": 8}
     for one, other in zip(raw.examples[::2], raw.examples[1::2], strict=True):
         assert (one.texts["a"], one.split) == (other.texts["a"], other.split)
@@ -247,20 +245,20 @@ def test_the_asked_aspect_decides(shared: bool, negation: float, scenes: int, se
 
 
 def test_aspects_are_independent_and_stay_when_sizes_change() -> None:
-    raw = read_aspects(None, n_train=1500, n_dev=0, n_test=0)
+    raw = CORPORA["aspects"].make(None, n_train=1500, n_dev=0, n_test=0)
     both = Counter(
         (a.label, b.label) for a, b in zip(raw.examples[::2], raw.examples[1::2], strict=True)
     )
     assert all(abs(count / 1500 - 0.25) < 0.04 for count in both.values()) and len(both) == 4
-    few = read_aspects(None, n_train=3, n_dev=0, n_test=0)
+    few = CORPORA["aspects"].make(None, n_train=3, n_dev=0, n_test=0)
     assert few.examples == raw.examples[:6]
-    assert read_aspects(None, n_train=3, seed=1).examples[:6] != few.examples
+    assert CORPORA["aspects"].make(None, n_train=3, seed=1).examples[:6] != few.examples
     lines = [f"{e.id} {e.label} {e.texts} {e.rationales}" for e in raw.examples[:100]]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    assert (ASPECTS_ENTRY.version, digest) == (1, "8b0de4137e8cdd64")
+    assert (CORPORA["aspects"].version, digest) == (1, "8b0de4137e8cdd64")
     for params in ({"n_train": 0}, {"scenes": -1}, {"negation": 2.0}):
         with pytest.raises(HeedfulError, match="aspects corpus cannot be made"):
-            read_aspects(None, **params)
+            CORPORA["aspects"].make(None, **params)
 
 
 def test_aspects_are_prepared_as_pairs(tmp_path: Path) -> None:

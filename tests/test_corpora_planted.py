@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.data import class_words, mirror
-from heedful.data.planted import ENTRY, NEGATORS, read
+from heedful.data import CORPORA, class_words, mirror
+from heedful.data.planted import NEGATORS
 from heedful.errors import HeedfulError
+
+read = CORPORA["planted"].make
 
 
 def label_by_rule(words: list[str], classes: int) -> int:
@@ -96,4 +98,4 @@ def test_the_version_goes_up_when_the_texts_change() -> None:
         f"{e.id} {e.label} {e.texts['a']} {e.rationales}" for e in read(None, 50, 5, 5).examples
     ]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    assert (ENTRY.version, digest) == (1, "04bcedf50290ec15")
+    assert (CORPORA["planted"].version, digest) == (1, "04bcedf50290ec15")

@@ -1,7 +1,3 @@
-from heedful.data.aspects import ASPECTS as ASPECTS
-from heedful.data.aspects import OWN as OWN
-from heedful.data.aspects import SHARED as SHARED
-from heedful.data.aspects import SUBJECTS as SUBJECTS
 from heedful.data.babi import fact_spans as fact_spans
 from heedful.data.conllu import Sentence as Sentence
 from heedful.data.conllu import heads_by_id as heads_by_id
@@ -51,11 +47,15 @@ from heedful.data.pairs import highlighted as highlighted
 from heedful.data.pairs import parse as parse
 from heedful.data.pairs import positions as positions
 from heedful.data.planted import ASIDES as ASIDES
+from heedful.data.planted import ASPECTS as ASPECTS
 from heedful.data.planted import DEEDS as DEEDS
 from heedful.data.planted import GRADES as GRADES
 from heedful.data.planted import INTENSIFIERS as INTENSIFIERS
+from heedful.data.planted import OWN as OWN
 from heedful.data.planted import PEOPLE as PEOPLE
 from heedful.data.planted import REMARKS as REMARKS
+from heedful.data.planted import SHARED as SHARED
+from heedful.data.planted import SUBJECTS as SUBJECTS
 from heedful.data.planted import THINGS as THINGS
 from heedful.data.planted import WORKS as WORKS
 from heedful.data.planted import class_words as class_words

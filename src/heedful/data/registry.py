@@ -17,7 +17,7 @@ CORPORA = OpenRegistry(
     "corpus",
     Corpus,
     {
-        "planted": "heedful.data.planted",
+        "planted": "heedful.data.planted:ENTRIES",
         "sst": "heedful.data.reviews:ENTRIES",
         "imdb": "heedful.data.reviews:ENTRIES",
         "agnews": "heedful.data.news_posts:ENTRIES",
@@ -41,7 +41,7 @@ CORPORA = OpenRegistry(
         "babi1": "heedful.data.babi:ENTRIES",
         "babi2": "heedful.data.babi:ENTRIES",
         "babi3": "heedful.data.babi:ENTRIES",
-        "aspects": "heedful.data.aspects",
+        "aspects": "heedful.data.planted:ENTRIES",
         "imdb8": "heedful.data.reviews:ENTRIES",
         "imdb10": "heedful.data.reviews:ENTRIES",
         "yelp": "heedful.data.reviews:ENTRIES",
