@@ -30,6 +30,7 @@ from heedful.models.encoders import Readout as Readout
 from heedful.models.encoders import Residual as Residual
 from heedful.models.encoders import how_to_fit as how_to_fit
 from heedful.models.encoders import possible as possible
+from heedful.models.family import QUERY as QUERY
 from heedful.models.family import Family as Family
 from heedful.models.family import evaluating as evaluating
 from heedful.models.family import leave_one_out_logits as leave_one_out_logits
@@ -75,7 +76,6 @@ from heedful.models.output import loss as loss
 from heedful.models.output import probabilities as probabilities
 from heedful.models.output import probability as probability
 from heedful.models.pair import IMPOSSIBLE as IMPOSSIBLE
-from heedful.models.pair import QUERY as QUERY
 from heedful.models.pair import ContextDecoder as ContextDecoder
 from heedful.models.pair import Pair as Pair
 from heedful.models.pair import Separate as Separate

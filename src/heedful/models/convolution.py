@@ -8,14 +8,7 @@ from torch import Tensor, nn
 
 from heedful.entries import ModelPart, by_name
 from heedful.errors import HeedfulError
-from heedful.models.encoders import (
-    Deletions,
-    Encoder,
-    Encoding,
-    Readout,
-    Window,
-    without_padding,
-)
+from heedful.models.encoders import Deletions, Encoder, Encoding, Readout, Window, without_padding
 
 
 class Convolutions(Encoder):

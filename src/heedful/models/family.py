@@ -31,6 +31,8 @@ from heedful.types import (
 )
 from heedful.words import without_tokens
 
+QUERY = "query"
+"""The name of a query among the states of a trace."""
 _TOKENS_AT_ONCE = 1 << 14
 
 
@@ -98,6 +100,56 @@ class Family(nn.Module, ABC):
                 own: Tensor = table(batch.texts[side].tokens)
                 embedded[side] = own.detach().requires_grad_() if leaf else own
         return {side: embedded[side] for side in self.tables}
+
+
+class OneQuery(Family):
+    """A family with one site, where one query attends to the tokens of side `a`."""
+
+    attention: Attention
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        return {self.sites[0].name: self.attention}
+
+    @abstractmethod
+    def decode(
+        self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"] | None, batch: Batch
+    ) -> Float[Tensor, "b c"]:
+        """Logits from what the site mixed."""
+
+    @abstractmethod
+    def token_logits(
+        self, states: Float[Tensor, "b t d"], batch: Batch
+    ) -> Mapping[str, TokenLogits]:
+        """What each state contributes to the logits; empty where they are not linear."""
+
+    def attend(
+        self,
+        batch: Batch,
+        states: Float[Tensor, "b t d"],
+        query: Float[Tensor, "b d"] | None,
+        edits: Edits,
+        keep: Keep,
+    ) -> Trace:
+        """From the states on; without a `query` each state is scored by itself."""
+        site, mask = self.sites[0], visible(batch.texts["a"])[:, None, None]
+        asked = (states,) if query is None else (states, query)
+        scores: Tensor = self.attention(*asked)
+        own = self.attention.weights(scores[:, None, None], mask)
+        weights = edited(site, own, mask, batch.ids, edits)
+        context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
+        return Trace(
+            logits=self.decode(context, query, batch),
+            weights={site.name: weights},
+            masks={site.name: mask},
+            **requested(
+                keep,
+                states={site.name: states, **({} if query is None else {QUERY: query[:, None]})},
+                values={site.name: states[:, None]},
+                token_logits=self.token_logits(states, batch) if keep.token_logits else {},
+                readout_weights={site.name: weights.new_ones(len(batch), 1)},
+            ),
+        )
 
 
 def edited(

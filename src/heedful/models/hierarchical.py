@@ -17,13 +17,7 @@ from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
 from heedful.models.attention import Attention, TokenAttention
-from heedful.models.build import (
-    check_parts,
-    make_attention,
-    make_embedding,
-    make_encoder,
-    outputs,
-)
+from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder, Encoding
 from heedful.models.family import (
     Family,
@@ -34,15 +28,7 @@ from heedful.models.family import (
     visible,
 )
 from heedful.specs import ModelSpec
-from heedful.types import (
-    Batch,
-    Edits,
-    Keep,
-    Mask,
-    SiteSpec,
-    Text,
-    Trace,
-)
+from heedful.types import Batch, Edits, Keep, Mask, SiteSpec, Text, Trace
 
 WORDS = SiteSpec(name="words", keys="a", level="tokens", linear=False, main=False)
 SENTENCES = SiteSpec(name="sentences", keys="a", level="sentences", linear=True)

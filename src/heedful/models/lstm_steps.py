@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.models.encoders import Readout
+from heedful.models.encoders import Readout, Window
 
 
 @dataclass(frozen=True)
@@ -182,16 +182,6 @@ def _double_candidate(size: int, like: Tensor) -> Tensor:
     return double
 
 
-@dataclass(frozen=True)
-class Rewritten:
-    """Results in any order; for each place of the shortened texts the row of its result and
-    its original position (-1 where there is none)."""
-
-    results: Float[Tensor, "r f"]
-    row: Int[Tensor, "m w"]
-    index: Int[Tensor, "m w"]
-
-
 class FirstLayer:
     """A layer after many deletions at once. With a readout they give readouts; without, states."""
 
@@ -211,7 +201,8 @@ class FirstLayer:
             for side, weight in zip(self.directions, self.maps, strict=True)
         ]
 
-    def delete(self, examples: Int[Tensor, " m"], positions: Int[Tensor, " m"]) -> Rewritten:
+    def delete(self, examples: Int[Tensor, " m"], positions: Int[Tensor, " m"]) -> Window:
+        """Results in any order, for the whole of each shortened text."""
         lengths = self.lengths[examples]
         places = torch.arange(int(lengths.max()) - 1, device=positions.device)
         index = places + (places >= positions[:, None])
@@ -226,7 +217,8 @@ class FirstLayer:
             walk.write(results[done:], weight, other)
             done += walk.total
         there = index < lengths[:, None]
-        return Rewritten(results, torch.where(there, row, 0), torch.where(there, index, -1))
+        row, index = torch.where(there, row, 0), torch.where(there, index, -1)
+        return Window(torch.zeros_like(positions), lengths, index, results, row)
 
 
 class _Walk:

@@ -18,39 +18,19 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
-from heedful.models.attention import SOFTMAX, Attention, TokenAttention, Weighting
-from heedful.models.build import (
-    check_parts,
-    make_attention,
-    make_embedding,
-    make_encoder,
-    outputs,
-)
+from heedful.models.attention import SOFTMAX, TokenAttention, Weighting
+from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder, Encoding, Readout, Window
-from heedful.models.family import (
-    Family,
-    edited,
-    keep_again,
-    linear_token_logits,
-    requested,
-    visible,
-)
+from heedful.models.family import OneQuery, keep_again, linear_token_logits
 from heedful.specs import ModelSpec
-from heedful.types import (
-    Batch,
-    Deleted,
-    Edits,
-    Keep,
-    SiteSpec,
-    Trace,
-)
+from heedful.types import Batch, Deleted, Edits, Keep, SiteSpec, TokenLogits, Trace
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 """Numbers; bounds the memory of deletions. A card is slow at many small steps."""
 
 
-class OneSequence(Family):
+class OneSequence(OneQuery):
     """embedding → encoder → attention → linear decoder."""
 
     def __init__(
@@ -73,22 +53,29 @@ class OneSequence(Family):
         return (replace(SITE, normalised=self.attention.normalised),)
 
     @property
-    def attentions(self) -> Mapping[str, Attention]:
-        return {SITE.name: self.attention}
-
-    @property
     def tables(self) -> Mapping[str, nn.Module]:
         return {"a": self.embedding}
 
     def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
         dropped: Tensor = self.dropout(embedded["a"])
         encoding: Encoding = self.encoder(dropped, batch.texts["a"].lengths)
-        trace = self._attend(batch, encoding.states, edits, keep)
+        trace = self.attend(batch, encoding.states, None, edits, keep)
         return replace(trace, encoding=encoding) if keep.encoding else trace
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From the states on; the encoder is not run again."""
-        return self._attend(batch, trace.states[SITE.name], edits, keep_again(trace))
+        return self.attend(batch, trace.states[SITE.name], None, edits, keep_again(trace))
+
+    def decode(
+        self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"] | None, batch: Batch
+    ) -> Float[Tensor, "b c"]:
+        logits: Tensor = self.decoder(self.dropout(context))
+        return logits
+
+    def token_logits(
+        self, states: Float[Tensor, "b t d"], batch: Batch
+    ) -> Mapping[str, TokenLogits]:
+        return {SITE.name: linear_token_logits(self.decoder, states)}
 
     @torch.no_grad()
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
@@ -130,27 +117,6 @@ class OneSequence(Family):
         states = mask.shape[1] if width is None else min(width, mask.shape[1])
         size = max(1, most // (states * self.encoder.size))
         yield from zip(torch.split(examples, size), torch.split(positions, size), strict=True)
-
-    def _attend(self, batch: Batch, states: Tensor, edits: Edits, keep: Keep) -> Trace:
-        site, mask = self.sites[0], visible(batch.texts["a"])[:, None, None]
-        scores: Tensor = self.attention(states)
-        own = self.attention.weights(scores[:, None, None], mask)
-        weights = edited(site, own, mask, batch.ids, edits)
-        context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
-        readout = weights.new_ones(len(batch), 1)
-        token_logits = linear_token_logits(self.decoder, states) if keep.token_logits else None
-        return Trace(
-            logits=self.decoder(self.dropout(context)),
-            weights={SITE.name: weights},
-            masks={SITE.name: mask},
-            **requested(
-                keep,
-                states={SITE.name: states},
-                values={SITE.name: states[:, None]},
-                token_logits={SITE.name: token_logits},
-                readout_weights={SITE.name: readout},
-            ),
-        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float
@@ -18,47 +18,23 @@ from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
-from heedful.models.attention import (
-    WEIGHTINGS,
-    AdditiveQuery,
-    Attention,
-    DotQuery,
-    QueryAttention,
-)
+from heedful.models.attention import WEIGHTINGS, AdditiveQuery, DotQuery, QueryAttention
 from heedful.models.build import check_parts, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder
-from heedful.models.family import (
-    Family,
-    edited,
-    keep_again,
-    linear_token_logits,
-    requested,
-    visible,
-)
+from heedful.models.family import QUERY, OneQuery, keep_again, linear_token_logits, visible
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
 from heedful.models.registry import ENCODERS
 from heedful.specs import ModelSpec
-from heedful.types import (
-    Batch,
-    Edits,
-    Embeddings,
-    Keep,
-    SiteSpec,
-    Text,
-    TokenLogits,
-    Trace,
-)
+from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, TokenLogits, Trace
 
 CONDITIONAL = "conditional"
-NAME, QUERY = "attention", "query"
+NAME = "attention"
 ATTENTIONS_FOR_QUERIES = (*WEIGHTINGS, "dot")
 """`hard` is not among them: there each token is taken or left for its own sake."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    states: Float[Tensor, "b t d"]
-    query: Float[Tensor, "b d"]
+Encoded = tuple[Float[Tensor, "b t d"], Float[Tensor, "b d"]]
+"""States of the first text, and the query."""
 
 
 class PairEncoder(nn.Module, ABC):
@@ -85,7 +61,7 @@ class Separate(PairEncoder):
         self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
     ) -> Encoded:
         other = self.b(y, b.lengths).states
-        return Encoded(self.a(x, a.lengths).states, query_of(self.b, other, b))
+        return self.a(x, a.lengths).states, query_of(self.b, other, b)
 
 
 def query_of(encoder: Encoder, states: Float[Tensor, "b u d"], text: Text) -> Float[Tensor, "b d"]:
@@ -114,7 +90,7 @@ class Conditional(PairEncoder):
     ) -> Encoded:
         states, end = run_packed_from(self.a, x, a.lengths)
         other, _ = run_packed_from(self.b, y, b.lengths, end)
-        return Encoded(states, last_states(other, b.lengths, 1))
+        return states, last_states(other, b.lengths, 1)
 
 
 def make_query_attention(name: str, size: int) -> QueryAttention:
@@ -172,30 +148,7 @@ has it, so `weights @ values + bias` stays the model's for all weights that sum 
 are all zero (everything erased) leave the bias in the product, where the model still masks."""
 
 
-def among_candidates(logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, "b c"]:
-    allowed = _allowed(logits, batch)
-    return logits if allowed is None else logits.masked_fill(~allowed, IMPOSSIBLE)
-
-
-def token_candidates(linear: TokenLogits, batch: Batch) -> TokenLogits:
-    """Less the bias, which is added later."""
-    allowed = _allowed(linear.values[:, 0], batch)
-    if allowed is None:
-        return linear
-    values = linear.values.where(allowed[:, None], IMPOSSIBLE - linear.bias)
-    return replace(linear, values=values)
-
-
-def _allowed(logits: Float[Tensor, "b c"], batch: Batch) -> Bool[Tensor, "b c"] | None:
-    if batch.candidates is not None and batch.candidates.shape != logits.shape:
-        raise HeedfulError(
-            f"the corpus names candidates among {batch.candidates.shape[1]} classes and the model "
-            f"has {logits.shape[1]} logits: train it on this corpus, of three classes or more."
-        )
-    return batch.candidates
-
-
-class Pair(Family):
+class Pair(OneQuery):
     """embeddings → encoders → attention for a query → decoder."""
 
     def __init__(
@@ -219,10 +172,6 @@ class Pair(Family):
         return (SiteSpec(NAME, "a", "tokens", linear, normalised=normalised),)
 
     @property
-    def attentions(self) -> Mapping[str, Attention]:
-        return {NAME: self.attention}
-
-    @property
     def tables(self) -> Mapping[str, nn.Module]:
         return dict(self.embeddings.items())
 
@@ -236,39 +185,43 @@ class Pair(Family):
 
     def run(self, batch: Batch, embedded: Mapping[str, Tensor], edits: Edits, keep: Keep) -> Trace:
         a, b = batch.texts["a"], batch.texts["b"]
-        encoded = self.encoder(self.dropout(embedded["a"]), a, self.dropout(embedded["b"]), b)
-        return self._attend(batch, encoded, edits, keep)
+        states, query = self.encoder(self.dropout(embedded["a"]), a, self.dropout(embedded["b"]), b)
+        return self.attend(batch, states, query, edits, keep)
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         """From states and query on; no encoder runs again."""
-        keep = keep_again(trace)
-        encoded = Encoded(trace.states[NAME], trace.states[QUERY][:, 0])
-        return self._attend(batch, encoded, edits, keep)
+        states, query = trace.states[NAME], trace.states[QUERY][:, 0]
+        return self.attend(batch, states, query, edits, keep_again(trace))
 
-    def _attend(self, batch: Batch, encoded: Encoded, edits: Edits, keep: Keep) -> Trace:
-        states, query = encoded.states, encoded.query
-        mask = visible(batch.texts["a"])[:, None, None]
-        own = self.attention.weights(self.attention(states, query)[:, None, None], mask)
-        weights = edited(self.sites[0], own, mask, batch.ids, edits)
-        context = torch.einsum("bt,btd->bd", weights[:, 0, 0].to(states.dtype), states)
-        logits = self.decoder(self.dropout(context), query)
-        return Trace(
-            logits=among_candidates(logits, batch),
-            weights={NAME: weights},
-            masks={NAME: mask},
-            **requested(
-                keep,
-                states={NAME: states, QUERY: query[:, None]},
-                values={NAME: states[:, None]},
-                token_logits=self._linear(states, batch) if keep.token_logits else {},
-                readout_weights={NAME: weights.new_ones(len(batch), 1)},
-            ),
-        )
+    def decode(
+        self, context: Float[Tensor, "b d"], query: Float[Tensor, "b d"] | None, batch: Batch
+    ) -> Float[Tensor, "b c"]:
+        """The classes that are no candidates are all but impossible."""
+        logits: Tensor = self.decoder(self.dropout(context), query)
+        allowed = _allowed(logits, batch)
+        return logits if allowed is None else logits.masked_fill(~allowed, IMPOSSIBLE)
 
-    def _linear(self, states: Tensor, batch: Batch) -> dict[str, TokenLogits]:
+    def token_logits(
+        self, states: Float[Tensor, "b t d"], batch: Batch
+    ) -> Mapping[str, TokenLogits]:
+        """Less the bias, which is added later."""
         if not self.decoder.linear:
             return {}
-        return {NAME: token_candidates(linear_token_logits(self.decoder.final, states), batch)}
+        linear = linear_token_logits(self.decoder.final, states)
+        allowed = _allowed(linear.values[:, 0], batch)
+        if allowed is not None:
+            values = linear.values.where(allowed[:, None], IMPOSSIBLE - linear.bias)
+            linear = replace(linear, values=values)
+        return {NAME: linear}
+
+
+def _allowed(logits: Float[Tensor, "b c"], batch: Batch) -> Bool[Tensor, "b c"] | None:
+    if batch.candidates is not None and batch.candidates.shape != logits.shape:
+        raise HeedfulError(
+            f"the corpus names candidates among {batch.candidates.shape[1]} classes and the model "
+            f"has {logits.shape[1]} logits: train it on this corpus, of three classes or more."
+        )
+    return batch.candidates
 
 
 def pair(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Pair:

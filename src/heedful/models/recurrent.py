@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -93,12 +94,11 @@ class Recurrent(Encoder):
         first = FirstLayer(directions, lengths, readout if alone else None)
 
         def delete(examples: Tensor, positions: Tensor) -> Window:
-            found = first.delete(examples, positions)
-            edges = torch.zeros_like(positions), lengths[examples]
+            window = first.delete(examples, positions)
             if alone:
-                return Window(*edges, found.index, found.results, found.row)
-            states = self._run(found.results[found.row], lengths[examples] - 1, 1)
-            return Window(*edges, found.index, readout(states))
+                return window
+            states = self._run(window.placed(window.readouts), lengths[examples] - 1, 1)
+            return replace(window, readouts=readout(states), row=None)
 
         return Deletions(readout(self._run(_joined(directions), lengths, 1)), delete)
 

@@ -20,15 +20,7 @@ from heedful.entries import SHARE, LossTerm, by_name
 from heedful.errors import HeedfulError
 from heedful.interventions import Edited
 from heedful.metrics import conicity
-from heedful.models import (
-    Family,
-    OneSequence,
-    Pair,
-    Separate,
-    attach,
-    how_to_fit,
-    main_site,
-)
+from heedful.models import Family, OneSequence, Pair, Separate, attach, how_to_fit, main_site
 from heedful.specs import END
 from heedful.training.loss import Term, TermContext, attended_states
 from heedful.types import Batch, Keep, Trace
