@@ -8,6 +8,8 @@ from heedful.models.attention import AdditiveQuery as AdditiveQuery
 from heedful.models.attention import Attention as Attention
 from heedful.models.attention import Dot as Dot
 from heedful.models.attention import DotQuery as DotQuery
+from heedful.models.attention import Hard as Hard
+from heedful.models.attention import HardKuma as HardKuma
 from heedful.models.attention import Weighting as Weighting
 from heedful.models.attention import gate as gate
 from heedful.models.attention import masked_entmax as masked_entmax
@@ -41,8 +43,6 @@ from heedful.models.generation import Writer as Writer
 from heedful.models.generation import beam_search as beam_search
 from heedful.models.generation import generate as generate
 from heedful.models.generation import greedy as greedy
-from heedful.models.hard_attention import Hard as Hard
-from heedful.models.hard_attention import HardKuma as HardKuma
 from heedful.models.hf.attach import attach as attach
 from heedful.models.hf.attach import max_positions as max_positions
 from heedful.models.hf.attach import token_embeddings as token_embeddings

@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import softplus
 
 from heedful.entries import ModelPart, by_name
 
@@ -188,16 +190,6 @@ def gate(size: int) -> Additive:
     return Additive(size, SIGMOID)
 
 
-def sparsemax(size: int) -> Additive:
-    """Most weights are exactly 0: the context is made of the other tokens alone."""
-    return Additive(size, SPARSEMAX)
-
-
-def entmax(size: int) -> Additive:
-    """Many weights are exactly 0, fewer than with `sparsemax`."""
-    return Additive(size, ENTMAX)
-
-
 class Dot(TokenAttention):
     """q · h / √d, or over another scale, with a learned query.
 
@@ -219,10 +211,6 @@ class Dot(TokenAttention):
         return features.squeeze(-1)
 
 
-def plain_dot(size: int) -> Dot:
-    return Dot(size, scale=1.0)
-
-
 class DotQuery(QueryAttention):
     """h · q / √d, without parameters."""
 
@@ -234,6 +222,87 @@ class DotQuery(QueryAttention):
         self, states: Float[Tensor, "b t d"], query: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b t"]:
         return torch.einsum("btd,bd->bt", states, query) / self.scale
+
+
+LOW, HIGH = -0.1, 1.1
+_LEAST_DRAW = 1e-6  # a draw of 0 or 1 has no slope
+
+
+@dataclass(frozen=True)
+class HardKuma:
+    """A random gate that is often exactly 0 or exactly 1, and that gradients pass through: one for
+    each pair of shapes, both above 0. A Kumaraswamy variable, with F(x) = 1 − (1 − xᵃ)ᵇ on
+    (0, 1), is stretched to (−0.1, 1.1); what lies outside of [0, 1] becomes 0 or 1."""
+
+    a: Float[Tensor, "*n"]
+    b: Float[Tensor, "*n"]
+
+    def p_zero(self) -> Float[Tensor, "*n"]:
+        return 1 - self._survival(-LOW / (HIGH - LOW))
+
+    def p_one(self) -> Float[Tensor, "*n"]:
+        return self._survival((1 - LOW) / (HIGH - LOW))
+
+    def mean(self) -> Float[Tensor, "*n"]:
+        """Of the stretched variable, before it is cut off: the mean of a Kumaraswamy variable
+        is b · B(1 + 1/a, b)."""
+        inverse = 1 + 1 / self.a
+        beta = torch.lgamma(inverse) + torch.lgamma(self.b) - torch.lgamma(inverse + self.b)
+        return LOW + (HIGH - LOW) * self.b * beta.exp()
+
+    def likeliest(self) -> Float[Tensor, "*n"]:
+        """0 or 1 where that is the likeliest of 0, 1 and between; else the mean, cut off."""
+        zero, one = self.p_zero(), self.p_one()
+        end = (one > zero).to(zero.dtype)
+        between = 1 - zero - one > torch.maximum(zero, one)
+        return torch.where(between, self.mean().clamp(0, 1), end)
+
+    def sample(self) -> Float[Tensor, "*n"]:
+        """F⁻¹ of a uniform draw, stretched and cut off; by logarithms, so slopes are finite."""
+        draw = torch.rand_like(self.a).clamp(_LEAST_DRAW, 1 - _LEAST_DRAW)
+        log_power = torch.log1p(-draw) / self.b  # of (1 − u)^(1/b)
+        inner = (torch.log(-torch.expm1(log_power)) / self.a).exp()
+        return (LOW + (HIGH - LOW) * inner).clamp(0, 1)
+
+    def _survival(self, x: float) -> Float[Tensor, "*n"]:
+        """1 − F(x) = (1 − xᵃ)ᵇ."""
+        return (1 - x**self.a) ** self.b
+
+
+_SHAPES = (1e-3, 100.0)  # beyond them a gate is 0 or 1 for sure, and powers leave float32
+
+
+class Hard(TokenAttention):
+    """Hard selection (Bastings et al. 2019): each token is taken, left, or, seldom, taken in part.
+
+    Gates are drawn in training; afterwards each is the likeliest of 0, 1 and between. They mix the
+    states as they are, z · h: a token's gate owes nothing to the others, a context of three tokens
+    is larger than one of two, and a text may select nothing at all. So weights are no distribution
+    (`normalised=False`, see `gate`), and divided by their sum they would no longer say which tokens
+    are wholly in. How many are taken is the term `sparsity`'s business; without it nothing keeps a
+    model from taking them all. The two shapes of a token's gate are softplus(w · h + c).
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(GIVEN)
+        self.shapes = nn.Linear(size, 2)
+
+    def linear(self) -> tuple[Float[Tensor, "f d"], Float[Tensor, " f"]]:
+        return self.shapes.weight, self.shapes.bias
+
+    def scores(self, features: Float[Tensor, "*b t f"]) -> Float[Tensor, "*b t"]:
+        """The gates themselves."""
+        gate = _gate(features)
+        return gate.sample() if self.training else gate.likeliest()
+
+    def p_zero(self, states: Float[Tensor, "*b t d"]) -> Float[Tensor, "*b t"]:
+        """How probably each token is left out altogether."""
+        return _gate(self.shapes(states)).p_zero()
+
+
+def _gate(features: Float[Tensor, "*b t 2"]) -> HardKuma:
+    a, b = softplus(features).clamp(*_SHAPES).unbind(-1)
+    return HardKuma(a, b)
 
 
 ENTRIES = by_name(
@@ -254,13 +323,13 @@ ENTRIES = by_name(
     ModelPart(
         name="sparsemax",
         description="sparsemax of v · tanh(W h + b): most weights are exactly 0",
-        make=sparsemax,
+        make=partial(Additive, weighting=SPARSEMAX),
         citation="Martins & Astudillo 2016, From Softmax to Sparsemax, ICML",
     ),
     ModelPart(
         name="entmax",
         description="1.5-entmax of v · tanh(W h + b): many weights are exactly 0",
-        make=entmax,
+        make=partial(Additive, weighting=ENTMAX),
         citation="Peters et al. 2019, Sparse Sequence-to-Sequence Models, ACL",
     ),
     ModelPart(
@@ -273,7 +342,14 @@ ENTRIES = by_name(
     ModelPart(
         name="plain_dot",
         description="learned query · h, not scaled, query drawn from N(0, 1)",
-        make=plain_dot,
+        make=partial(Dot, scale=1.0),
         citation="Luong et al. 2015; initialisation tutek2020",
+    ),
+    ModelPart(
+        name="hard",
+        description="HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
+        make=Hard,
+        citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
+        "Binary Variables, ACL",
     ),
 )

@@ -35,11 +35,8 @@ WRAPPERS = Registry(
 ATTENTIONS = Registry(
     "attention",
     ModelPart,
-    {
-        **dict.fromkeys(
-            ("additive", "dot", "plain_dot", "gate", "sparsemax", "entmax"),
-            f"{_MODELS}.attention:ENTRIES",
-        ),
-        "hard": f"{_MODELS}.hard_attention:ENTRIES",
-    },
+    dict.fromkeys(
+        ("additive", "dot", "plain_dot", "gate", "sparsemax", "entmax", "hard"),
+        f"{_MODELS}.attention:ENTRIES",
+    ),
 )

@@ -13,7 +13,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -87,17 +86,15 @@ class Cells(nn.Module):
         super().__init__()
         self.width, self.size = width, size
         self.dropout = nn.Dropout(dropout)
-        inputs = [width + size] + [size] * (layers - 1)
-        self.layers = nn.ModuleList(nn.LSTMCell(each, size) for each in inputs)
-
-    @property
-    def _stack(self) -> list[nn.LSTMCell]:
-        return cast("list[nn.LSTMCell]", list(self.layers))
+        inputs = [width + size, *[size] * (layers - 1)]
+        self.layers: list[nn.LSTMCell] = nn.ModuleList(  # type: ignore[assignment]
+            nn.LSTMCell(wide, size) for wide in inputs
+        )
 
     def read(self, embedded: Float[Tensor, "*b e"]) -> Float[Tensor, "*b g"]:
         """What tokens add to the first layer's gates: for all steps at once where they are
         known."""
-        cell = self._stack[0]
+        cell = self.layers[0]
         return nn.functional.linear(
             embedded, cell.weight_ih[:, : self.width], cell.bias_ih + cell.bias_hh
         )
@@ -109,7 +106,7 @@ class Cells(nn.Module):
         state: Float[Tensor, "b l 2 d"],
     ) -> Float[Tensor, "b l 2 d"]:
         """One step."""
-        first, *others = self._stack
+        first, *others = self.layers
         gates = torch.addmm(read, fed, first.weight_ih[:, self.width :].t())
         gates = torch.addmm(gates, state[:, 0, 0], first.weight_hh.t())
         out = [torch.stack(lstm_step(gates, state[:, 0, 1]), 1)]
@@ -129,9 +126,6 @@ class Source:
 
     states: Float[Tensor, "b k d"]
     keys: Float[Tensor, "b k d"]
-
-    def mix(self, weights: Float[Tensor, "b k"]) -> Float[Tensor, "b d"]:
-        return torch.einsum("bk,bkd->bd", weights.to(self.states.dtype), self.states)
 
 
 @dataclass(frozen=True)
@@ -154,13 +148,14 @@ class Decoder(nn.Module):
         self.bridge = nn.Linear(size, 2 * size * layers)
         self.combine = nn.Linear(2 * size + (width if self.early else 0), size)
 
-    def source(self, states: Float[Tensor, "b k d"]) -> Source:
-        return Source(states, self.asking.key(states))
-
-    def begin(self, summary: Float[Tensor, "b d"]) -> DecoderState:
-        """The first state, from where the encoder's directions ended."""
+    def begin(
+        self, states: Float[Tensor, "b k d"], lengths: Int[Tensor, " b"]
+    ) -> tuple[Source, DecoderState]:
+        """The sources, and the first state, from where the encoder's two directions ended."""
+        summary = last_states(states, lengths, 2)
         first = torch.tanh(self.bridge(summary)).reshape(-1, self.depth, 2, self.size)
-        return DecoderState(first, summary.new_zeros(summary.shape))
+        source = Source(states, self.asking.key(states))
+        return source, DecoderState(first, torch.zeros_like(summary))
 
     def forward(
         self,
@@ -173,7 +168,8 @@ class Decoder(nn.Module):
         """The input of the output layer, and the new state."""
 
         def mix(query: Tensor) -> Tensor:
-            return source.mix(attend(self.asking.scores(query, source.keys)))
+            weights = attend(self.asking.scores(query, source.keys))
+            return torch.einsum("bk,bkd->bd", weights.to(source.states.dtype), source.states)
 
         if self.early:  # Bahdanau et al.
             context = mix(state.cells[:, -1, 0])
@@ -240,8 +236,8 @@ class Seq2Seq(Writer):
     def start(self, batch: Batch, edits: Edits | None = None) -> Writing:
         text = batch.texts["a"]
         states = self._encode(self.embedding(text.tokens), text.lengths)
-        first = self.decoder.begin(last_states(states, text.lengths, self.encoder.directions))
-        return Writing(self.decoder.source(states), visible(text), first, batch.ids, edits or {})
+        source, first = self.decoder.begin(states, text.lengths)
+        return Writing(source, visible(text), first, batch.ids, edits or {})
 
     def step(
         self, state: Writing, tokens: Int[Tensor, " b"], t: int
@@ -272,9 +268,8 @@ class Seq2Seq(Writer):
         """All steps of the given targets, one after the other."""
         text, mask = batch.texts["b"], visible(batch.texts["a"])
         embedded = self.dropout(embedded)
-        source, read = self.decoder.source(states), self.decoder.cells.read(embedded)
-        lengths = batch.texts["a"].lengths
-        state = self.decoder.begin(last_states(states, lengths, self.encoder.directions))
+        read = self.decoder.cells.read(embedded)
+        source, state = self.decoder.begin(states, batch.texts["a"].lengths)
         outs: list[Tensor] = []
         steps: list[_AttentionStep] = []
         for t in range(text.tokens.shape[1]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -236,7 +235,9 @@ class EncoderStack(nn.Module):
 class DecoderStack(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(shape) for _ in range(shape.layers))
+        self.layers: list[DecoderLayer] = nn.ModuleList(  # type: ignore[assignment]
+            DecoderLayer(shape) for _ in range(shape.layers)
+        )
         self.norm = nn.LayerNorm(shape.size) if shape.before else nn.Identity()
         self.sites = tuple(
             (
@@ -246,14 +247,10 @@ class DecoderStack(nn.Module):
             for n in range(shape.layers)
         )
 
-    @property
-    def _stack(self) -> list[DecoderLayer]:
-        return cast("list[DecoderLayer]", list(self.layers))
-
     def sources(self, memory: Float[Tensor, "b k d"], first: int = 0) -> dict[int, Read]:
         """What the cross-attention of each layer from the first on reads of the source; once for
         all steps."""
-        layers = list(enumerate(self._stack))[first:]
+        layers = list(enumerate(self.layers))[first:]
         return {number: layer.cross.read(memory) for number, layer in layers}
 
     def forward(
@@ -272,7 +269,7 @@ class DecoderStack(nn.Module):
             own, cross = self.sites[number]
             uses = (record.at(own), record.at(cross))
             past = before[number] if before else None
-            states, reads[number] = self._stack[number](states, source, masks, uses, past)
+            states, reads[number] = self.layers[number](states, source, masks, uses, past)
         return self.norm(states), reads
 
 

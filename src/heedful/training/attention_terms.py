@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,12 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.data import Forbidden, forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
+from heedful.data import forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
 from heedful.entries import SHARE, LossTerm
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site
 from heedful.training.loss import (
-    Data,
     Term,
     TermContext,
     attended_states,
@@ -25,7 +24,7 @@ from heedful.training.loss import (
     said_by,
     teacher_of,
 )
-from heedful.types import Batch, Keep, SiteMask, SiteSpec, Text, Trace
+from heedful.types import Batch, Keep, SiteMask, SiteSpec, Trace
 
 FLOOR = 1e-10
 """The least a teacher's weight counts for: KL would reward a token it gave nothing without end."""
@@ -58,29 +57,18 @@ def apart(context: TermContext, divergence: str = "kl") -> Term:
                 f"{tuple(own.shape)}: take a teacher of the same family and tokens."
             )
         mask = trace.masks[site.name].expand_as(own)
-        found = measure(own.double(), theirs.double(), mask)
-        return -_by_example(found, read_rows(trace, batch, mask)).mean()
+        distances = measure(own.double(), theirs.double(), mask)
+        there = read_rows(trace, batch, mask)
+        kept = torch.where(there, distances, 0.0).sum((1, 2))
+        return -(kept / there.sum((1, 2)).clamp_min(1)).mean()
 
     return Term(value)
 
 
-def _kl(own: Tensor, theirs: Tensor, mask: Tensor) -> Tensor:
-    return kl(own, theirs.clamp_min(FLOOR), mask)
-
-
-def _jsd(own: Tensor, theirs: Tensor, mask: Tensor) -> Tensor:
-    return jsd(own * mask, theirs * mask)
-
-
-DIVERGENCES: dict[str, Divergence] = {"kl": _kl, "jsd": _jsd}
-
-
-def _by_example(
-    values: Float[Tensor, "b h q"], there: Bool[Tensor, "b h q"]
-) -> Float[Tensor, " b"]:
-    """The mean over an example's rows; 0 where it has none."""
-    kept = torch.where(there, values, 0.0).sum((1, 2))
-    return kept / there.sum((1, 2)).clamp_min(1)
+DIVERGENCES: dict[str, Divergence] = {
+    "kl": lambda own, theirs, mask: kl(own, theirs.clamp_min(FLOOR), mask),
+    "jsd": lambda own, theirs, mask: jsd(own * mask, theirs * mask),
+}
 
 
 APART = LossTerm(
@@ -100,8 +88,19 @@ def impermissible(context: TermContext, heads: str = "mean") -> Term:
     """
     if heads not in HEADS:
         raise unknown_name("way to put heads together", heads, list(HEADS))
-    site = _over_tokens(main_site(context.model))
-    marks = _forbidden_marks(context.corpus)
+    site = main_site(context.model)
+    if site.level != "tokens" or not site.normalised:
+        raise HeedfulError(
+            "the term 'impermissible' needs attention over tokens whose weights sum to 1: choose "
+            "another family or attention."
+        )
+    splits = [context.corpus.split(name) for name in SPLITS]
+    if not all(map(has_forbidden, splits)):
+        raise HeedfulError(
+            "the term 'impermissible' needs marked tokens, and the corpus marks none: name them "
+            "(--param impermissible=…)."
+        )
+    marks = {**forbidden(splits[0]), **forbidden(splits[1])}
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         weights = trace.weights[site.name]
@@ -135,25 +134,6 @@ HEADS: Mapping[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def _forbidden_marks(corpus: Data) -> Forbidden:
-    splits = [corpus.split(name) for name in ("train", "dev")]
-    if not all(map(has_forbidden, splits)):
-        raise HeedfulError(
-            "the term 'impermissible' needs marked tokens, and the corpus marks none: name them "
-            "(--param impermissible=…)."
-        )
-    return {**forbidden(splits[0]), **forbidden(splits[1])}
-
-
-def _over_tokens(site: SiteSpec) -> SiteSpec:
-    if site.level != "tokens" or not site.normalised:
-        raise HeedfulError(
-            "the term 'impermissible' needs attention over tokens whose weights sum to 1: choose "
-            "another family or attention."
-        )
-    return site
-
-
 IMPERMISSIBLE = LossTerm(
     name="impermissible",
     description="−log of the attention that is not on impermissible tokens",
@@ -171,7 +151,12 @@ def sparsity(context: TermContext, target: float = 0.1) -> Term:
     """
     if not 0 <= target <= 1:
         raise HeedfulError(f"the term sparsity has the target {target}: give a share from 0 to 1.")
-    attention = _hard(context)
+    attention = context.model.attentions.get(main_site(context.model).name)
+    if not isinstance(attention, Hard):
+        raise HeedfulError(
+            "the term sparsity is about tokens that are taken or left, and this model weighs "
+            "them: choose --attention hard."
+        )
 
     def value(batch: Batch, trace: Trace) -> Tensor:
         states, seen = attended_states(context.model, trace)
@@ -180,16 +165,6 @@ def sparsity(context: TermContext, target: float = 0.1) -> Term:
         return (share - target).abs().mean()
 
     return Term(value, Keep(states=True))
-
-
-def _hard(context: TermContext) -> Hard:
-    attention = context.model.attentions.get(main_site(context.model).name)
-    if not isinstance(attention, Hard):
-        raise HeedfulError(
-            "the term sparsity is about tokens that are taken or left, and this model weighs "
-            "them: choose --attention hard."
-        )
-    return attention
 
 
 SPARSITY = LossTerm(
@@ -246,7 +221,9 @@ def _by_rationales(context: TermContext) -> Term:
         row = torch.einsum(
             "bq,bqk->bk", trace.readout_weights[site.name].to(weights.dtype), weights
         )
-        right = _laid_out(marks, batch)
+        right = torch.zeros_like(batch.texts["a"].mask)
+        for example, places, known in _known(marks, batch):
+            right[example, places] = known
         return missed(row[:, None], right[:, None]).mean()
 
     return Term(value, Keep(readout_weights=True))
@@ -259,7 +236,10 @@ def _by_arcs(context: TermContext, arcs: str, site: str, head: int) -> Term:
         weights = trace.weights[name]
         if not 0 <= head < weights.shape[1]:
             raise HeedfulError(f"there is no head {head}: choose one below {weights.shape[1]}.")
-        return missed(weights[:, head], _laid_out_pairs(marks, batch)).mean()
+        right = torch.zeros_like(weights[:, head], dtype=torch.bool)
+        for example, places, known in _known(marks, batch):
+            right[example, places[:, None], places] = known
+        return missed(weights[:, head], right).mean()
 
     return Term(value)
 
@@ -314,30 +294,13 @@ def _encoder_site(context: TermContext, site: str) -> str:
     return site or names[0]
 
 
-def _laid_out(marks: Marks, batch: Batch) -> Bool[Tensor, "b t"]:
-    text = batch.texts["a"]
-    right = torch.zeros_like(text.mask)
-    for row, places, known in _known(marks, batch.ids, text):
-        right[row, places] = known
-    return right
-
-
-def _laid_out_pairs(marks: Marks, batch: Batch) -> Bool[Tensor, "b t t"]:
-    text = batch.texts["a"]
-    right = torch.zeros_like(text.mask)[:, None].repeat(1, text.mask.shape[1], 1)
-    for row, places, known in _known(marks, batch.ids, text):
-        right[row, places[:, None], places] = known
-    return right
-
-
-def _known(marks: Marks, ids: tuple[str, ...], text: Text) -> list[tuple[int, Tensor, Tensor]]:
+def _known(marks: Marks, batch: Batch) -> Iterator[tuple[int, Tensor, Tensor]]:
     """For each example that has any: its row, where its real tokens stand, and its marks."""
-    device = text.mask.device
-    known = {row: marks[name] for row, name in enumerate(ids) if name in marks}
-    return [
-        (row, text.mask[row].nonzero().squeeze(-1), torch.tensor(np.asarray(own), device=device))
-        for row, own in known.items()
-    ]
+    mask = batch.texts["a"].mask
+    for row, name in enumerate(batch.ids):
+        if name in marks:
+            places = mask[row].nonzero().squeeze(-1)
+            yield row, places, torch.tensor(np.asarray(marks[name]), device=mask.device)
 
 
 SUPERVISED = LossTerm(

@@ -16,7 +16,7 @@ from heedful.metrics import METRICS
 from heedful.models import probabilities
 from heedful.specs import TrainSpec
 from heedful.training.loss import Loss, target_steps
-from heedful.types import Batch, Model
+from heedful.types import Model
 
 _BATCH = 64
 
@@ -96,16 +96,13 @@ def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
         count: dict[str, int] = defaultdict(int)
         with torch.no_grad():
             for _, batch in dev.batches(batch_size):
+                # the tokens that targets are to be continued by, their ends among them
+                tokens = int((batch.texts["b"].lengths - 1).sum()) if writes else 0
                 for name, part in lossy(batch.to(device))[1].items():
-                    size = _targets(batch) if writes and name == "goal" else len(batch)
+                    size = tokens if writes and name == "goal" else len(batch)
                     total[name] += float(part) * size
                     count[name] += size
         loss = sum(total[name] / max(1, count[name]) for name in total)
         return DevScore(-loss, loss)
 
     return score
-
-
-def _targets(batch: Batch) -> int:
-    """The tokens that targets are to be continued by, their ends among them."""
-    return int((batch.texts["b"].lengths - 1).sum())

@@ -177,7 +177,9 @@ class FinetuneLoss:
     terms: tuple[tuple[TermSpec, StateTerm], ...] = ()
 
     def __call__(self, inputs: Mapping[str, Tensor], labels: Tensor) -> dict[str, Tensor]:
-        output = self.model(**inputs, **self._asked)
+        # states are kept only where somebody looks at them
+        asked = {"output_hidden_states": True} if self.terms else {}
+        output = self.model(**inputs, **asked)
         parts = {"goal": F.cross_entropy(output.logits.float(), labels)}
         for spec, term in self.terms:
             # in float32, whatever training is done in: distances of near states need the digits
@@ -185,11 +187,6 @@ class FinetuneLoss:
             states = States(mixed, embedded, inputs["attention_mask"].to(torch.bool))
             parts[spec.title] = parts.get(spec.title, 0.0) + spec.weight * term.value(states)
         return parts
-
-    @property
-    def _asked(self) -> dict[str, bool]:
-        """States are kept only where somebody looks at them."""
-        return {"output_hidden_states": True} if self.terms else {}
 
 
 def finetune_loss(model: Any, terms: Sequence[TermSpec]) -> FinetuneLoss:

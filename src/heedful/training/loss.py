@@ -57,18 +57,16 @@ def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> GoalL
     """
     weights = _class_weights(labels, classes) if weighted else torch.ones(classes)
 
-    def binary(trace: Trace, batch: Batch) -> Tensor:
+    def loss(trace: Trace, batch: Batch) -> Tensor:
         logits, label = trace.logits, batch.labels
-        losses = F.binary_cross_entropy_with_logits(
-            logits.squeeze(1), label.to(logits.dtype), reduction="none"
-        )
+        if classes == 2:
+            one, gold = logits.squeeze(1), label.to(logits.dtype)
+            losses = F.binary_cross_entropy_with_logits(one, gold, reduction="none")
+        else:
+            losses = F.cross_entropy(logits, label, reduction="none")
         return (losses * weights.to(logits.device)[label]).mean()
 
-    def several(trace: Trace, batch: Batch) -> Tensor:
-        each = weights.to(trace.logits.device)[batch.labels]
-        return (F.cross_entropy(trace.logits, batch.labels, reduction="none") * each).mean()
-
-    return binary if classes == 2 else several
+    return loss
 
 
 def target_loss(smoothing: float = 0.0) -> GoalLoss:
@@ -138,12 +136,6 @@ class Term:
 
     value: Value
     keep: Keep = field(default_factory=Keep)
-
-
-def together(keeps: Sequence[Keep]) -> Keep:
-    """What all of them ask for."""
-    names = [each.name for each in fields(Keep)]
-    return Keep(**{name: any(getattr(keep, name) for keep in keeps) for name in names})
 
 
 def attended_states(
@@ -234,19 +226,18 @@ class Loss:
 
 
 def loss_of(model: Family, corpus: Data, spec: TrainSpec, objective: Objective) -> Loss:
+    """The loss of a training: its goal's, and the terms that count beside it."""
     context = TermContext(model, corpus, objective.teacher)
     terms = tuple((t, TERMS[t.name].make(context, **dict(t.params))) for t in objective.terms)
-    keep = together([Keep(), *(term.keep for _, term in terms)])
-    return Loss(model, _goal(context, spec, objective), terms, keep)
-
-
-def _goal(context: TermContext, spec: TrainSpec, objective: Objective) -> GoalLoss:
-    corpus = context.corpus
+    keeps = [Keep(), *(term.keep for _, term in terms)]
+    keep = Keep(**{f.name: any(getattr(keep, f.name) for keep in keeps) for f in fields(Keep)})
     if objective.goal == "teacher":
-        return teacher_loss(context)
-    if corpus.task == "generation":
-        return target_loss(spec.smoothing)
-    return class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
+        goal = teacher_loss(context)
+    elif corpus.task == "generation":
+        goal = target_loss(spec.smoothing)
+    else:
+        goal = class_loss(corpus.split("train").labels, corpus.classes, spec.class_weights)
+    return Loss(model, goal, terms, keep)
 
 
 def check(spec: ModelSpec) -> None:

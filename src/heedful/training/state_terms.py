@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -92,14 +92,11 @@ def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: 
     text = batch.texts["a"]
     fate = torch.rand(chosen.shape, device=chosen.device)
     tokens = text.tokens.masked_fill(chosen & (fate < HIDDEN), model.fillers["unk"])
-    others = _words(text.tokens, words)
+    # random words of the vocabulary; padding and its like only if there is nothing else
+    least = min(END + 1, words - 1)
+    others = torch.randint(least, words, text.tokens.shape, device=text.tokens.device)
     tokens = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), others, tokens)
     return replace(batch, texts={**batch.texts, "a": replace(text, tokens=tokens)})
-
-
-def _words(like: Int[Tensor, "b t"], words: int) -> Int[Tensor, "b t"]:
-    """Random words of the vocabulary; padding and its like only if there is nothing else."""
-    return torch.randint(min(END + 1, words - 1), words, like.shape, device=like.device)
 
 
 ENTRIES = by_name(
@@ -148,26 +145,15 @@ def check_widths(term: str, model: Family, states: int, embeddings: int) -> None
         )
 
 
-@singledispatch
-def remedy(model: object, width: int) -> str:
+def remedy(model: Family, width: int) -> str:
     """How to get attended states of that width: `hidden`, where it is that width."""
+    if isinstance(model, Edited):
+        return remedy(model.model, width)
+    if isinstance(model, OneSequence):
+        return how_to_fit(model.encoder, width)
+    if isinstance(model, Pair) and isinstance(model.encoder, Separate):
+        return how_to_fit(model.encoder.a, width)
     return f"give --hidden {width}"
-
-
-@remedy.register
-def remedy_of_one(model: OneSequence, width: int) -> str:
-    return how_to_fit(model.encoder, width)
-
-
-@remedy.register
-def remedy_of_pairs(model: Pair, width: int) -> str:
-    encoder = model.encoder
-    return how_to_fit(encoder.a, width) if isinstance(encoder, Separate) else remedy(encoder, width)
-
-
-@remedy.register
-def remedy_inside(model: Edited, width: int) -> str:
-    return remedy(model.model, width)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from heedful.models.hf.folder import first_sentence, transformers
 from heedful.models.hf.inputs import Form, Head, default_head, inputs_of
 from heedful.models.hf.interface import NAME, Call, Output, Site, listening, register
 from heedful.models.hf.model import HuggingFace, Layers, layers_of
-from heedful.types import Batch, Keep, Model, SiteCall, SiteSpec, Text
+from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Text
 
 
 @contextmanager
@@ -37,8 +37,7 @@ def attach(
     are (`heedful.models.hf.heads`) where that does not go without saying. With
     `padding="left"` the module sees texts padded on the left; traces never do.
     """
-    _check(module, padding)
-    _check_fillers(module, fillers)
+    _check(module, fillers, padding)
     register()
     with borrowed(module):
         form = form_of(module)
@@ -54,17 +53,14 @@ def attach(
         yield layered if can_repeat(module, form, layered) else model(form)
 
 
-def _check(module: Any, padding: str) -> None:
+def _check(module: Any, fillers: Mapping[str, int], padding: str) -> None:
     if not isinstance(module, transformers().PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel."
         )
     if padding not in ("left", "right"):
         raise HeedfulError(f"padding is {padding!r}: choose left or right.")
-
-
-def _check_fillers(module: Any, fillers: Mapping[str, int]) -> None:
-    """A filler that is the padding token would move where positions start or a text ends."""
+    # a filler that is the padding token would move where positions start or a text ends
     for name, token in fillers.items():
         if token == getattr(module.config, "pad_token_id", None):
             raise HeedfulError(
@@ -120,19 +116,6 @@ class AttentionCall:
     causal: bool
 
 
-class CallCollector:
-    """A listener that changes nothing and collects the calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[AttentionCall] = []
-
-    def __call__(self, call: Call) -> Output:
-        mask = call.mask
-        causal = mask is not None and mask.shape[-1] > 1 and bool(mask[0, 0, 0, -1] < 0)
-        self.calls.append(AttentionCall(call.module, call.value.shape[2], causal))
-        return call.run(lambda weights: weights, mask)
-
-
 def form_of(module: Any) -> Form:
     """What can be read off the module without running it."""
     config = module.config
@@ -165,15 +148,29 @@ def tiny_batch(module: Any, form: Form) -> Batch:
 
 def find_sites(module: Any, form: Form) -> tuple[tuple[Site, ...], Any]:
     """The sites in the order they are called, and the module's output."""
-    collector, arguments = CallCollector(), inputs_of(tiny_batch(module, form), form).arguments
-    with listening(collector):
-        output = _run(module, arguments)
-    if not collector.calls:  # DeBERTa, for one
+    calls: list[AttentionCall] = []
+
+    def collect(call: Call) -> Output:
+        mask = call.mask
+        causal = mask is not None and mask.shape[-1] > 1 and bool(mask[0, 0, 0, -1] < 0)
+        calls.append(AttentionCall(call.module, call.value.shape[2], causal))
+        return call.run(lambda weights: weights, mask)
+
+    arguments = inputs_of(tiny_batch(module, form), form).arguments
+    try:
+        with listening(collect), inference(module):
+            output = module(**arguments)
+    except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
+        raise HeedfulError(
+            f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
+            "fix its configuration (often pad_token_id) before attaching it."
+        ) from error
+    if not calls:  # DeBERTa, for one
         raise HeedfulError(
             f"{type(module).__name__} does its own attention, which cannot be reached: choose a "
             "model that uses the attention interface of transformers."
         )
-    return _named(module, collector.calls, form), output
+    return _named(module, calls, form), output
 
 
 def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tensor]) -> Form:
@@ -186,7 +183,8 @@ def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tens
         if "position_ids" in form.takes:
             passed = logits(replace(right, positions=True), batch)
             form = replace(form, positions=torch.equal(passed, own))
-        if form.left and not _near(logits(form, batch), own, module.dtype):
+        allowed = _TOLERANCE.get(module.dtype, 0.05) * float(own.abs().max())
+        if form.left and not float((logits(form, batch) - own).abs().max()) <= allowed:
             raise HeedfulError(
                 f"{type(module).__name__} cannot be padded on the left: "
                 "attach it with padding='right'."
@@ -197,7 +195,8 @@ def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tens
 def can_repeat(module: Any, form: Form, model: Model) -> bool:
     """Does the module say the same, bit for bit, where all layers but the last repeat what they
     gave? Not if layers hand on something else than their outputs, or change those later."""
-    batch, edits = tiny_batch(module, form), {model.sites[-1].name: _same}
+    batch = tiny_batch(module, form)
+    edits: Edits = {model.sites[-1].name: lambda call: call.weights}
     try:
         with inference(module):
             trace = model(batch, keep=Keep(states=True))
@@ -207,46 +206,23 @@ def can_repeat(module: Any, form: Form, model: Model) -> bool:
     return all(torch.equal(each, trace.logits) for each in again)
 
 
-def _same(call: SiteCall) -> Tensor:
-    return call.weights
-
-
 def _named(module: Any, calls: list[AttentionCall], form: Form) -> tuple[Site, ...]:
-    names = _names(module)
-    often, seen, decoding = Counter(each.module for each in calls), Counter[nn.Module](), False
+    """Names are those of modules, without that of the base model unless two would be the same."""
+    names = {part: name for name, part in module.named_modules()}
+    short = [name.removeprefix(f"{module.base_model_prefix}.") for name in names.values()]
+    if len(set(short)) == len(short):
+        names = dict(zip(names, short, strict=True))
+    often, seen, decoding = Counter(call.module for call in calls), Counter[nn.Module](), False
     sites = []
-    for each in calls:
-        past = form.decodes and (each.causal or each.keys != _LENGTHS[0])
+    for call in calls:
+        past = form.decodes and (call.causal or call.keys != _LENGTHS[0])
         decoding = decoding or past
-        nth = seen[each.module]
-        name = names[each.module] + (f"#{nth}" if often[each.module] > 1 else "")
+        nth = seen[call.module]
+        name = names[call.module] + (f"#{nth}" if often[call.module] > 1 else "")
         spec = SiteSpec(name, "target" if past else "a", "tokens", False)
-        sites.append(Site(spec, "target" if decoding else "a", each.module, nth))
-        seen[each.module] += 1
+        sites.append(Site(spec, "target" if decoding else "a", call.module, nth))
+        seen[call.module] += 1
     return tuple(sites)
-
-
-def _names(module: Any) -> dict[nn.Module, str]:
-    """Modules' names without the name of the base model, unless two would be the same."""
-    full = {each: name for name, each in module.named_modules()}
-    short = {each: name.removeprefix(f"{module.base_model_prefix}.") for each, name in full.items()}
-    return short if len(set(short.values())) == len(short) else full
-
-
-def _run(module: Any, arguments: Mapping[str, Any]) -> Any:
-    try:
-        with inference(module):
-            return module(**arguments)
-    except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
-        raise HeedfulError(
-            f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
-            "fix its configuration (often pad_token_id) before attaching it."
-        ) from error
-
-
-def _near(one: Tensor, other: Tensor, dtype: torch.dtype) -> bool:
-    gap = float((one - other).abs().max())
-    return gap <= _TOLERANCE.get(dtype, 0.05) * float(other.abs().max())
 
 
 def _text(rows: list[list[int]]) -> Text:

@@ -97,7 +97,9 @@ def read_folder(path: Path, name: str | None = None) -> ModelFolder:
             f"{name} is an adapter of another model (adapter_config.json): merge the two with "
             f"merge_and_unload and save the whole model with save_pretrained."
         )
-    files = {CONFIG: path / CONFIG, **_tokenizer_files(path)}
+    files = {CONFIG: path / CONFIG}
+    files |= {file.name: file for pattern in _VOCABULARIES for file in path.glob(pattern)}
+    files |= {name: path / name for name in _BESIDE if (path / name).is_file()}
     if not files[CONFIG].is_file():
         raise HeedfulError(f"{name} holds no config.json: give a folder save_pretrained wrote.")
     index = _index(path, name)
@@ -126,11 +128,6 @@ def broken(name: str, why: str) -> HeedfulError:
     return HeedfulError(
         f"{name} cannot be loaded: {why}; give a whole folder that save_pretrained wrote."
     )
-
-
-def _tokenizer_files(path: Path) -> dict[str, Path]:
-    found = {each.name: each for pattern in _VOCABULARIES for each in path.glob(pattern)}
-    return found | {each: path / each for each in _BESIDE if (path / each).is_file()}
 
 
 def _index(path: Path, name: str) -> dict[str, str] | None:

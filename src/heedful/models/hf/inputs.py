@@ -60,18 +60,16 @@ def inputs_of(batch: Batch, form: Form) -> Inputs:
         "return_dict": True,
     }
     if form.positions:
-        arguments["position_ids"] = _positions(side)
+        places = torch.arange(side.real.shape[1], device=side.real.device).expand_as(side.real)
+        if side.shift is not None:
+            places = (places - side.shift[:, None]).clamp_min(0)
+        arguments["position_ids"] = places
     if form.segments and text.segments is not None:
         arguments["token_type_ids"] = side.turn(text.segments.masked_fill(~side.real, 0), 1)
     if not form.decodes:
         return Inputs(arguments, {"a": side})
     target = _target(batch, side, form, arguments)
     return Inputs(arguments, {"a": side, "target": target})
-
-
-def _positions(side: Side) -> Tensor:
-    places = torch.arange(side.real.shape[1], device=side.real.device).expand_as(side.real)
-    return places if side.shift is None else (places - side.shift[:, None]).clamp_min(0)
 
 
 def _target(batch: Batch, source: Side, form: Form, arguments: dict[str, Any]) -> Side:
@@ -82,17 +80,13 @@ def _target(batch: Batch, source: Side, form: Form, arguments: dict[str, Any]) -
         hidden = F.pad((source.real & ~source.seen)[:, :-1], (1, 0))
         side = Side(source.real, source.real & ~hidden)
     else:
-        text = text or _start(source, form.start or 0)
+        if text is None:
+            tokens = torch.full((len(source.real), 1), form.start or 0, device=source.real.device)
+            text = Text(tokens, torch.ones_like(tokens[:, 0]), torch.zeros_like(tokens).bool())
         side = side_of(text.lengths, text.tokens.shape[1], text.hidden, False)
         arguments["decoder_input_ids"] = text.tokens.masked_fill(~side.real, form.pad)
     arguments["decoder_attention_mask"] = side.seen.long()
     return side
-
-
-def _start(source: Side, token: int) -> Text:
-    rows = len(source.real)
-    tokens = torch.full((rows, 1), token, device=source.real.device)
-    return Text(tokens, torch.ones_like(tokens[:, 0]), torch.zeros_like(tokens, dtype=torch.bool))
 
 
 @dataclass(frozen=True)

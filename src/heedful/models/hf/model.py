@@ -65,7 +65,8 @@ class HuggingFace(nn.Module):
         embeddings: Embeddings | None = None,
     ) -> Trace:
         if embeddings is None and keep.embeddings:
-            embeddings = self._leaves(batch)
+            graph = torch.is_grad_enabled()
+            embeddings = {side: x.requires_grad_(graph) for side, x in self.embed(batch).items()}
         cache = LayerCache(embeddings) if keep.states else None
         return self._pass(batch, edits or {}, keep, cache, embeddings)
 
@@ -93,13 +94,19 @@ class HuggingFace(nn.Module):
         first: int = 0,
     ) -> Trace:
         """LayerCache of an earlier pass are repeated up to the site number `first`."""
-        _known(edits, self.sites)
+        unknown = set(edits) - {site.name for site in self.sites}
+        if unknown:
+            raise HeedfulError(
+                f"there is no attention {min(unknown)!r} to edit: choose one of model.sites."
+            )
         inputs, graph = inputs_of(batch, self._form), torch.is_grad_enabled()
         recorder = Recorder(self._by_call, edits, keep, inputs.sides, batch.ids)
         with torch.set_grad_enabled(graph), cached_layers(self._layers, recorder, cache, first):
             with recorder.projecting(self.module) if keep.values else nullcontext():
                 logits = self._logits(inputs, recorder, embeddings)
-            readout = self._readout_weights(logits, recorder)
+            readout = {}
+            if recorder.output is not None:
+                readout = readout_weights(logits, recorder.output, self._sites, recorder.sides)
         return Trace(
             logits=logits if graph else logits.detach(),
             weights=recorder.weights,
@@ -127,15 +134,6 @@ class HuggingFace(nn.Module):
         recorder.check(type(self.module).__name__)
         logits = self._head(output, inputs.last)
         return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
-
-    def _readout_weights(self, logits: Tensor, recorder: Recorder) -> dict[str, Tensor]:
-        if recorder.output is None:
-            return {}
-        return readout_weights(logits, recorder.output, self._sites, recorder.sides)
-
-    def _leaves(self, batch: Batch) -> Embeddings:
-        graph = torch.is_grad_enabled()
-        return {side: each.requires_grad_(graph) for side, each in self.embed(batch).items()}
 
     def _embedding(self) -> nn.Module:
         module: Any = self.module
@@ -166,32 +164,16 @@ def replaced_embeddings(embedding: nn.Module, given: Tensor | None) -> Iterator[
         raise HeedfulError("the embeddings given were not used: the model embeds tokens elsewhere.")
 
 
-def _known(edits: Edits, sites: tuple[SiteSpec, ...]) -> None:
-    unknown = set(edits) - {site.name for site in sites}
-    if unknown:
-        raise HeedfulError(
-            f"there is no attention {sorted(unknown)[0]!r} to edit: choose one of model.sites."
-        )
-
-
 Layers = Sequence[nn.Module]
 
 
 @dataclass(frozen=True)
-class LayerOutput:
-    """What a call of a layer gave, and how many sites had been called by then."""
-
-    sites: int
-    output: Any
-
-
-@dataclass(frozen=True)
 class LayerCache:
-    """The outputs of one pass by layer and by the number of the call, and the embeddings
-    that pass was given."""
+    """The embeddings that a pass was given, and by layer and by the number of the call: how many
+    sites had been called by its end, and its output."""
 
     embeddings: Embeddings | None = None
-    outputs: dict[tuple[nn.Module, int], LayerOutput] = field(default_factory=dict)
+    outputs: dict[tuple[nn.Module, int], tuple[int, Any]] = field(default_factory=dict)
 
 
 def layers_of(module: nn.Module, sites: Sequence[Site]) -> tuple[nn.Module, ...]:
@@ -211,49 +193,35 @@ def cached_layers(
     layers: Layers, recorder: Recorder, cache: LayerCache | None, first: int
 ) -> Iterator[None]:
     """Layers whose output is in the cache, and that end before the site number `first`, are not run
-    again; the outputs of the others are added, except after the last site."""
+    again; the outputs of the others are added, except after the last site. A `forward` of the
+    layer's own (other tools put one there too) comes back afterwards."""
     if cache is None:
         yield
         return
-    outputs = cache.outputs
+    outputs, called = cache.outputs, Counter[nn.Module]()
 
-    def answer(layer: nn.Module, nth: int, forward: Callable[[], Any]) -> Any:
-        known = outputs.get((layer, nth))
-        if known is not None and known.sites <= first:
-            recorder.skip(known.sites)
-            return known.output
-        output = forward()
-        if known is None and recorder.passed < len(recorder.sites):
-            outputs[layer, nth] = LayerOutput(recorder.passed, output)
+    def answer(layer: nn.Module, forward: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        call = layer, called[layer]
+        called[layer] += 1
+        sites, output = outputs.get(call, (None, None))
+        if sites is not None and sites <= first:
+            recorder.skip(sites)
+            return output
+        output = forward(*args, **options)
+        if sites is None and recorder.passed < len(recorder.sites):
+            outputs[call] = recorder.passed, output
         return output
 
-    with _intercepted(layers, answer):
-        yield
-
-
-Intercept = Callable[[nn.Module, int, Callable[[], Any]], Any]
-
-
-@contextmanager
-def _intercepted(layers: Layers, answer: Intercept) -> Iterator[None]:
-    """`answer` is asked in place of each layer. A `forward` of the layer's own (other tools put
-    one there too) comes back afterwards."""
-    called: Counter[nn.Module] = Counter()
-
-    def ask(layer: nn.Module, forward: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        called[layer] += 1
-        return answer(layer, called[layer] - 1, partial(forward, *args, **options))
-
-    own: Mapping[nn.Module, Any] = {each: vars(each).get("forward") for each in layers}
+    own: Mapping[nn.Module, Any] = {layer: vars(layer).get("forward") for layer in layers}
     try:
-        for each in own:
-            vars(each)["forward"] = partial(ask, each, each.forward)
+        for layer in own:
+            vars(layer)["forward"] = partial(answer, layer, layer.forward)
         yield
     finally:
-        for each, forward in own.items():
-            vars(each).pop("forward", None)
+        for layer, forward in own.items():
+            vars(layer).pop("forward", None)
             if forward is not None:
-                vars(each)["forward"] = forward
+                vars(layer)["forward"] = forward
 
 
 def readout_weights(
@@ -264,24 +232,17 @@ def readout_weights(
     turns out to read the first token, GPT-2's the last, a mean all of them. Sites whose queries
     are on the last site's side share its rows; an encoder whose states are read by a decoder is
     read everywhere."""
-    side = sites[-1].queries
-    shares = {name: _even(each) for name, each in sides.items()}
-    shares[side] = _shares(_norms(logits, output, sides[side]), shares[side])
-    return {site.spec.name: shares[site.queries].to(output.dtype) for site in sites}
-
-
-def _norms(logits: Tensor, output: Tensor, side: Side) -> Tensor:
+    shares = {
+        name: side.real.double() / side.real.sum(-1, keepdim=True).clamp_min(1)
+        for name, side in sides.items()
+    }
     # unlike factors: in the plain sum two opposite classes would cancel
     factors = torch.linspace(1, 2, logits.shape[-1], device=logits.device, dtype=logits.dtype)
-    total = (logits * factors).sum()
-    (slopes,) = torch.autograd.grad(total, output, retain_graph=True)
-    return side.turn_back(slopes.double().flatten(2).norm(dim=-1), 1) * side.real
-
-
-def _shares(norms: Tensor, even: Tensor) -> Tensor:
+    (slopes,) = torch.autograd.grad((logits * factors).sum(), output, retain_graph=True)
+    last = sites[-1].queries
+    side = sides[last]
+    norms = side.turn_back(slopes.double().flatten(2).norm(dim=-1), 1) * side.real
     total = norms.sum(-1, keepdim=True)
-    return torch.where(total > 0, norms / torch.where(total > 0, total, 1.0), even)
-
-
-def _even(side: Side) -> Tensor:
-    return side.real.double() / side.real.sum(-1, keepdim=True).clamp_min(1)
+    own = norms / torch.where(total > 0, total, 1.0)
+    shares[last] = torch.where(total > 0, own, shares[last])
+    return {site.spec.name: shares[site.queries].to(output.dtype) for site in sites}
