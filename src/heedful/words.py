@@ -62,8 +62,7 @@ def _slot(numbers: Tensor, width: int) -> Tensor:
 
 def without_tokens(text: Text, gone: Bool[Tensor, "b t"]) -> Text:
     """The rest moves together. Words keep their numbers, where they are numbered."""
-    place = torch.arange(text.tokens.shape[1], device=gone.device)
-    dropped = gone | (place >= text.lengths[:, None])
+    dropped = gone | ~text.present
     lengths = (~dropped).sum(-1)
     order = dropped.to(torch.int8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]
     padding = dropped.gather(1, order)

@@ -28,8 +28,12 @@ def attention(
     layer: int = -1,
     head: int | None = None,
 ) -> Float[Tensor, "b t"]:
-    """The weight on each token; that on tokens outside of the text is left out, so a row may
-    sum to less than 1. Neither class nor target matters: attention is the same for all."""
+    """The weight on each token (jain2019): of the last site over the text, or that of another
+    `layer`; the mean over its heads, or one `head`.
+
+    The weight on tokens outside of the text is left out, so a row may sum to less than 1. Neither
+    class nor target matters: attention is the same for all.
+    """
     return on_text(_row(model, batch, layer, head), batch)
 
 

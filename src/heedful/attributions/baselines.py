@@ -46,11 +46,18 @@ def prior(
     """
     if kind not in KINDS:
         raise unknown_name("prior", kind, list(KINDS))
-    if kind == "position":
-        return _position(word_mask(batch.texts["a"]))
+    there = word_mask(batch.texts["a"])
+    if kind == "position":  # words that are there, counted from the last one to the first
+        left = there.flip(-1).cumsum(-1).flip(-1).double()
+        return left * there / left[:, :1].clamp_min(1)
     if counts is None:
         counts, texts = _counted([batch])
-    return _rarity(batch.texts["a"], counts, texts or max(counts.values(), default=0))
+    texts = texts or max(counts.values(), default=0)
+    scores = torch.zeros(there.shape, dtype=torch.float64)
+    for row, types in enumerate(_types(batch.texts["a"])):
+        for number, word in types.items():
+            scores[row, number] = log((1 + texts) / (1 + counts.get(word, 0)))
+    return scores.to(there.device)
 
 
 @dataclass(frozen=True)
@@ -86,20 +93,6 @@ def _counted(batches: Iterable[Batch]) -> tuple[Counter[Type], int]:
             counts.update(set(types.values()))
             texts += 1
     return counts, texts
-
-
-def _rarity(text: Text, counts: Mapping[Type, int], texts: int) -> Tensor:
-    scores = torch.zeros(word_mask(text).shape, dtype=torch.float64)
-    for row, types in enumerate(_types(text)):
-        for number, kind in types.items():
-            scores[row, number] = log((1 + texts) / (1 + counts.get(kind, 0)))
-    return scores.to(text.tokens.device)
-
-
-def _position(there: Tensor) -> Tensor:
-    """Words that are there, counted from the last one to the first."""
-    left = there.flip(-1).cumsum(-1).flip(-1).double()
-    return left * there / left[:, :1].clamp_min(1)
 
 
 def _types(text: Text) -> Iterator[dict[int, Type]]:

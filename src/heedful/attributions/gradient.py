@@ -61,7 +61,10 @@ def gradient(
     through_attention: bool = True,
     norm: int = 2,
 ) -> Float[Tensor, "b t"]:
-    """Sensitivity: ‖∂f/∂e_t‖, L1 or L2; zero where no token is (bastings2020)."""
+    """Sensitivity: ‖∂f/∂e_t‖, the L1 or L2 norm; zero where no token is (bastings2020).
+
+    With `through_attention=False` the attention weights are constants.
+    """
     if norm not in (1, 2):
         raise HeedfulError(f"the gradient's norm is {norm}: choose 1 or 2.")
     slopes, _ = embedding_gradient(differentiable(model, batch, through_attention), target, label)
@@ -80,8 +83,9 @@ def gradient_input(
 ) -> Float[Tensor, "b t"]:
     """Σ_d ∂f/∂e_td · e_td, the derivative by the token's one-hot vector (bastings2020).
 
-    It is zero where no token is. jain2019's own (experiment 1) has attention detached and the
-    magnitude taken. A `differentiable` trace of the batch saves making it again.
+    It is zero where no token is. jain2019's own (experiment 1) has attention detached
+    (`through_attention=False`) and the `magnitude` taken. A `differentiable` trace of the batch
+    saves making it again.
     """
     trace = trace or differentiable(model, batch, through_attention)
     slopes, embedded = embedding_gradient(trace, target, label)
@@ -101,8 +105,8 @@ def smoothgrad(
 ) -> Float[Tensor, "b t"]:
     """The gradient averaged over noisy copies of the embeddings (smilkov2017): its norm, L1 or L2.
 
-    The noise is normal, as wide as `noise` times the range of the text's embeddings (the
-    paper's σ/(max − min)), and reaches tokens of the text only.
+    The mean is over so many `samples`. The noise is normal, as wide as `noise` times the range of
+    the text's embeddings (the paper's σ/(max − min)), and reaches tokens of the text only.
     """
     if samples < 1 or noise < 0 or norm not in (1, 2):
         raise HeedfulError("smoothgrad wants samples above 0, noise of 0 or more, norm 1 or 2.")

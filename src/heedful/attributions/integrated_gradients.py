@@ -51,7 +51,8 @@ def integrated_gradients(
     steps: int = 8,
     max_steps: int = 256,
 ) -> Float[Tensor, "b t"]:
-    """Signed scores of tokens; see `integrated` for what they lack to completeness."""
+    """Integrated gradients (Sundararajan et al. 2017): signed scores of tokens, which add up to
+    f(x) − f(baseline) but for the gap that `integrated` also returns."""
     return integrated(model, batch, label, target, baseline, tolerance, steps, max_steps).scores
 
 
@@ -66,8 +67,11 @@ def integrated(
     max_steps: int = 256,
     tokens_at_once: int | None = None,
 ) -> Integrated:
-    """Doubles `steps` until the gap is within `tolerance` of |f(x) − f(baseline)|, or until
-    `max_steps`; n steps have n + 1 nodes."""
+    """Scores, their gap and the gradients taken, from a `baseline`: mask, unk, pad or zero.
+
+    Doubles `steps` until the gap is within `tolerance` of |f(x) − f(baseline)|, or until
+    `max_steps`; n steps have n + 1 nodes. `tokens_at_once` bounds the size of a pass.
+    """
     if not 2 <= steps <= max_steps or steps % 2:
         raise HeedfulError(f"steps is {steps}: choose an even number from 2 to {max_steps}.")
     if baseline not in BASELINES:

@@ -42,10 +42,15 @@ def lime(
 
     The neighbourhood, distance and regression are those of the package's text explainer. As in
     the package, texts of two or three words show little but differences between their words'
-    weights: its kernel all but forgets a text that lost most of them. Weights are signed; zero
-    where no word is.
+    weights: its kernel all but forgets a text that lost most of them. `samples` texts are run, the
+    whole one among them; words are removed by the `operator`, and `penalty` is the ridge's. Weights
+    are signed; zero where no word is (Ribeiro et al. 2016).
     """
-    base = _lime_base()
+    try:
+        from lime.lime_base import LimeBase
+    except ImportError as error:
+        raise HeedfulError("LIME needs lime: pip install 'heedful[explain]'.") from error
+    base = LimeBase(proximity, random_state=0)
     removal = WordRemoval(model, batch, label, operator, target)
     there = removal.mask.cpu()
     gone = neighbourhood(batch.ids, there, checked_samples(samples), seed)
@@ -106,14 +111,6 @@ def _weights(base: Any, kept: Tensor, values: Tensor, penalty: float) -> Tensor:
     return torch.tensor([float(weights[word]) for word in range(n)], dtype=torch.float64)
 
 
-def _lime_base() -> Any:
-    try:
-        from lime.lime_base import LimeBase
-    except ImportError as error:
-        raise HeedfulError("LIME needs lime: pip install 'heedful[explain]'.") from error
-    return LimeBase(proximity, random_state=0)
-
-
 def keyed_subsets(
     keys: Int[Tensor, " b"], sizes: Int[Tensor, "b m"], there: Bool[Tensor, "b w"]
 ) -> Bool[Tensor, "b m w"]:
@@ -142,8 +139,8 @@ def kernel_shap(
     """KernelSHAP: Shapley values of words by a weighted regression over subsets of them.
 
     Our own few lines: the packages draw from a global generator and talk while they work. Where
-    all subsets fit into the samples the values are exact. Values are signed; a text's add up to
-    f(whole text) − f(no word left).
+    all subsets fit into the `samples` the values are exact. Words are removed by the `operator`.
+    Values are signed; a text's add up to f(whole text) − f(no word left) (Lundberg & Lee 2017).
     """
     removal = WordRemoval(model, batch, label, operator, target)
     there = removal.mask.cpu()

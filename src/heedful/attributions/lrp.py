@@ -48,7 +48,8 @@ def lrp(
     target: Target = logit,
     epsilon: float = 1e-6,
 ) -> Float[Tensor, "b t"]:
-    """The relevance of each token, signed; zero where no token is."""
+    """Layer-wise relevance propagation: the relevance of each token, signed; zero where no token
+    is. `epsilon` keeps shares of sums near zero small (Bach et al. 2015; Ali et al. 2022)."""
     return lrp_relevance(model, batch, label, target, epsilon).scores
 
 
@@ -233,17 +234,12 @@ def lrp_states(
 
 
 @lrp_states.register
-def recurrent_states(encoder: Recurrent, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
+def recurrent_states(
+    encoder: Recurrent | Gru, x: Tensor, lengths: Tensor, epsilon: float
+) -> Tensor:
     for layer in encoder.stack:
-        assert isinstance(layer, nn.LSTM)
-        x = walked(_lstm_walk, layer, x, lengths, epsilon)
-    return x
-
-
-@lrp_states.register
-def gated_states(encoder: Gru, x: Tensor, lengths: Tensor, epsilon: float) -> Tensor:
-    for layer in encoder.stack:
-        x = walked(_gru_walk, layer, x, lengths, epsilon)
+        assert isinstance(layer, nn.RNNBase)
+        x = walked(layer, x, lengths, epsilon)
     return x
 
 
@@ -271,20 +267,16 @@ def embedded_states(encoder: PassThrough, x: Tensor, lengths: Tensor, epsilon: f
     return encoding.states
 
 
-Walk = Callable[[Tensor, Tensor, tuple[Tensor, ...], Iterable[int], float], Tensor]
-"""`(x, live, weights, places, ε) -> states`, time first: one direction of a layer, which comes to
-the places in this order. `live` is 0 on padding; the weights are those of the inputs and of the
-state, then their biases."""
-
-
 def walked(
-    walk: Walk,
-    layer: nn.RNNBase,
-    x: Float[Tensor, "b t e"],
-    lengths: Int[Tensor, " b"],
-    epsilon: float,
+    layer: nn.RNNBase, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"], epsilon: float
 ) -> Float[Tensor, "b t d"]:
-    """Both directions of a layer, or the one it has; zeros after each text's end."""
+    """Both directions of a layer, or the one it has; zeros after each text's end.
+
+    Each is walked as `(x, live, weights, places, ε) -> states`, time first: it comes to the places
+    in their order, `live` is 0 on padding, and the weights are those of the inputs and of the
+    state, then their biases.
+    """
+    walk = _gru_walk if isinstance(layer, nn.GRU) else _lstm_walk
     live = (torch.arange(x.shape[1], device=x.device)[:, None] < lengths)[..., None].to(x.dtype)
     weights, places = layer.all_weights, range(x.shape[1])
     sides = [

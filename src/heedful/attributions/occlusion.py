@@ -60,7 +60,8 @@ def occlusion(
 ) -> Float[Tensor, "b w"]:
     """What the explained quantity loses when a word is taken out (bastings2020).
 
-    Returns f(x) − f(x without the word), signed unless its magnitude is asked for.
+    Returns f(x) − f(x without the word), signed unless its `magnitude` is asked for. The `operator`
+    is a perturbation, by its name or as it is.
     """
     text = batch.texts["a"]
     # every site linear, nothing hidden, every token a word of its own

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.build import make_embedding
 from heedful.models.family import Family, evaluating, requested
 from heedful.specs import END, PAD, START
-from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Text, Trace
+from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Trace
 
 State = Any
 """A family's own: what it remembers of sources and of the targets written so far."""
@@ -59,12 +59,6 @@ class TargetWords(nn.Module):
     def logits(self, states: Float[Tensor, "*b d"]) -> Float[Tensor, "*b v"]:
         weight = self.embedding.weight if self.output is None else self.output.weight
         return nn.functional.linear(states, weight, self.bias)
-
-
-def present(text: Text) -> Bool[Tensor, "b t"]:
-    """What is not padding, start and end among it."""
-    place = torch.arange(text.tokens.shape[1], device=text.tokens.device)
-    return place < text.lengths[:, None]
 
 
 def target_trace(

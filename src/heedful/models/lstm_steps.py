@@ -50,7 +50,11 @@ def scan_layer(
 
 def _scan(x: Tensor, live: Tensor, weights: dict[str, Tensor], suffix: str) -> Direction:
     hidden = weights[f"weight_hh_l0{suffix}"]
-    double = _double_candidate(hidden.shape[1], x)
+    # 2 for the candidate's rows, 1 for the gates': tanh(x) = 2σ(2x) − 1, and one σ does all. On
+    # CPUs σ is several times faster than tanh; the absolute error is the same
+    size = hidden.shape[1]
+    double = x.new_ones(4 * size)
+    double[2 * size : 3 * size] = 2  # PyTorch's order: input, forget, candidate, output
     recurrent = (hidden * double[:, None]).t()
     bias = weights[f"bias_ih_l0{suffix}"] + weights[f"bias_hh_l0{suffix}"]
     inputs = nn.functional.linear(
@@ -172,16 +176,6 @@ def _places(t: int, reverse: bool) -> list[int]:
     return list(reversed(range(t)) if reverse else range(t))
 
 
-def _double_candidate(size: int, like: Tensor) -> Tensor:
-    """2 for the candidate's rows, 1 for the gates': tanh(x) = 2σ(2x) − 1, and one σ does all.
-
-    On CPUs σ is several times faster than tanh; the absolute error is the same.
-    """
-    double = like.new_ones(4 * size)
-    double[2 * size : 3 * size] = 2  # PyTorch's order: input, forget, candidate, output
-    return double
-
-
 class FirstLayer:
     """A layer after many deletions at once. With a readout they give readouts; without, states."""
 
@@ -254,8 +248,12 @@ class _Walk:
 
     def write(self, out: Tensor, weight: Float[Tensor, "h f"], other: Tensor) -> None:
         """Results, step after step."""
-        h, c = self._before()
-        h, c, weight, recurrent = h / 2, c * 2, weight * 2, self.side.recurrent * 2
+        # it starts from the states before the deleted token: zero at the edge of the text
+        before = self.begin - self.ahead
+        there = ((before >= 0) & (before < self.lengths))[:, None]
+        start = before.clamp(0, len(self.side.states) - 1), self.examples
+        h, c = self.side.states[start] * there / 2, self.side.cells[start] * there * 2
+        weight, recurrent = weight * 2, self.side.recurrent * 2
         inputs, texts = self.side.inputs.flatten(0, 1), self.side.inputs.shape[1]
         token = (self.begin + self.ahead) * texts + self.examples
         done = 0
@@ -266,11 +264,3 @@ class _Walk:
             torch.index_select(other, 0, token, out=block)
             block.addmm_(h, weight)
             token, done = token + self.ahead * texts, done + n
-
-    def _before(self) -> tuple[Tensor, Tensor]:
-        """The states the walk starts from: zero at the edge of the text."""
-        before = self.begin - self.ahead
-        there = ((before >= 0) & (before < self.lengths))[:, None]
-        before = before.clamp(0, len(self.side.states) - 1)
-        states, cells = self.side.states, self.side.cells
-        return states[before, self.examples] * there, cells[before, self.examples] * there

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.entries import ModelFamily
@@ -60,18 +60,14 @@ class Separate(PairEncoder):
     def forward(
         self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
     ) -> Encoded:
-        other = self.b(y, b.lengths).states
-        return self.a(x, a.lengths).states, query_of(self.b, other, b)
-
-
-def query_of(encoder: Encoder, states: Float[Tensor, "b u d"], text: Text) -> Float[Tensor, "b d"]:
-    """The last states, or where tokens are read in no order the mean over the text's: jain2019
-    names the last state only, and for encoders without one says nothing."""
-    if encoder.directions:
-        return last_states(states, text.lengths, encoder.directions)
-    seen = visible(text)[..., None].to(states.dtype)
-    total = torch.where(seen > 0, states, 0.0).sum(1)
-    return total / seen.sum(1).clamp_min(1)
+        """The query is the last states, or where tokens are read in no order the mean over the
+        text's: jain2019 names the last state only, and for encoders without one says nothing."""
+        states, other = self.a(x, a.lengths).states, self.b(y, b.lengths).states
+        if self.b.directions:
+            return states, last_states(other, b.lengths, self.b.directions)
+        seen = visible(b)[..., None].to(other.dtype)
+        total = torch.where(seen > 0, other, 0.0).sum(1)
+        return states, total / seen.sum(1).clamp_min(1)
 
 
 class Conditional(PairEncoder):
@@ -198,8 +194,15 @@ class Pair(OneQuery):
     ) -> Float[Tensor, "b c"]:
         """The classes that are no candidates are all but impossible."""
         logits: Tensor = self.decoder(self.dropout(context), query)
-        allowed = _allowed(logits, batch)
-        return logits if allowed is None else logits.masked_fill(~allowed, IMPOSSIBLE)
+        allowed = batch.candidates
+        if allowed is None:
+            return logits
+        if allowed.shape != logits.shape:
+            raise HeedfulError(
+                f"the corpus names candidates among {allowed.shape[1]} classes and the model has "
+                f"{logits.shape[1]} logits: train it on this corpus, of three classes or more."
+            )
+        return logits.masked_fill(~allowed, IMPOSSIBLE)
 
     def token_logits(
         self, states: Float[Tensor, "b t d"], batch: Batch
@@ -208,24 +211,19 @@ class Pair(OneQuery):
         if not self.decoder.linear:
             return {}
         linear = linear_token_logits(self.decoder.final, states)
-        allowed = _allowed(linear.values[:, 0], batch)
-        if allowed is not None:
-            values = linear.values.where(allowed[:, None], IMPOSSIBLE - linear.bias)
+        if batch.candidates is not None:
+            values = linear.values.where(batch.candidates[:, None], IMPOSSIBLE - linear.bias)
             linear = replace(linear, values=values)
         return {NAME: linear}
 
 
-def _allowed(logits: Float[Tensor, "b c"], batch: Batch) -> Bool[Tensor, "b c"] | None:
-    if batch.candidates is not None and batch.candidates.shape != logits.shape:
-        raise HeedfulError(
-            f"the corpus names candidates among {batch.candidates.shape[1]} classes and the model "
-            f"has {logits.shape[1]} logits: train it on this corpus, of three classes or more."
-        )
-    return batch.candidates
-
-
 def pair(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Pair:
-    encoder = _make_encoder(spec, vectors.shape[1])
+    width = vectors.shape[1]
+    encoder: PairEncoder
+    if spec.encoder == CONDITIONAL:
+        encoder = Conditional(width, spec.hidden)
+    else:
+        encoder = Separate(make_encoder(spec, width), make_encoder(spec, width))
     tables = {side: make_embedding(vectors, spec.train_embedding) for side in ("a", "b")}
     return Pair(
         nn.ModuleDict(tables),
@@ -247,12 +245,6 @@ def check(spec: ModelSpec) -> None:
     check_parts(spec, tuple(DECODERS))
     if spec.attention not in ATTENTIONS_FOR_QUERIES:
         raise unknown_name("attention of pairs", spec.attention, list(ATTENTIONS_FOR_QUERIES))
-
-
-def _make_encoder(spec: ModelSpec, width: int) -> PairEncoder:
-    if spec.encoder == CONDITIONAL:
-        return Conditional(width, spec.hidden)
-    return Separate(make_encoder(spec, width), make_encoder(spec, width))
 
 
 def _check_pairs(batch: Batch) -> None:

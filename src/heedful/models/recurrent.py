@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +27,7 @@ from heedful.models.lstm_steps import Direction, FirstLayer, lstm_step, scan_lay
 def run_packed(
     layer: nn.Module, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]
 ) -> Float[Tensor, "b t d"]:
+    """The states of an `nn.LSTM` or `nn.GRU` over texts of these lengths; zeros in padding."""
     return run_packed_from(layer, x, lengths)[0]
 
 
@@ -61,6 +61,16 @@ def last_states(
     return torch.cat([end[:, :half], states[:, 0, half:]], -1)
 
 
+def _layers(
+    kind: type[nn.LSTM | nn.GRU], embedding: int, size: int, layers: int, directions: int
+) -> nn.ModuleList:
+    """The first layer reads embeddings, the others states as wide as `size`."""
+    return nn.ModuleList(
+        kind(wide, size // directions, batch_first=True, bidirectional=directions == 2)
+        for wide in [embedding, *[size] * (layers - 1)]
+    )
+
+
 class Recurrent(Encoder):
     """One `nn.LSTM` per layer, so that a deletion can enter after the first."""
 
@@ -68,15 +78,7 @@ class Recurrent(Encoder):
         super().__init__()
         self.directions = 2 if bidirectional else 1
         self.size = hidden * self.directions
-        self.stack = nn.ModuleList(
-            nn.LSTM(
-                embedding if depth == 0 else self.size,
-                hidden,
-                batch_first=True,
-                bidirectional=bidirectional,
-            )
-            for depth in range(layers)
-        )
+        self.stack = _layers(nn.LSTM, embedding, self.size, layers, self.directions)
 
     def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
         if x.is_cuda:
@@ -116,7 +118,7 @@ def _joined(directions: tuple[Direction, ...]) -> Tensor:
 class _Rerun(Encoder):
     """Layers after which every state may have seen every token: deletions run them all again."""
 
-    stack: Iterable[nn.Module]
+    stack: nn.ModuleList
 
     def forward(self, x: Float[Tensor, "b t e"], lengths: Int[Tensor, " b"]) -> Encoding:
         return Encoding(self._run(x, lengths), x)
@@ -142,14 +144,8 @@ class Gru(_Rerun):
 
     def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
         super().__init__()
-        half = hidden or GRU_HIDDEN
-        self.size = 2 * half
-        self.stack: list[nn.GRU] = nn.ModuleList(  # type: ignore[assignment]
-            nn.GRU(
-                embedding if depth == 0 else self.size, half, batch_first=True, bidirectional=True
-            )
-            for depth in range(layers)
-        )
+        self.size = 2 * (hidden or GRU_HIDDEN)
+        self.stack = _layers(nn.GRU, embedding, self.size, layers, 2)
 
     def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
         return run_packed(layer, x, lengths)
@@ -166,10 +162,7 @@ class Orthogonal(_Rerun):
     def __init__(self, embedding: int, layers: int, sizes: str, hidden: int | None) -> None:
         super().__init__()
         self.size = hidden or LSTM_HIDDEN
-        self.stack = nn.ModuleList(
-            nn.LSTM(embedding if depth == 0 else self.size, self.size, batch_first=True)
-            for depth in range(layers)
-        )
+        self.stack = _layers(nn.LSTM, embedding, self.size, layers, 1)
 
     def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor:
         return without_padding(_walk(layer, x), lengths)

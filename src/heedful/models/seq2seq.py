@@ -84,7 +84,7 @@ class Cells(nn.Module):
 
     def __init__(self, width: int, size: int, layers: int, dropout: float) -> None:
         super().__init__()
-        self.width, self.size = width, size
+        self.width = width
         self.dropout = nn.Dropout(dropout)
         inputs = [width + size, *[size] * (layers - 1)]
         self.layers: list[nn.LSTMCell] = nn.ModuleList(  # type: ignore[assignment]

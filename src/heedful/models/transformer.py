@@ -19,7 +19,7 @@ from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import masked_softmax
 from heedful.models.family import edited, requested, visible
-from heedful.models.generation import TargetWords, Writer, present, target_trace
+from heedful.models.generation import TargetWords, Writer, target_trace
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, Mask, SiteMask, SiteSpec, Text, Trace
 
@@ -33,10 +33,6 @@ class Read:
 
     keys: Float[Tensor, "b h k d"]
     values: Float[Tensor, "b h k d"]
-
-    def and_then(self, later: Read) -> Read:
-        keys, values = torch.cat([self.keys, later.keys], 2), [self.values, later.values]
-        return Read(keys, torch.cat(values, 2))
 
     def take(self, rows: Int[Tensor, " n"]) -> Read:
         return Read(self.keys[rows], self.values[rows])
@@ -194,7 +190,10 @@ class DecoderLayer(nn.Module):
 
         def own(x: Tensor) -> Tensor:
             now = self.own.read(x)
-            reads.append(before.and_then(now) if before else now)
+            if before:
+                keys = torch.cat([before.keys, now.keys], 2)
+                now = Read(keys, torch.cat([before.values, now.values], 2))
+            reads.append(now)
             out: Tensor = self.own(x, reads[0], masks[0], uses[0])
             return out
 
@@ -285,6 +284,8 @@ class Writing:
 
 
 class Transformer(Writer):
+    """Encoder and decoder, every attention a site; the last cross-attention is the main one."""
+
     def __init__(self, words: TargetWords, shape: Shape) -> None:
         super().__init__()
         self.words = words
@@ -356,11 +357,6 @@ class Transformer(Writer):
         out: Tensor = self.dropout(states + sinusoids(first, states.shape[1], states))
         return out
 
-    def _projections(self) -> dict[str, Tensor]:
-        """The output projection of every site, by head: attentions come in the order of sites."""
-        joined = [each.projection for each in self.modules() if isinstance(each, MultiHead)]
-        return {site.name: each for site, each in zip(self.sites, joined, strict=True)}
-
     def _first(self, edits: Edits) -> tuple[str, int]:
         """The stack and the layer of the first edited site; the last layer without any."""
         names = [site.name for site in self.sites if site.name in edits]
@@ -368,6 +364,9 @@ class Transformer(Writer):
         return part, int(number)
 
     def _trace(self, batch: Batch, out: Tensor, record: Record, keep: Keep) -> Trace:
+        # attentions come in the order of sites
+        heads = [part for part in self.modules() if isinstance(part, MultiHead)]
+        joined = {site.name: part.projection for site, part in zip(self.sites, heads, strict=True)}
         return target_trace(
             batch,
             self.words.logits(out),
@@ -375,25 +374,24 @@ class Transformer(Writer):
             keep,
             weights=record.weights,
             masks=record.masks,
-            projections=self._projections() if keep.values else {},
+            projections=joined if keep.values else {},
             **requested(keep, states=record.states, values=record.values),
         )
 
 
 def _among(text: Text) -> Tensor:
     """In the encoder everything attends everything that is there and not hidden."""
-    there = present(text)
-    keys = there if text.hidden is None else there & ~text.hidden
-    return (there[:, :, None] & keys[:, None])[:, None]
+    keys = text.present if text.hidden is None else text.present & ~text.hidden
+    return (text.present[:, :, None] & keys[:, None])[:, None]
 
 
 def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
     """For the target's own attention and for the source's."""
     text = batch.texts["b"]
-    there = present(text)
-    size = there.shape[1]
-    earlier = torch.ones(size, size, dtype=torch.bool, device=there.device).tril()
-    return _among(text) & earlier, (there[:, :, None] & visible(batch.texts["a"])[:, None])[:, None]
+    size = text.tokens.shape[1]
+    earlier = torch.ones(size, size, dtype=torch.bool, device=text.tokens.device).tril()
+    cross = text.present[:, :, None] & visible(batch.texts["a"])[:, None]
+    return _among(text) & earlier, cross[:, None]
 
 
 SIZES = {"paper": (512, 8, 6), "code": (256, 4, 3)}  # width, heads, layers

@@ -20,6 +20,7 @@ from heedful.training.loss import (
     Term,
     TermContext,
     attended_states,
+    masked_mean,
     read_rows,
     said_by,
     teacher_of,
@@ -161,8 +162,7 @@ def sparsity(context: TermContext, target: float = 0.1) -> Term:
     def value(batch: Batch, trace: Trace) -> Tensor:
         states, seen = attended_states(context.model, trace)
         taken = 1 - attention.p_zero(states.masked_fill(~seen[..., None], 0.0))
-        share = torch.where(seen, taken, 0.0).sum(-1) / seen.sum(-1).clamp_min(1)
-        return (share - target).abs().mean()
+        return (masked_mean(taken, seen) - target).abs().mean()
 
     return Term(value, Keep(states=True))
 

@@ -44,6 +44,7 @@ Selector = Callable[[Model, Split, str], DevScore]
 
 
 def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
+    """The score of the spec's `select`, or by default the one that is usual for the task."""
     if spec.select == "loss":
         return least(lossy, task == "generation")
     name = spec.select

@@ -190,6 +190,7 @@ class FinetuneLoss:
 
 
 def finetune_loss(model: Any, terms: Sequence[TermSpec]) -> FinetuneLoss:
+    """The loss of a pretrained classifier with these terms of the registry `STATE_TERMS`."""
     layers = Layers(model)
     made = tuple((t, STATE_TERMS[t.name].make(layers, **dict(t.params))) for t in terms)
     return FinetuneLoss(model, made)

@@ -55,7 +55,12 @@ def class_loss(labels: Int[Tensor, " n"], classes: int, weighted: bool) -> GoalL
     Two classes: each positive counts N/N₊ − 1 times (jain2019). More classes: the usual
     N/(C·N_c), which for balanced data is 1.
     """
-    weights = _class_weights(labels, classes) if weighted else torch.ones(classes)
+    weights = torch.ones(classes)
+    if weighted:
+        counts = torch.bincount(labels, minlength=classes).clamp_min(1).to(torch.float32)
+        weights = counts.sum() / (classes * counts)
+        if classes == 2:
+            weights = torch.stack([torch.ones(()), counts.sum() / counts[1] - 1])
 
     def loss(trace: Trace, batch: Batch) -> Tensor:
         logits, label = trace.logits, batch.labels
@@ -85,15 +90,7 @@ def target_steps(
     """After each token of the target: the logits, the token that follows, and whether one does."""
     assert trace.step_logits is not None
     text = batch.texts["b"]
-    place = torch.arange(1, text.tokens.shape[1], device=text.tokens.device)
-    return trace.step_logits[:, :-1], text.tokens[:, 1:], place < text.lengths[:, None]
-
-
-def _class_weights(labels: Tensor, classes: int) -> Tensor:
-    counts = torch.bincount(labels, minlength=classes).clamp_min(1).to(torch.float32)
-    if classes == 2:
-        return torch.stack([torch.ones(()), counts.sum() / counts[1] - 1])
-    return counts.sum() / (classes * counts)
+    return trace.step_logits[:, :-1], text.tokens[:, 1:], text.present[:, 1:]
 
 
 class Data(Protocol):
@@ -136,6 +133,11 @@ class Term:
 
     value: Value
     keep: Keep = field(default_factory=Keep)
+
+
+def masked_mean(values: Float[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, " b"]:
+    """The mean over what the mask has; 0 where it has nothing."""
+    return torch.where(mask, values, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)
 
 
 def attended_states(

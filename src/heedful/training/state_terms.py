@@ -22,7 +22,7 @@ from heedful.interventions import Edited
 from heedful.metrics import conicity
 from heedful.models import Family, OneSequence, Pair, Separate, attach, how_to_fit, main_site
 from heedful.specs import END
-from heedful.training.loss import Term, TermContext, attended_states
+from heedful.training.loss import Term, TermContext, attended_states, masked_mean
 from heedful.types import Batch, Keep, Trace
 
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the tokens chosen for mlm; the rest stay as they are
@@ -51,7 +51,7 @@ def tying(context: TermContext) -> Term:
         states, mask = attended_states(model, trace)
         embeddings = model.embed(batch)["a"]
         check_widths("tying", model, states.shape[-1], embeddings.shape[-1])
-        return _mean_over_tokens((states - embeddings).square().sum(-1), mask)
+        return masked_mean((states - embeddings).square().sum(-1), mask).mean()
 
     return Term(value, _STATES)
 
@@ -81,11 +81,6 @@ def mlm(context: TermContext, share: float = 0.15) -> Term:
         return F.cross_entropy(states @ vectors.t(), batch.texts["a"].tokens[chosen])
 
     return Term(value)
-
-
-def _mean_over_tokens(values: Float[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Tensor:
-    """The mean over each text's tokens, then over texts."""
-    return (torch.where(mask, values, 0.0).sum(-1) / mask.sum(-1).clamp_min(1)).mean()
 
 
 def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: int) -> Batch:
@@ -219,7 +214,7 @@ def layer_tying(layers: Layers, site: str = "") -> StateTerm:
 
     def value(states: States) -> Tensor:
         apart = (states.mixed - states.embedded).square().mean(-1)
-        return _mean_over_tokens(apart, states.mask)
+        return masked_mean(apart, states.mask).mean()
 
     return StateTerm(value, layers.number(site))
 

@@ -289,6 +289,7 @@ def opened(folder: ModelFolder) -> Iterator[Opened]:
 
 
 def transformers() -> Any:
+    """The package, or an error that says how to install it."""
     try:
         import transformers as library
     except ImportError as error:

@@ -144,13 +144,13 @@ Sites = Mapping[tuple[nn.Module, int], Site]
 
 
 class Recorder:
-    """The listener of one pass; thrown away after it. Without `keep` nothing is kept at all."""
+    """The listener of one pass; thrown away after it."""
 
     def __init__(
         self,
         sites: Sites,
         edits: Edits,
-        keep: Keep | None,
+        keep: Keep,
         sides: Mapping[str, Side],
         ids: tuple[str, ...],
     ) -> None:
@@ -175,12 +175,13 @@ class Recorder:
         output, weights = call.run(
             lambda weights: self._weigh(weights, site, allowed), allowed.added
         )
-        if self.keep and self.keep.values:
-            self._keep_values(call, site)
-        if self.keep and self.keep.readout_weights and self.passed == len(self.sites):
+        if self.keep.readout_weights and self.passed == len(self.sites):
             output = self._mark(output)
-        if self.keep and self.keep.values:
-            self._mixed = site.spec.name, output
+        if self.keep.values:
+            name, values = site.spec.name, self.sides[site.spec.keys].turn_back(call.value, 2)
+            groups = call.query.shape[1] // values.shape[1]
+            self.values[name] = values.repeat_interleave(groups, 1) if groups > 1 else values
+            self.projections[name], self._mixed = None, (name, output)
         return output, weights
 
     @contextmanager
@@ -240,8 +241,7 @@ class Recorder:
     def _unheard(self, site: Site) -> bool:
         """Whether nobody asks about the site's weights, and nobody changes them. Padding then
         looks where it likes: nothing looks at padding."""
-        keep = self.keep or Keep(weights=False)
-        asked = keep.weights or keep.values or keep.readout_weights
+        asked = self.keep.weights or self.keep.values or self.keep.readout_weights
         return not asked and site.spec.name not in self.edits
 
     def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
@@ -255,7 +255,7 @@ class Recorder:
                 f"an edit of {name!r} returned shape {tuple(kept.shape)} "
                 f"where {tuple(own.shape)} was needed."
             )
-        if self.keep and self.keep.weights:
+        if self.keep.weights:
             self.weights[name], self.masks[name] = kept, allowed.mask
         return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
 
@@ -266,12 +266,6 @@ class Recorder:
             queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
             self._allowed[key] = call.mask, allowed_by(call.mask, queries, keys)
         return self._allowed[key][1]
-
-    def _keep_values(self, call: Call, site: Site) -> None:
-        self.projections[site.spec.name] = None
-        values = self.sides[site.spec.keys].turn_back(call.value, 2)
-        groups = call.query.shape[1] // values.shape[1]
-        self.values[site.spec.name] = values.repeat_interleave(groups, 1) if groups > 1 else values
 
     def _mark(self, output: Tensor) -> Tensor:
         """What the prediction is differentiated by: from here on gradients are needed, also

@@ -52,10 +52,9 @@ class HuggingFace(nn.Module):
 
     def embed(self, batch: Batch) -> Embeddings:
         text = batch.texts["a"]
-        place = torch.arange(text.tokens.shape[1], device=text.tokens.device)
-        padding = place >= text.lengths[:, None]
+        tokens = text.tokens.masked_fill(~text.present, self._form.pad)
         with torch.no_grad():
-            return {"a": self._embedding()(text.tokens.masked_fill(padding, self._form.pad))}
+            return {"a": self._embedding()(tokens)}
 
     def forward(
         self,
@@ -124,7 +123,7 @@ class HuggingFace(nn.Module):
     def logits(self, batch: Batch) -> Tensor:
         """The logits alone, by the same arithmetic."""
         inputs = inputs_of(batch, self._form)
-        recorder = Recorder(self._by_call, {}, None, inputs.sides, batch.ids)
+        recorder = Recorder(self._by_call, {}, Keep(weights=False), inputs.sides, batch.ids)
         return self._logits(inputs, recorder, None)
 
     def _logits(self, inputs: Inputs, recorder: Recorder, embeddings: Embeddings | None) -> Tensor:
