@@ -62,12 +62,6 @@ class Text:
     segments: Int[Tensor, "b t"] | None = None
     sentences: Int[Tensor, "b t"] | None = None
 
-    @property
-    def present(self) -> Bool[Tensor, "b t"]:
-        """What is not padding: start, end and separators among it."""
-        place = torch.arange(self.tokens.shape[1], device=self.tokens.device)
-        return place < self.lengths[:, None]
-
     def to(self, device: torch.device | str) -> Text:
         return self.map(lambda tensor: tensor.to(device))
 

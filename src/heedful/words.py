@@ -60,9 +60,15 @@ def _slot(numbers: Tensor, width: int) -> Tensor:
     return torch.where(numbers < 0, width, numbers)
 
 
+def present(text: Text) -> Bool[Tensor, "b t"]:
+    """What is not padding: start, end and separators among it."""
+    place = torch.arange(text.tokens.shape[1], device=text.tokens.device)
+    return place < text.lengths[:, None]
+
+
 def without_tokens(text: Text, gone: Bool[Tensor, "b t"]) -> Text:
     """The rest moves together. Words keep their numbers, where they are numbered."""
-    dropped = gone | ~text.present
+    dropped = gone | ~present(text)
     lengths = (~dropped).sum(-1)
     order = dropped.to(torch.int8).argsort(dim=-1, stable=True)[:, : int(lengths.max())]
     padding = dropped.gather(1, order)

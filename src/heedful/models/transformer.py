@@ -22,6 +22,7 @@ from heedful.models.family import edited, requested, visible
 from heedful.models.generation import TargetWords, Writer, target_trace
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, Mask, SiteMask, SiteSpec, Text, Trace
+from heedful.words import present
 
 Use = Callable[[Float[Tensor, "b h q k"], Mask, Float[Tensor, "b h k d"]], Tensor]
 """Weights, mask and values to the weights that are used: where edits step in."""
@@ -381,8 +382,9 @@ class Transformer(Writer):
 
 def _among(text: Text) -> Tensor:
     """In the encoder everything attends everything that is there and not hidden."""
-    keys = text.present if text.hidden is None else text.present & ~text.hidden
-    return (text.present[:, :, None] & keys[:, None])[:, None]
+    there = present(text)
+    keys = there if text.hidden is None else there & ~text.hidden
+    return (there[:, :, None] & keys[:, None])[:, None]
 
 
 def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
@@ -390,7 +392,7 @@ def _masks(batch: Batch) -> tuple[Tensor, Tensor]:
     text = batch.texts["b"]
     size = text.tokens.shape[1]
     earlier = torch.ones(size, size, dtype=torch.bool, device=text.tokens.device).tril()
-    cross = text.present[:, :, None] & visible(batch.texts["a"])[:, None]
+    cross = present(text)[:, :, None] & visible(batch.texts["a"])[:, None]
     return _among(text) & earlier, cross[:, None]
 
 

@@ -21,6 +21,7 @@ from heedful.parameters import check_parameters, parameters_of
 from heedful.registry import Registry
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
 from heedful.types import Batch, Keep, Trace
+from heedful.words import present
 
 GoalLoss = Callable[[Trace, Batch], Tensor]
 
@@ -90,7 +91,7 @@ def target_steps(
     """After each token of the target: the logits, the token that follows, and whether one does."""
     assert trace.step_logits is not None
     text = batch.texts["b"]
-    return trace.step_logits[:, :-1], text.tokens[:, 1:], text.present[:, 1:]
+    return trace.step_logits[:, :-1], text.tokens[:, 1:], present(text)[:, 1:]
 
 
 class Data(Protocol):

@@ -22,6 +22,7 @@ from heedful.models.family import leave_one_out_logits
 from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
 from heedful.models.hf.interface import Recorder, Site, listening
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
+from heedful.words import present
 
 
 class HuggingFace(nn.Module):
@@ -52,7 +53,7 @@ class HuggingFace(nn.Module):
 
     def embed(self, batch: Batch) -> Embeddings:
         text = batch.texts["a"]
-        tokens = text.tokens.masked_fill(~text.present, self._form.pad)
+        tokens = text.tokens.masked_fill(~present(text), self._form.pad)
         with torch.no_grad():
             return {"a": self._embedding()(tokens)}
 
