@@ -97,7 +97,7 @@ class OpenRegistry(Registry[E]):
         self.added[entry.name] = entry
 
     def _offers(self) -> dict[str, tuple[EntryPoint, ...]]:
-        return installed(f"heedful.{self.kind}")
+        return _installed(f"heedful.{self.kind}", tuple(sys.path))
 
     def _refuse_duplicates(self, name: str, offers: tuple[EntryPoint, ...]) -> None:
         owners = [*(["Heedful"] if name in self.modules else []), *map(package, offers)]
@@ -134,11 +134,6 @@ def _place(entry: Entry) -> tuple[str, str]:
     return getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
 
 
-def installed(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """By name; a name that several packages give has several."""
-    return _installed(group, tuple(sys.path))
-
-
 def package(offer: EntryPoint) -> str:
     """The package an entry point came with."""
     return offer.dist.name if offer.dist is not None else offer.value.partition(".")[0]
@@ -158,8 +153,9 @@ def load(offer: EntryPoint, kind: str) -> Any:
 
 @lru_cache(maxsize=64)
 def _installed(group: str, path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
-    """Read once: where packages are looked for decides what is found."""
-    found: dict[str, tuple[EntryPoint, ...]] = {}
+    """By name; a name that several packages give has several. Read once: where packages are looked
+    for decides what is there."""
+    offers: dict[str, tuple[EntryPoint, ...]] = {}
     for offer in entry_points(group=group):
-        found[offer.name] = (*found.get(offer.name, ()), offer)
-    return found
+        offers[offer.name] = (*offers.get(offer.name, ()), offer)
+    return offers

@@ -24,7 +24,7 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.output import show_result
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, listed
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -194,15 +194,9 @@ def _corpora_words(facts: Facts, every: bool) -> Iterator[str]:
     yield _row("corpora", f"{len(ready)} ready: {', '.join(ready)}")
     if missing and not every:
         more = "heedful doctor --corpora says how to get each"
-        yield _row("", f"{len(missing)} not: {_few(missing)}; {more}")
+        yield _row("", f"{len(missing)} not: {listed(missing, _MOST_NAMES)}; {more}")
     if every:
         yield from (f"  {name:<20} {state}" for name, state in states.items())
-
-
-def _few(names: list[str]) -> str:
-    left = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {left} more" if left > 0 else shown
 
 
 def _store_words(store: Facts) -> str:
@@ -212,7 +206,7 @@ def _store_words(store: Facts) -> str:
         return f"{store['path']} is made by the first run"
     if not store["damaged"]:
         return f"{store['path']}: {store['runs']} runs (heedful store verify checks their files)"
-    few = _few(store["damaged"])
+    few = listed(store["damaged"], _MOST_NAMES)
     return f"{store['path']}: {few} damaged; heedful store verify says how to fix them"
 
 

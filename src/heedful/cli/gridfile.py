@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,20 @@ LARGEST, MOST = 1 << 16, 1000
 
 @dataclass(frozen=True)
 class Entry:
-    """One study of the file with its choices; `line` is where it begins, `params_line` where
-    its parameters do."""
+    """One study of the file with its choices; `params` is the node of its parameters."""
 
-    line: int
+    node: Any
     values: dict[str, Any]
-    params_line: int
+    params: Any
 
 
 @dataclass(frozen=True)
 class GridFile:
     """What a file asks for; `settings` are those of all studies together."""
 
-    path: Path
+    lines: Lines
     entries: list[Entry]
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def wrong(self, line: int, what: str) -> HeedfulError:
-        return HeedfulError(f"{self.path.name}, line {line}: {what}")
+    settings: dict[str, Any]
 
 
 def read(path: Path) -> GridFile:
@@ -52,9 +48,8 @@ def read(path: Path) -> GridFile:
         nodes = lines.mapping(node, ENTRY, "key")
         if "study" not in nodes:
             raise lines.wrong(node, "no `study` is named: name one.")
-        params = nodes.get("params", node)
-        entries.append(Entry(line_of(node), lines.values(nodes, ENTRY), line_of(params)))
-    return GridFile(path, entries, lines.values(top, SETTINGS))
+        entries.append(Entry(node, lines.values(nodes, ENTRY), nodes.get("params", node)))
+    return GridFile(lines, entries, lines.values(top, SETTINGS))
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class Lines:
         return node
 
     def wrong(self, node: Any, what: str) -> HeedfulError:
-        return HeedfulError(f"{self.path.name}, line {line_of(node)}: {what}")
+        return HeedfulError(f"{self.path.name}, line {node.start_mark.line + 1}: {what}")
 
     def unknown(self, node: Any, kind: str, name: str, known: Iterable[str]) -> HeedfulError:
         return self.wrong(node, str(unknown_name(kind, name, list(known))))
@@ -143,10 +138,6 @@ class Lines:
 
 Check = Callable[[Lines, Any], Any]
 """Makes a value of a node, or refuses it."""
-
-
-def line_of(node: Any) -> int:
-    return int(node.start_mark.line) + 1
 
 
 def _yaml() -> Any:

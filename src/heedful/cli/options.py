@@ -298,6 +298,13 @@ def existing_store(place: str) -> Store | None:
     return store
 
 
+def needed_store(place: str) -> Store:
+    store = existing_store(place)
+    if store is None:
+        raise HeedfulError(f"there is no store at {place}: give its folder with --store.")
+    return store
+
+
 def check_data_dir(path: Path | None) -> Path | None:
     if path is not None and not path.is_dir():
         raise HeedfulError(

@@ -14,7 +14,7 @@ from heedful.cli.options import (
     JsonOption,
     StoreOption,
     argument,
-    existing_store,
+    needed_store,
     open_store,
     option,
     spread,
@@ -86,9 +86,7 @@ def _uses(name: str, place: str) -> Iterator[Use]:
     if names_folder(name):
         yield from audited_uses(Audited.of(Audit.load(Path(name))))
         return
-    store = existing_store(place)
-    if store is None:
-        raise HeedfulError(f"there is no store at {place}: name one with --store.")
+    store = needed_store(place)
     yield from uses_of_run(store, store.resolve(name))
 
 

@@ -15,7 +15,7 @@ from heedful.cli.options import (
     JsonOption,
     StoreOption,
     argument,
-    existing_store,
+    needed_store,
     open_store,
     option,
     spread,
@@ -40,7 +40,7 @@ def ls(
     """List the runs."""
     from heedful.store import Damaged
 
-    place = _existing(path)
+    place = needed_store(path)
     known = {*KINDS, *(key.partition("-")[0] for key in place.keys())}
     if kind is not None and kind not in known:
         raise unknown_name("kind of run", kind, sorted(known))
@@ -71,7 +71,7 @@ def ls(
 @spread
 def verify(path: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Check every file of every run against its digest; the exit code is 1 if one is damaged."""
-    place = _existing(path)
+    place = needed_store(path)
     runs, damaged = len(place.keys()), place.problems()
     reasons = {key: problem.reason for key, problem in damaged.items()}
     lines = [f"{key}: {problem.reason}; {problem.fix}" for key, problem in damaged.items()]
@@ -89,7 +89,7 @@ def gc(
     as_json: JsonOption = False,
 ) -> None:
     """Remove unfinished work. Do not run it while another process trains."""
-    place = _existing(path)
+    place = needed_store(path)
     removed = place.clear_scratch()
     if damaged:
         removed += place.clear_damaged()
@@ -115,7 +115,7 @@ def pack(
         raise unknown_name("--what", what, ["all", "rows"])
     check_outputs(Output("--out", out, PLACE), store=path)
     check_packs(out)
-    place = _existing(path)
+    place = needed_store(path)
     named = [place.resolve(key).key for key in runs] if runs else place.keys()
     wanted = [key for key in named if what == "all" or key.partition("-")[0] in ROW_KINDS]
     keys = wanted if runs else _whole(place, wanted)
@@ -151,7 +151,7 @@ def export(
     """Write one table of a run as CSV, JSON lines or Parquet, with every digit and whole lists."""
     from heedful.store import FileKind, columns_of, to_csv, to_jsonl, whole_file
 
-    frame = _existing(path).resolve(run).table(table)
+    frame = needed_store(path).resolve(run).table(table)
     older = FileKind(
         f"an export of a table {table}", lambda file: columns_of(file) == [str(n) for n in frame]
     )
@@ -189,10 +189,3 @@ def _what(facts: Mapping[str, Any]) -> str:
     from heedful.report import model_name
 
     return model_name(dict(model))
-
-
-def _existing(path: str) -> Store:
-    found = existing_store(path)
-    if found is None:
-        raise HeedfulError(f"there is no store at {path}: give its folder with --store.")
-    return found

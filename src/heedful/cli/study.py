@@ -26,11 +26,11 @@ from heedful.cli.options import (
     argument,
     check_data_dir,
     corpus_spec,
-    existing_store,
     given,
     given_options,
     known_fields,
     maybe_names,
+    needed_store,
     open_store,
     option,
     seeds,
@@ -143,10 +143,6 @@ def _limit(study: Study, corpus: str, options: Options) -> int | None:
         parts.append(f"{probe.name} with {values}")
     say(f"{corpus}, small: {', '.join(parts) or 'as in full'}")
     return limit
-
-
-TABLES = "paper_tables"
-"""The folder of a checkout that makes its pages."""
 
 
 @spread
@@ -264,9 +260,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
         raise HeedfulError("--report is of all studies: `heedful study all --report`.")
     if others := given_options(context, but=("name", "report", "store")):
         raise HeedfulError(f"--report goes with --store alone: leave out {', '.join(others)}.")
-    place = None if store is None else existing_store(store)
-    if store is not None and place is None:
-        raise HeedfulError(f"there is no store at {store}: fix --store, or leave it out.")
+    place = None if store is None else needed_store(store)
     checkout = _checkout()
     kept = checkout.read_kept()
     if kept.dropped:
@@ -286,14 +280,14 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
 def _checkout() -> Any:
     """The module that writes the pages; it lies beside `src/` and is not part of the wheel."""
     root = Path(__file__).resolve().parents[3]
-    if not (root / TABLES / "checkout.py").is_file():
+    if not (root / "paper_tables" / "checkout.py").is_file():
         raise HeedfulError(
             "--report writes this repository's own pages: it needs a checkout, and Heedful "
             "installed from it (`pip install -e .`)."
         )
     if str(root) not in sys.path:
         sys.path.append(str(root))
-    return import_module(f"{TABLES}.checkout")
+    return import_module("paper_tables.checkout")
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

@@ -184,12 +184,12 @@ def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
             plan = plan_values(entry.values, folder, file.settings.get("precision", "float32"))
             check_size(sum(len(each.cells) for each in [*plans, plan]))
         except HeedfulError as error:
-            raise file.wrong(entry.line, str(error)) from error
+            raise file.lines.wrong(entry.node, str(error)) from error
         try:  # before anything runs: a corpus checks them only when it is prepared
             for spec in {id(cell.corpus): cell.corpus for cell in plan.cells}.values():
                 corpus_params(CORPORA[spec.name], spec.params)
         except HeedfulError as error:
-            raise file.wrong(entry.params_line, str(error)) from error
+            raise file.lines.wrong(entry.params, str(error)) from error
         plans.append(plan)
     return plans
 

@@ -17,7 +17,7 @@ from typing import Any
 from heedful import __version__
 from heedful.auditing import AuditSpec, identity
 from heedful.data import CORPORA, MissingData
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, short
 from heedful.experiments import PROBES
 from heedful.preregistration.citations import cited, in_order, no_entry
 from heedful.preregistration.latex import document, escape, listed, paragraph, said, section, table
@@ -118,9 +118,10 @@ class Registered:
         """Nothing it rests on may be another than when it was registered. A key is the hash of
         the rest: what else differs says more."""
         found = sorted(differences(self.rests_on, now), key=lambda each: each[0].endswith("key"))
-        for place, old, new in found[:1]:
+        for place, *values in found[:1]:
+            old, new = (short("nothing" if value is None else str(value)) for value in values)
             raise HeedfulError(
-                f"{place} is not what was registered (then {_short(old)}, now {_short(new)}): "
+                f"{place} is not what was registered (then {old}, now {new}): "
                 f"bring it back, or register the changed study as one of its own."
             )
 
@@ -174,11 +175,6 @@ def _json(path: Path) -> dict[str, Any]:
     if not whole:
         raise HeedfulError(f"{path.name} is no registration: {_AGAIN}.")
     return dict(data)
-
-
-def _short(value: Any) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def audit_rests_on(subject: AuditTarget, spec: AuditSpec, settings: Settings) -> dict[str, Any]:

@@ -103,7 +103,15 @@ class AuditText:
                 for each in self.statements
                 for note in dict.fromkeys(each["notes"])
             ),
-            *grouped(pair for each in self.statements for pair in _unused(each)),
+            *grouped(
+                (
+                    f"not used: {part['reason']}",
+                    f"{each['property']}, {part['measure']} {part['operator']}".rstrip(),
+                )
+                for each in self.statements
+                for part in each["parts"]
+                if not part["usable"]
+            ),
             *(f"{name} was left out: {why}" for name, why in self.facts["skipped"].items()),
             *self.audited.verdict["warnings"],
             *self.facts["notes"],
@@ -199,13 +207,6 @@ def _open(each: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} is {each['decision'].lower()}"
 
 
-def _unused(each: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for part in each["parts"]:
-        if not part["usable"]:
-            what = f"{part['measure']} {part['operator']}".strip()
-            yield f"not used: {part['reason']}", f"{each['property']}, {what}"
-
-
 def _keys(piece: Any) -> tuple[str, ...]:
     return known(entry_use("", piece).keys)
 
@@ -275,10 +276,18 @@ class StudyText:
         return list(uses_of_run(self.store, self.run))
 
     def methods(self) -> list[Sentence]:
+        start = Part(
+            f"We ran the experiments of {self.paper}", known(keys_in(STUDIES[self.paper].paper))
+        )
+        version = self.run.facts["version"]
+        with_us = Part(f" (version {version} of the study) with Heedful", (OURSELVES,))
+        models = sorted(map(str, self.evidence.cells["model"].unique()))
+        seeds = [str(seed) for seed in sorted(map(int, self.evidence.cells["seed"].unique()))]
+        plural = "seed" if len(seeds) == 1 else "seeds"
         return [
-            self._study(),
+            (start, with_us, Part(".")),
             *self._corpora(),
-            self._models(),
+            said(f"Models: {listed(models)}; {plural} {listed(seeds)}."),
             *self._training(),
             self._probes(),
             *self._intervals(),
@@ -297,7 +306,17 @@ class StudyText:
             for line in self._published.to_dict("records")
             if line["note"]
         )
-        return each_once([*skipped, *self._undefined(), *self._alone(), *notes])
+        table = self.evidence.together
+        lost = table[(table["undefined"] > 0) & (table["group"] == "all")]
+        undefined = [
+            f"{line['measure']} of {line['model']} on {line['corpus']} is undefined for "
+            f"{count(int(line['undefined']), 'row')}"
+            for line in lost.to_dict("records")
+        ]
+        alone = []
+        if self.evidence.cells["seed"].nunique() == 1:
+            alone = ["every number is of one seed: another training was not tried"]
+        return each_once([*skipped, *undefined, *alone, *notes])
 
     def tables(self) -> list[Table]:
         return [
@@ -309,13 +328,6 @@ class StudyText:
     def _published(self) -> Any:
         return published_beside_measured(self.evidence, self.paper)
 
-    def _study(self) -> Sentence:
-        version = self.run.facts["version"]
-        keys = known(keys_in(STUDIES[self.paper].paper))
-        start = Part(f"We ran the experiments of {self.paper}", keys)
-        with_us = Part(f" (version {version} of the study) with Heedful", (OURSELVES,))
-        return (start, with_us, Part("."))
-
     def _corpora(self) -> Iterator[Sentence]:
         for title, about in self.rests_on["corpora"].items():
             splits = about["splits"]
@@ -323,13 +335,6 @@ class StudyText:
             sizes = [f"{count(splits[name], 'text')} in {name}" for name in names]
             cites = [key for use in self.uses if use.what == f"corpus {title}" for key in use.keys]
             yield said(f"The corpus {title} has {listed(sizes)}.", *dict.fromkeys(cites))
-
-    def _models(self) -> Sentence:
-        cells = self.evidence.cells
-        models = sorted(map(str, cells["model"].unique()))
-        seeds = sorted(map(int, cells["seed"].unique()))
-        plural = "seed" if len(seeds) == 1 else "seeds"
-        return said(f"Models: {listed(models)}; {plural} {listed([str(seed) for seed in seeds])}.")
 
     def _training(self) -> Iterator[Sentence]:
         for train in self.run.facts["params"]["train"]:
@@ -375,18 +380,6 @@ class StudyText:
                 params = self.store.open(str(cell["run"])).facts["params"]
                 own[name] = params.get("resamples", given["resamples"].default)
         return "".join(f"; {number} for {name}" for name, number in own.items())
-
-    def _undefined(self) -> Iterator[str]:
-        table = self.evidence.together
-        lost = table[(table["undefined"] > 0) & (table["group"] == "all")]
-        for line in lost.to_dict("records"):
-            where = f"{line['measure']} of {line['model']} on {line['corpus']}"
-            yield f"{where} is undefined for {count(int(line['undefined']), 'row')}"
-
-    def _alone(self) -> Iterator[str]:
-        cells = self.evidence.cells
-        if cells["seed"].nunique() == 1:
-            yield "every number is of one seed: another training was not tried"
 
     def _versions(self) -> Iterator[Sentence]:
         keys = [str(key) for key in self.evidence.cells["run"]]
