@@ -9,20 +9,19 @@ from typing import Any
 import pandas as pd
 
 from heedful.metrics import F1_OF_MEANS, f1_of_means
-from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.audit_evidence import NOTHING, AuditEvidence
 from heedful.report.audit_properties import Scale, bar
 from heedful.report.formats import (
     DASH,
-    bounds,
     clipped,
-    milliseconds,
     of_texts,
     plain,
     shown,
+    with_bounds,
 )
 from heedful.report.panels import KINDS, Panel
 from heedful.report.sheet import need
-from heedful.verdict import MEASURE, Ranked, Recommendation, Site, score_positions
+from heedful.verdict import MEASURE, Ranked, Recommendation, score_positions
 
 TAU = "tau:"
 
@@ -35,12 +34,11 @@ def ranked(evidence: AuditEvidence, found: Recommendation) -> list[dict[str, Any
     roles = {"on trial": evidence.on_trial, "recommended": found.best}
     return [
         {
-            **_placed(line.explanation, line, scale),
+            "line": line,
+            "name": line.explanation,
+            "bar": bar(scale, line.position, line.low, line.high),
             "role": ", ".join(role for role, name in roles.items() if name == line.explanation),
-            "behind": shown(line.behind),
             "tied": _told(line, found.best),
-            "milliseconds": milliseconds(line.milliseconds),
-            "passes": shown(line.passes, 1),
         }
         for line in found.ranked
     ]
@@ -51,21 +49,13 @@ def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
     scale = Scale(-0.15, 1.15, 0.0, 1.0, evidence.settings.effect("importance"))
     return [
         {
-            **_placed(line.name, line, scale),
+            "line": line,
+            "name": line.name,
+            "bar": bar(scale, line.position, line.low, line.high),
             "role": "on trial" if line.name == evidence.on_trial else "",
-            "chosen_on": shown(line.chosen_on),
         }
         for line in evidence.verdict.sites.ranked
     ]
-
-
-def _placed(name: str, line: Ranked | Site, scale: Scale) -> dict[str, Any]:
-    return {
-        "name": plain(name),
-        "bar": bar(scale, line.position, line.low, line.high),
-        "position": shown(line.position),
-        "bounds": bounds(line.low, line.high),
-    }
 
 
 def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
@@ -76,53 +66,44 @@ def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
 
 def agreement(evidence: AuditEvidence) -> dict[str, Any]:
     """Mean τ of every explanation with every importance measure; nothing with itself."""
-    columns = evidence.measures(TAU)
-    names = {name for column in columns for name, _ in evidence.named(column)}
-    lines = [_taus(evidence, name, columns) for name in _by_mean(evidence, names, columns)]
-    return {"columns": [plain(column.removeprefix(TAU)) for column in columns], "lines": lines}
+    measures, floors = evidence.measures(TAU), evidence.settings.floors
+    taus = {
+        name: [_taus(evidence, measure, name) for measure in measures]
+        for name in evidence.explanations(*measures)
+    }
+
+    def place(name: str) -> tuple[bool, float, str]:
+        """Floors last, the others by their mean over measures."""
+        means = [float(values.mean()) for values in taus[name] if len(values)]
+        return name in floors, -sum(means) / len(means) if means else math.inf, name
+
+    lines = []
+    for name in sorted(taus, key=place):
+        role = "floor" if name in floors else "on trial" if name == evidence.on_trial else ""
+        cells = [_tau_cell(values) for values in taus[name]]
+        lines.append({"name": plain(name), "role": role, "cells": cells})
+    return {"columns": [plain(measure.removeprefix(TAU)) for measure in measures], "lines": lines}
+
+
+def _taus(evidence: AuditEvidence, measure: str, name: str) -> pd.Series:
+    operators = evidence.operators(measure, name)
+    return pd.concat([NOTHING, *(evidence.values(measure, name, each) for each in operators)])
+
+
+def _tau_cell(values: pd.Series) -> dict[str, str]:
+    mean = float(values.mean())
+    return {
+        "text": shown(mean, 2),
+        "shade": "0" if math.isnan(mean) else f"{100 * min(abs(mean), 1.0):.0f}",
+        "kind": "down" if mean < 0 else "up",
+        "title": of_texts(len(values)) if len(values) else "not measured, or the measure itself",
+    }
 
 
 def _told(line: Ranked, best: str) -> str:
     if line.explanation == best:
         return "the best found"
     return "cannot be told apart" if line.tied else "worse"
-
-
-def _by_mean(evidence: AuditEvidence, names: set[str], columns: list[str]) -> list[str]:
-    def key(name: str) -> tuple[bool, float, str]:
-        means = [_tau(evidence, name, column)[0] for column in columns]
-        known = [each for each in means if not math.isnan(each)]
-        floor = name in evidence.settings.floors
-        return floor, -sum(known) / len(known) if known else math.inf, name
-
-    return sorted(names, key=key)
-
-
-def _taus(evidence: AuditEvidence, name: str, columns: list[str]) -> dict[str, Any]:
-    cells = []
-    for column in columns:
-        mean, count = _tau(evidence, name, column)
-        cells.append(
-            {
-                "text": shown(mean, 2),
-                "shade": "0" if math.isnan(mean) else f"{100 * min(abs(mean), 1.0):.0f}",
-                "kind": "down" if mean < 0 else "up",
-                "title": of_texts(count) if count else "not measured, or the measure itself",
-            }
-        )
-    floor = name in evidence.settings.floors
-    role = "floor" if floor else "on trial" if name == evidence.on_trial else ""
-    return {"name": plain(name), "role": role, "cells": cells}
-
-
-def _tau(evidence: AuditEvidence, name: str, column: str) -> tuple[float, int]:
-    found = [
-        evidence.values(column, name, operator)
-        for each, operator in evidence.named(column)
-        if each == name
-    ]
-    values = [value for series in found for value in series]
-    return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
 
 
 MEASURES = ("comprehensiveness", "sufficiency")
@@ -148,30 +129,21 @@ def positions(evidence: AuditEvidence) -> list[Positions]:
     chosen = evidence.settings
     metrics = [name for name in MEASURES if name in chosen.metrics] or list(chosen.metrics[:2])
     rows = evidence.main[evidence.main["measure"].isin([MEASURE, *metrics])]
-    table = score_positions(rows, replace(chosen, metrics=tuple(metrics)))
-    table = table.assign(role=[_role(evidence, name) for name in table["explanation"]])
-    reasons = _reasons(evidence)
-    panels = [
-        Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
-        for (measure, operator), part in table.groupby(["measure", "operator"], sort=True)
-    ]
-    return sorted(panels, key=lambda panel: panel.measure != MEASURE)  # importance first
-
-
-def _role(evidence: AuditEvidence, name: str) -> str:
-    if name == evidence.on_trial:
-        return "trial"
-    return "best" if name == evidence.best else "other"
-
-
-def _reasons(evidence: AuditEvidence) -> dict[tuple[str, str], str]:
-    return {
+    table = score_positions(rows, replace(chosen, metrics=tuple(metrics))).assign(role="other")
+    table.loc[table["explanation"] == evidence.best, "role"] = "best"
+    table.loc[table["explanation"] == evidence.on_trial, "role"] = "trial"
+    reasons = {
         (part.measure, part.operator): part.reason
         for statement in evidence.verdict.statements
         if statement.property in ("importance", "direction")
         for part in statement.parts
         if not part.usable
     }
+    panels = [
+        Positions(str(measure), str(operator), part, reasons.get((str(measure), str(operator)), ""))
+        for (measure, operator), part in table.groupby(["measure", "operator"], sort=True)
+    ]
+    return sorted(panels, key=lambda panel: panel.measure != MEASURE)  # importance first
 
 
 ROLES = {
@@ -221,7 +193,13 @@ def dot_plot(one: Positions, order: list[str], domain: tuple[float, float]) -> P
     dots = base.mark_point(filled=True, size=62, opacity=1).encode(
         y=y, x=x, color=colour, shape=alt.Shape("shape:N", scale=None)
     )
-    return Panel(one.title, _ends(alt) + reach + dots, _says(one))
+    ends = alt.Chart(alt.Data(values=[{"dot": 0}, {"dot": 1}]))
+    dashed = ends.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="dot:Q")
+    ranked = one.table.sort_values("position", ascending=False, kind="stable")
+    pairs = zip(ranked["explanation"], ranked["position"], strict=True)
+    parts = ", ".join(f"{plain(str(name))} {shown(value)}" for name, value in pairs)
+    says = f"{one.title}, from a random order, 0, to the best found, 1: {parts}."
+    return Panel(one.title, dashed + reach + dots, says)
 
 
 def dot_rows(found: list[Positions], order: list[str]) -> dict[str, Any]:
@@ -237,21 +215,7 @@ def _cell(table: pd.DataFrame, name: str) -> str:
     if name not in table.index:
         return DASH
     line = table.loc[name]
-    return f"{shown(line['position'])} ({bounds(line['low'], line['high'])})"
-
-
-def _ends(alt: Any) -> Any:
-    data = alt.Data(values=[{"dot": 0}, {"dot": 1}])
-    return alt.Chart(data).mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(x="dot:Q")
-
-
-def _says(one: Positions) -> str:
-    ranked = one.table.sort_values("position", ascending=False, kind="stable")
-    parts = [
-        f"{plain(str(name))} {shown(value)}"
-        for name, value in zip(ranked["explanation"], ranked["position"], strict=True)
-    ]
-    return f"{one.title}, from a random order, 0, to the best found, 1: {', '.join(parts)}."
+    return with_bounds(line["position"], line["low"], line["high"])
 
 
 # Checks of the maps themselves, beside the ranking.
@@ -262,9 +226,8 @@ _ERASER = ("eraser_comprehensiveness", "eraser_sufficiency", "eraser_auprc", "er
 def sanity(evidence: AuditEvidence) -> list[dict[str, str]]:
     """Each map beside that of the model with random weights, and under a moved origin."""
     measures = ("tau_randomised", "moved_by_shift")
-    names = sorted({name for measure in measures for name, _ in evidence.named(measure)})
     lines = []
-    for name in names:
+    for name in evidence.explanations(*measures):
         tau, moved = (evidence.values(measure, name) for measure in measures)
         numbers = {"tau": shown(tau.mean(), 2), "moved": shown(moved.mean())}
         lines.append({"name": plain(name), **numbers, "n": str(max(len(tau), len(moved)))})
@@ -275,10 +238,9 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
     """Each map against random sets of words, by operator, and under noise. A map is not scored
     by an operator that made it."""
     operators = sorted({operator for _, operator in evidence.named("infidelity")})
-    names = sorted({name for name, _ in evidence.named("infidelity")})
     lines = []
-    for name in names:
-        numbers = [
+    for name in evidence.explanations("infidelity"):
+        gaps = [
             f"{operator} {shown(evidence.values('infidelity', name, operator).mean(), 4)}"
             for operator in operators
             if operator not in evidence.settings.made_with(name)
@@ -286,28 +248,26 @@ def infidelity(evidence: AuditEvidence) -> list[dict[str, str]]:
         moved = evidence.values("max_sensitivity", name)
         steady = shown(moved.mean(), 2) if len(moved) else "not asked"
         count = str(len(evidence.values("infidelity", name, operators[0])))
-        lines.append({"name": plain(name), "gap": ", ".join(numbers), "moved": steady, "n": count})
+        lines.append({"name": plain(name), "gap": ", ".join(gaps), "moved": steady, "n": count})
     return lines
 
 
 def eraser(evidence: AuditEvidence) -> list[dict[str, str]]:
     """Each explanation by ERASER's own definitions: by operator and not by one that made it, and
     against people's rationales where there are some."""
-    names = sorted({name for measure in _ERASER for name, _ in evidence.named(measure)})
     lines = []
-    for name in names:
-        line, count = {"name": plain(name)}, 0
+    for name in evidence.explanations(*_ERASER):
+        line, counts = {"name": plain(name)}, [0]
         for measure in _ERASER:
-            own = evidence.settings.made_with(name)
-            ways = sorted({o for n, o in evidence.named(measure) if n == name and o not in own})
-            values = {way: evidence.values(measure, name, way) for way in ways}
-            texts = [f"{way} {shown(each.mean(), 2)}".strip() for way, each in values.items()]
+            operators = evidence.fair_operators(measure, name)
+            values = {each: evidence.values(measure, name, each) for each in operators}
+            texts = [f"{each} {shown(v.mean(), 2)}".strip() for each, v in values.items()]
             line[measure] = ", ".join(texts) or DASH
-            count = max([count, *(len(each) for each in values.values())])
+            counts += map(len, values.values())
         for measure, parts in F1_OF_MEANS.items():
             precision, recall = (
                 pd.concat([evidence.values(part, name) for part in parts], axis=1).to_numpy(float).T
             )
             line[measure] = shown(f1_of_means(precision, recall), 2)
-        lines.append({**line, "n": str(count)})
+        lines.append({**line, "n": str(max(counts))})
     return lines

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from heedful.errors import HeedfulError
-from heedful.report.formats import clipped, finite
+from heedful.report.formats import clipped, finite, of_texts
 from heedful.store import Frames, Run
 from heedful.verdict import (
     Settings,
@@ -126,6 +126,12 @@ class AuditEvidence:
         columns = ["label", "predicted", "confidence", "length"]
         return self.main.drop_duplicates("example").set_index("example")[columns].sort_index()
 
+    @property
+    def size(self) -> str:
+        """`12 texts, 3 seeds`."""
+        seeds = self.facts.checkpoints
+        return of_texts(len(self.examples)) + (f", {seeds} seeds" if seeds > 1 else "")
+
     @cached_property
     def cluster_of(self) -> dict[str, str]:
         """What is resampled together; an example without a cluster is its own."""
@@ -139,6 +145,19 @@ class AuditEvidence:
     def named(self, measure: str) -> list[tuple[str, str]]:
         """Explanation and operator of everything measured under a name, in order."""
         return sorted((each[1], each[2]) for each in self._groups if each[0] == measure)
+
+    def explanations(self, *measures: str) -> list[str]:
+        """Everything that has one of the measures."""
+        return sorted({each[1] for each in self._groups if each[0] in measures})
+
+    def operators(self, measure: str, explanation: str) -> list[str]:
+        """Those under which an explanation was measured."""
+        return [operator for name, operator in self.named(measure) if name == explanation]
+
+    def fair_operators(self, measure: str, explanation: str) -> list[str]:
+        """The same without those that made the explanation."""
+        own = self.settings.made_with(explanation)
+        return [name for name in self.operators(measure, explanation) if name not in own]
 
     def measures(self, prefix: str) -> list[str]:
         return sorted({each[0] for each in self._groups if each[0].startswith(prefix)})

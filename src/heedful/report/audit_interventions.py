@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.formats import DASH, bounds, clipped, of_texts, percent, shown
+from heedful.report.formats import DASH, clipped, of_texts, percent, shown, with_bounds
 from heedful.report.panels import CLASSES, HEIGHT, KINDS, WIDTH, Axis, Panel, histogram, shares
 from heedful.report.sheet import need
 from heedful.verdict import mean_interval, share_interval
@@ -88,34 +88,30 @@ def items(evidence: AuditEvidence) -> list[dict[str, str]]:
 def moved(evidence: AuditEvidence) -> list[Drawn]:
     """How much the output of each text moves."""
     axis = ("change of the output (TVD)", 1.0)
-    trial = evidence.on_trial
-    permuted = evidence.values("tvd_permuted", trial)
-    many = "median over permutations" if len(permuted) else "one permutation each"
-    permuted = permuted if len(permuted) else evidence.values("tvd", "", "permute")
-    uniform = evidence.values("tvd", "", "uniform")
+    permuted, note = evidence.values("tvd_permuted", evidence.on_trial), "median over permutations"
+    if not len(permuted):
+        permuted, note = evidence.values("tvd", "", "permute"), "one permutation each"
     drawn = [
-        Drawn("Uniform attention", "", uniform, axis, CLASSES[0]),
-        Drawn("Permuted attention", many, permuted, axis, CLASSES[1]),
+        Drawn("Uniform attention", "", evidence.values("tvd", "", "uniform"), axis, CLASSES[0]),
+        Drawn("Permuted attention", note, permuted, axis, CLASSES[1]),
     ]
     return [each for each in drawn if len(each.values)]
 
 
 def exclusive(evidence: AuditEvidence) -> list[Drawn]:
     """How far another attention can be with the same output: exact, or what a search found."""
-    exact = is_exact(evidence)
-    note = "exact" if exact else "a lower bound, by search"
-    colour = KINDS["exact" if exact else "search"]
-    trial = evidence.on_trial
-    far = ("share of the furthest possible", 1.0)
+    trial, search = evidence.on_trial, "a lower bound, by search"
+    note, colour = ("exact", KINDS["exact"]) if is_exact(evidence) else (search, KINDS["search"])
     jsd = ("Jensen–Shannon divergence (nats)", FURTHEST)
+    values, axis = evidence.values("jsd_same_output", trial), jsd
     ratio = evidence.values("jsd_same_output_ratio", trial)
-    same = evidence.values("jsd_same_output", trial)
-    found = Drawn("Same output", note, ratio, far, colour)
-    if not len(ratio):
-        found = Drawn("Same output", note, same, jsd, colour)
+    if len(ratio):
+        values, axis = ratio, ("share of the furthest possible", 1.0)
     matched = evidence.values("jsd_entropy_matched", trial)
-    near = "a lower bound, by search"
-    drawn = [found, Drawn("Same output, as spread out", near, matched, jsd, KINDS["matched"])]
+    drawn = [
+        Drawn("Same output", note, values, axis, colour),
+        Drawn("Same output, as spread out", search, matched, jsd, KINDS["matched"]),
+    ]
     return [each for each in drawn if len(each.values)]
 
 
@@ -147,14 +143,14 @@ def histogram_panel(one: Drawn) -> Panel:
 
 def _operators(evidence: AuditEvidence) -> list[str]:
     found = {operator for name in ("correct", "tvd") for _, operator in evidence.named(name)}
-    return [name for name in CHANGES if name in found] + sorted(found - set(CHANGES))
+    return [*(name for name in CHANGES if name in found), *sorted(found - set(CHANGES))]
 
 
 def _same(evidence: AuditEvidence, operator: str) -> bool:
     alone = operator.removesuffix(" everywhere")
-    return bool(
-        evidence.values("tvd", "", operator).equals(evidence.values("tvd", "", alone))
-        and evidence.values("correct", "", operator).equals(evidence.values("correct", "", alone))
+    return all(
+        evidence.values(name, "", operator).equals(evidence.values(name, "", alone))
+        for name in ("tvd", "correct")
     )
 
 
@@ -285,23 +281,33 @@ def line_panel(title: str, table: pd.DataFrame, roles: Roles, axes: Axes) -> Pan
         colour=[roles[str(line)][1] for line in table["line"]],
         shape=[roles[str(line)][2] for line in table["line"]],
     )
-    base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
-        x=_across(alt, data["at"], axes), color=alt.Color("colour:N", scale=None)
+    first, last = int(data["at"].min()), int(data["at"].max())
+    ticks = list(range(first, last + 1, math.ceil((last - first + 1) / TICKS)))
+    x = alt.X(
+        "beside:Q",
+        title=axes.x,
+        scale=alt.Scale(domain=[first - 0.4, last + 0.4], nice=False),
+        axis=alt.Axis(values=ticks, format="d", grid=False),
     )
     y = alt.Y("mean:Q", title=axes.y, scale=alt.Scale(domain=[0, axes.top], nice=False))
+    base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
+        x=x, color=alt.Color("colour:N", scale=None)
+    )
     rules = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y="low:Q", y2="high:Q")
     line = base.mark_line(strokeWidth=1.5, opacity=0.8).encode(y=y)
     dots = base.mark_point(filled=True, size=38, opacity=1).encode(
         y=y, shape=alt.Shape("shape:N", scale=None)
     )
-    return Panel(title, line + rules + dots + _mark(alt, axes), _says(title, table, roles, axes))
+    marked = alt.Chart(alt.Data(values=[] if math.isnan(axes.mark) else [{"mean": axes.mark}]))
+    mark = marked.mark_rule(strokeDash=[3, 3], color="#8a8f98").encode(y="mean:Q")
+    return Panel(title, line + rules + dots + mark, _says(title, table, roles, axes))
 
 
 def number_table(table: pd.DataFrame) -> dict[str, Any]:
     """A cell for each pair of `row` and `column`, both in the order in which they come."""
     rows, columns = (list(dict.fromkeys(table[name])) for name in ("row", "column"))
     texts = {
-        (line["row"], line["column"]): _with_bounds(line["mean"], line["low"], line["high"])
+        (line["row"], line["column"]): with_bounds(line["mean"], line["low"], line["high"])
         for line in table.to_dict("records")
     }
     lines = [
@@ -309,24 +315,6 @@ def number_table(table: pd.DataFrame) -> dict[str, Any]:
         for row in rows
     ]
     return {"columns": columns, "lines": lines}
-
-
-def _with_bounds(mean: float, low: float, high: float) -> str:
-    return f"{shown(mean)} ({bounds(low, high)})"
-
-
-def _across(alt: Any, at: pd.Series, axes: Axes) -> Any:
-    first, last = int(at.min()), int(at.max())
-    ticks = list(range(first, last + 1, math.ceil((last - first + 1) / TICKS)))
-    scale = alt.Scale(domain=[first - 0.4, last + 0.4], nice=False)
-    axis = alt.Axis(values=ticks, format="d", grid=False)
-    return alt.X("beside:Q", title=axes.x, scale=scale, axis=axis)
-
-
-def _mark(alt: Any, axes: Axes) -> Any:
-    values = [] if math.isnan(axes.mark) else [{"mean": axes.mark}]
-    rule = alt.Chart(alt.Data(values=values)).mark_rule(strokeDash=[3, 3], color="#8a8f98")
-    return rule.encode(y="mean:Q")
 
 
 def _says(title: str, table: pd.DataFrame, roles: Roles, axes: Axes) -> str:
@@ -374,7 +362,7 @@ def stack_panels(evidence: AuditEvidence) -> list[Panel]:
     lines = several.assign(at=several["count"], line=several["end"])
     x, top = "layers shuffled", _top(lines[lines["measure"] == MOVED])
     axes = {
-        ACCURACY: Axes(x, "accuracy", 1.0, _mean(untouched(evidence))),
+        ACCURACY: Axes(x, "accuracy", 1.0, float(untouched(evidence).mean())),
         MOVED: Axes(x, OUTPUT, top),
     }
     return [
@@ -425,10 +413,6 @@ def _top(table: pd.DataFrame) -> float:
     return ROOM if math.isnan(highest) else max(ROOM, 1.05 * float(highest))
 
 
-def _mean(values: pd.Series) -> float:
-    return float(values.mean()) if len(values) else math.nan
-
-
 SPREAD = "entropy"
 STATISTICS = {
     SPREAD: "entropy of a query’s weights (nats)",
@@ -446,12 +430,12 @@ _HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
 
 def heads(evidence: AuditEvidence) -> list[dict[str, Any]]:
     """A matrix of layers and heads for each statistic; the first is the one to look at."""
-    found = {words: _means(evidence, name) for name, words in STATISTICS.items()}
-    first = found[STATISTICS[SPREAD]]
-    known = [(words, means) for words, means in found.items() if means]
+    first = _means(evidence, SPREAD)
     if not first:
         return []
-    return [_matrix(*each) for each in (known if len(first) <= MOST else known[:1])]
+    names = list(STATISTICS) if len(first) <= MOST else [SPREAD]
+    found = {name: _means(evidence, name) for name in names}
+    return [_matrix(STATISTICS[name], means) for name, means in found.items() if means]
 
 
 def null_space(evidence: AuditEvidence) -> str:
@@ -491,20 +475,21 @@ def _matrix(words: str, means: dict[tuple[int, int], tuple[float, int]]) -> dict
     """Shades go from 0 to 1, or to the largest where that is more."""
     layers, columns = (sorted({place[i] for place in means}) for i in (0, 1))
     top = max(1.0, *(mean for mean, _ in means.values()))
-    texts = of_texts(max(count for _, count in means.values()))
-    lines = [
-        {"name": f"layer {layer}", "cells": [_cell(means, (layer, h), top) for h in columns]}
-        for layer in layers
-    ]
-    return {"title": words, "texts": texts, "columns": columns, "lines": lines}
 
+    def cell(layer: int, head: int) -> dict[str, str]:
+        mean, _ = means.get((layer, head), (math.nan, 0))
+        shade = "0" if math.isnan(mean) else f"{100 * mean / top:.0f}"
+        return {"text": shown(mean, 2), "shade": shade}
 
-def _cell(
-    means: dict[tuple[int, int], tuple[float, int]], place: tuple[int, int], top: float
-) -> dict[str, str]:
-    mean = means.get(place, (math.nan, 0))[0]
-    shade = "0" if math.isnan(mean) else f"{100 * mean / top:.0f}"
-    return {"text": shown(mean, 2), "shade": shade}
+    return {
+        "title": words,
+        "texts": of_texts(max(count for _, count in means.values())),
+        "columns": columns,
+        "lines": [
+            {"name": f"layer {layer}", "cells": [cell(layer, head) for head in columns]}
+            for layer in layers
+        ],
+    }
 
 
 def _all(evidence: AuditEvidence, name: str) -> pd.Series:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from heedful.report.audit_evidence import AuditEvidence
-from heedful.report.formats import DASH, bounds, clipped, finite, percent, plain, shown
-from heedful.verdict import QUESTIONS, RELATIVE, Decision, Part, Statement, Stratum
+from heedful.report.formats import bounds, clipped, finite, plain, shown
+from heedful.verdict import QUESTIONS, RELATIVE, Decision, Statement
 
 MARKS = {
     Decision.SUPPORTED: ("yes", "✓"),
@@ -25,10 +24,11 @@ QUARTERS = {
     "confidence": ("least sure", "second", "third", "surest"),
 }
 MOST_CLASSES = 12
+"""Of very many classes those with the most examples are shown."""
 
 
 def properties(evidence: AuditEvidence) -> list[dict[str, Any]]:
-    """In the order of the verdict."""
+    """The statements in the order of the verdict, each with what is drawn beside it."""
     return [_property(evidence, statement) for statement in evidence.verdict.statements]
 
 
@@ -42,38 +42,13 @@ def _property(evidence: AuditEvidence, statement: Statement) -> dict[str, Any]:
     scale = scale_of(statement)
     notes = dict.fromkeys([statement.blocked, *statement.notes])
     return {
-        "name": statement.property,
+        "statement": statement,
         "question": QUESTIONS.get(statement.property, ""),
         "badge": badge(statement.decision),
-        "unit": statement.unit,
         "bar": bar(scale, statement.estimate, statement.low, statement.high),
-        "estimate": shown(statement.estimate),
-        "bounds": bounds(statement.low, statement.high),
-        "threshold": shown(statement.threshold),
-        "failing": percent(statement.share_failing),
-        "n": statement.n,
-        "undefined": statement.undefined,
-        "macro": shown(statement.macro),
         "notes": [note for note in notes if note],
-        "parts": [_part(part) for part in statement.parts],
         "numbers": [(plain(name), shown(value)) for name, value in statement.numbers.items()],
         "groups": _groups(evidence, statement, scale),
-    }
-
-
-def _part(part: Part) -> dict[str, str]:
-    return {
-        "measure": plain(part.measure),
-        "operator": part.operator or DASH,
-        "estimate": shown(part.estimate),
-        "value": shown(part.value),
-        "floor": shown(part.floor),
-        "floor_name": part.floor_name,
-        "ceiling": shown(part.ceiling),
-        "n": str(part.n),
-        "undefined": str(part.undefined),
-        "usable": "usable" if part.usable else f"not scored: {part.reason or 'no reason given'}",
-        "faint": "" if part.usable else "faint",
     }
 
 
@@ -85,28 +60,20 @@ def _groups(evidence: AuditEvidence, statement: Statement, scale: Scale) -> list
     }
     groups = []
     for kind, (title, strata) in kinds.items():
-        if strata:
-            kept = _largest(strata)
-            lines = [_stratum(evidence, stratum, kind, scale) for stratum in kept]
+        kept = list(strata)
+        if len(strata) > MOST_CLASSES:
+            kept = sorted(strata, key=lambda stratum: -stratum.n)[:MOST_CLASSES]
+        lines = [
+            {
+                "name": _group_name(evidence, stratum.group, kind),
+                "bar": bar(scale, stratum.estimate, stratum.low, stratum.high),
+                "stratum": stratum,
+            }
+            for stratum in kept
+        ]
+        if lines:
             groups.append({"title": title, "lines": lines, "more": len(strata) - len(kept)})
     return groups
-
-
-def _largest(strata: Sequence[Stratum]) -> list[Stratum]:
-    """All of a few; of very many classes those with the most examples."""
-    if len(strata) <= MOST_CLASSES:
-        return list(strata)
-    return sorted(strata, key=lambda stratum: -stratum.n)[:MOST_CLASSES]
-
-
-def _stratum(evidence: AuditEvidence, stratum: Stratum, kind: str, scale: Scale) -> dict[str, Any]:
-    return {
-        "group": _group_name(evidence, stratum.group, kind),
-        "bar": bar(scale, stratum.estimate, stratum.low, stratum.high),
-        "estimate": shown(stratum.estimate),
-        "bounds": bounds(stratum.low, stratum.high),
-        "n": str(stratum.n),
-    }
 
 
 def _group_name(evidence: AuditEvidence, group: str, kind: str) -> str:

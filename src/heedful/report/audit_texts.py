@@ -57,19 +57,20 @@ def texts(evidence: AuditEvidence) -> list[Shown]:
     known = [name for name in sorted(documents) if name in first and _words(documents[name])]
     taus = {name: _tau(first[name], second.get(name)) for name in known}
     maps = {evidence.on_trial: first, **({other: second} if other else {})}
+    chosen = _chosen(evidence, taus)
     return [
-        _shown(evidence, documents[name], why, taus[name], maps)
-        for name, why in _chosen(evidence, taus)
+        _shown(evidence, documents[name], why, taus[name], maps) for name, why in chosen.items()
     ]
 
 
-def _chosen(evidence: AuditEvidence, taus: Mapping[str, float]) -> list[tuple[str, str]]:
+def _chosen(evidence: AuditEvidence, taus: Mapping[str, float]) -> dict[str, str]:
     """Each text once; undefined agreement takes no part, but may be shown as wrong."""
     order = sorted((tau, name) for name, tau in taus.items() if not math.isnan(tau))
     names = [name for _, name in order]
     middle = max(0, len(names) // 2 - EACH // 2)
     wrong = [name for name in taus if _wrong(evidence, name)]
-    sure = sorted(wrong, key=lambda name: (-_confidence(evidence, name), name))
+    confidences = evidence.examples["confidence"].map(finite).fillna(0.0)
+    sure = sorted(wrong, key=lambda name: (-confidences[name], name))
     chosen: dict[str, str] = {}
     for found, why in (
         (names, LARGEST),
@@ -79,9 +80,7 @@ def _chosen(evidence: AuditEvidence, taus: Mapping[str, float]) -> list[tuple[st
     ):
         fresh = [name for name in found if name not in chosen]
         chosen |= dict.fromkeys(fresh[:EACH], why)
-    if not chosen:
-        chosen = dict.fromkeys(list(taus)[:EACH], "")
-    return list(chosen.items())
+    return chosen or dict.fromkeys(list(taus)[:EACH], "")
 
 
 def _shown(
@@ -142,11 +141,6 @@ def _wrong(evidence: AuditEvidence, name: str) -> bool:
         return False
     label, predicted = evidence.examples.loc[name, ["label", "predicted"]]
     return bool(pd.notna(label) and label >= 0 and label != predicted)
-
-
-def _confidence(evidence: AuditEvidence, name: str) -> float:
-    value = finite(evidence.examples.at[name, "confidence"])
-    return 0.0 if math.isnan(value) else value
 
 
 def _words(document: Mapping[str, Any]) -> list[str]:
@@ -216,20 +210,13 @@ def window(maps: Sequence[np.ndarray]) -> tuple[int, int]:
 
 
 def _word(text: str, score: float, most: float, marked: bool) -> Word:
-    size = 0.0 if math.isnan(score) or most == 0 else math.sqrt(abs(score) / most)
-    kinds = [
-        "cut" if math.isnan(score) else "",
-        "down" if score < 0 else "",
-        "marked" if marked else "",
-    ]
-    title = DASH + " cut off" if math.isnan(score) else weight(score)
+    cut = math.isnan(score)
+    size = 0.0 if cut or most == 0 else math.sqrt(abs(score) / most)
+    kinds = {"cut": cut, "down": score < 0, "marked": marked}
+    kind = " ".join(name for name, there in kinds.items() if there)
+    title = f"{DASH} cut off" if cut else weight(score)
     title += ", marked by people" if marked else ""
-    return Word(
-        clipped(text, LONGEST_WORD) or DASH,
-        f"{100 * size:.0f}",
-        " ".join(filter(None, kinds)),
-        title,
-    )
+    return Word(clipped(text, LONGEST_WORD) or DASH, f"{100 * size:.0f}", kind, title)
 
 
 def _share(scores: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,14 +37,13 @@ from heedful.report.cells import (
     disagreement,
     known_texts,
     listed,
-    means_of,
     padded,
     reach_of,
     searched,
     searched_as_spread,
     title_of,
 )
-from heedful.report.formats import clipped, of_texts
+from heedful.report.formats import clipped
 
 if TYPE_CHECKING:
     from heedful.report.evidence import Evidence
@@ -53,11 +53,13 @@ if TYPE_CHECKING:
 def _cell(read: AuditModel | StudyModel, **about: Any) -> Cell:
     """What a page asks of any model, and `about` it what only an audit or a study knows."""
     means = {sorting.key: float(values.mean()) for sorting, values in read.measured}
+    texts = read.known.values()
+    means |= {each.key: float(np.mean([t.measures[each.key] for t in texts])) for each in SORTINGS}
     return Cell(
         names=read.names,
         maps=read.maps,
         measures=[*(sorting for sorting, _ in read.measured), *SORTINGS],
-        means=means | means_of(read.known),
+        means=means,
         documents=read.documents,
         readings=read.readings,
         logits=read.logits,
@@ -82,29 +84,20 @@ def audit_cells(evidence: AuditEvidence, number: int = 0) -> list[Cell]:
     """One, of the audit with this number among those of a page, from 0; none where no map was
     kept."""
     model = AuditModel(evidence)
-    return [_audit_cell(model, number)] if model.names else []
-
-
-def _audit_cell(model: AuditModel, number: int) -> Cell:
-    facts = model.evidence.facts
-    return _cell(
+    if not model.names:
+        return []
+    cell = _cell(
         model,
-        corpus=SPLIT.sub("", clipped(facts.data)),
-        classes=facts.classes,
-        model=clipped(facts.model),
+        corpus=SPLIT.sub("", clipped(evidence.facts.data)),
+        classes=evidence.facts.classes,
+        model=clipped(evidence.facts.model),
         seed="",
         source="audit",
-        whole=frozenset(map(str, model.evidence.shown["example"])),
-        run=audit_run(model.evidence),
+        whole=frozenset(map(str, evidence.shown["example"])),
+        run=f"audit of {evidence.size}",
         audit=number,
     )
-
-
-def audit_run(evidence: AuditEvidence) -> str:
-    """`audit of 12 texts, 3 seeds`."""
-    seeds = evidence.facts.checkpoints
-    more = f", {seeds} seeds" if seeds > 1 else ""
-    return f"audit of {of_texts(len(evidence.examples))}{more}"
+    return [cell]
 
 
 WHOLE, FURTHEST_KEY = "attention", "furthest"
@@ -140,21 +133,16 @@ class AuditModel:
         first = (self.attention, evidence.best, *evidence.settings.importance)
         ordered = dict.fromkeys([*(name for name in first if name in there), *there])
         found = [self._map(name) for name in ordered]
-        return [
-            *(m for m in found if m.kind != FLOOR),
-            *([self._furthest] if self.far else []),
-            *(m for m in found if m.kind == FLOOR),
-        ]
+        if self.far:
+            title = FURTHEST_OF_ALL if self.exact else FURTHEST_FOUND
+            key = self.furthest.key
+            found.append(Map(FURTHEST_KEY, title, FURTHEST, key, not self.exact, weights=True))
+        return sorted(found, key=lambda each: each.kind == FLOOR)
 
     def _map(self, name: str) -> Map:
-        weights = name.partition(":")[0] in WEIGHTS
-        return Map(name, title_of(name), self._kind(name), weights=weights)
-
-    @property
-    def _furthest(self) -> Map:
-        title = FURTHEST_OF_ALL if self.exact else FURTHEST_FOUND
-        measure = FURTHEST_AWAY if self.exact else AUDIT_FOUND
-        return Map(FURTHEST_KEY, title, FURTHEST, measure.key, not self.exact, weights=True)
+        floor = FLOOR if name in self.evidence.settings.floors else EXPLANATION
+        kind = ATTENTION if name == self.attention else floor
+        return Map(name, title_of(name), kind, weights=name.partition(":")[0] in WEIGHTS)
 
     @property
     def attention(self) -> str:
@@ -164,7 +152,9 @@ class AuditModel:
 
     @cached_property
     def measured(self) -> list[tuple[Sorting, pd.Series]]:
-        return measured(self.evidence, self.exact)
+        """Those that exist, each by text."""
+        found = _measures(self.evidence, self.furthest)
+        return [(sorting, values) for sorting, values in found if len(values)]
 
     @cached_property
     def far(self) -> set[str]:
@@ -175,6 +165,10 @@ class AuditModel:
     @property
     def exact(self) -> bool:
         return "exact" in self.far
+
+    @property
+    def furthest(self) -> Sorting:
+        return FURTHEST_AWAY if self.exact else AUDIT_FOUND
 
     @cached_property
     def logits(self) -> int:
@@ -196,16 +190,16 @@ class AuditModel:
     def _reading(
         self, name: str, maps: Mapping[Any, Any], shown: Mapping[Any, Any], size: int
     ) -> Reading:
-        known = self.known[name]
+        known, logits, reach = self.known[name], None, None
         scores = {key: padded(values, size) for (_, key), values in maps.items()}
         kept = {(kind, key): padded(v, size) for (kind, key), v in shown.items() if kind in WORDS}
-        logits = word_logits(kept, self.logits) if WHOLE in scores else None
+        if WHOLE in scores:
+            scores[WHOLE] = kept.get(("weights", WHOLE), scores[WHOLE])  # with all its digits
+            logits = _stacked([kept.get(("logit", str(c))) for c in range(self.logits)])
+            reach = None if logits is None else reach_of(logits, known.predicted)
         for (kind, _), values in kept.items():
             if kind == "furthest":
                 scores[FURTHEST_KEY] = values
-            if kind == "weights" and WHOLE in scores:  # the same with all its digits
-                scores[WHOLE] = values
-        reach = None if logits is None else reach_of(logits, known.predicted)
         curves, operator = curves_of(shown)
         return Reading(
             known.predicted,
@@ -218,10 +212,11 @@ class AuditModel:
             operator,
         )
 
-    def _kind(self, name: str) -> str:
-        if name == self.attention:
-            return ATTENTION
-        return FLOOR if name in self.evidence.settings.floors else EXPLANATION
+
+def _stacked(columns: Sequence[Numbers | None]) -> Numbers | None:
+    """`[words, logits]`, where a text has all of them."""
+    known = [column for column in columns if column is not None]
+    return np.stack(known, axis=1) if known and len(known) == len(columns) else None
 
 
 AUDIT_FOUND = searched("audit")
@@ -229,15 +224,12 @@ AUDIT_SPREAD = searched_as_spread("audit")
 EVEN = Sorting("even", "output moved by even attention")
 
 
-def measured(evidence: AuditEvidence, exact: bool) -> list[tuple[Sorting, pd.Series]]:
-    """Those that exist, each by text."""
-    return [(sorting, values) for sorting, values in _measures(evidence, exact) if len(values)]
-
-
-def _measures(evidence: AuditEvidence, exact: bool) -> Iterator[tuple[Sorting, pd.Series]]:
+def _measures(evidence: AuditEvidence, furthest: Sorting) -> Iterator[tuple[Sorting, pd.Series]]:
     trial = evidence.on_trial
-    yield from _disagreements(evidence)
-    yield FURTHEST_AWAY if exact else AUDIT_FOUND, evidence.values("jsd_same_output", trial)
+    for name in evidence.settings.importance:
+        values = evidence.values(f"tau:{name}", trial)
+        yield disagreement(name, title_of(name)), 1.0 - values
+    yield furthest, evidence.values("jsd_same_output", trial)
     yield AUDIT_SPREAD, evidence.values("jsd_entropy_matched", trial)
     yield SHUFFLED, evidence.values("tvd_permuted", trial)
     yield EVEN, evidence.values("tvd", "", "uniform")
@@ -247,20 +239,10 @@ def _measures(evidence: AuditEvidence, exact: bool) -> Iterator[tuple[Sorting, p
     yield MARKED, evidence.values("auprc", trial)
 
 
-def _disagreements(evidence: AuditEvidence) -> Iterator[tuple[Sorting, pd.Series]]:
-    """1 − τ of attention and each importance measure, the first first."""
-    for name in evidence.settings.importance:
-        values = evidence.values(f"tau:{name}", evidence.on_trial)
-        yield disagreement(name, title_of(name)), 1.0 - values
-
-
 def _erased(evidence: AuditEvidence, name: str) -> Iterator[tuple[Sorting, pd.Series]]:
     """What is lost with the top words of a map, and what is kept by them alone."""
     for measure, up in (("comprehensiveness", False), ("sufficiency", True)):
-        own = evidence.settings.made_with(name)
-        named = evidence.named(measure)
-        places = [operator for each, operator in named if each == name and operator not in own]
-        for operator in places[:1]:
+        for operator in evidence.fair_operators(measure, name)[:1]:
             title = f"{measure} of {title_of(name)} ({operator})"
             yield Sorting(f"{measure}_{name}", title, up), evidence.values(measure, name, operator)
 
@@ -269,11 +251,11 @@ def _flips(evidence: AuditEvidence) -> Iterator[tuple[Sorting, pd.Series]]:
     """How soon the decision flips, words going as they do in the curves that were recorded."""
     trial, shown = evidence.on_trial, evidence.shown
     recorded = [str(name) for name in shown.loc[shown["kind"] == "removed", "name"].unique()]
-    places = [operator for each, operator in evidence.named("flip_share") if each == trial]
-    for operator in [each for each in (*recorded, *places) if each in places][:1]:
+    operators = evidence.operators("flip_share", trial)
+    for operator in [each for each in (*recorded, *operators) if each in operators][:1]:
         title = f"share of words gone when the decision flips, {title_of(trial)} ({operator})"
-        key = f"flip_share_{trial}"
-        yield Sorting(key, title, False), evidence.values("flip_share", trial, operator)
+        sorting = Sorting(f"flip_share_{trial}", title, False)
+        yield sorting, evidence.values("flip_share", trial, operator)
 
 
 def documents_of(table: pd.DataFrame, names: Sequence[str]) -> dict[str, Document]:
@@ -286,29 +268,20 @@ def _document(line: Mapping[str, Any]) -> Document:
     words = [str(word) for word in listed(line["words"])]
     starts, ends = (listed(line[name]) for name in ("starts", "ends"))
     text, other = (str(line[n]) if isinstance(line[n], str) else "" for n in ("text", "text_b"))
-    if len(starts) != len(words):
-        return _joined(line, words, other)
-    first = int(line["words_a"])
+    first = len(words)  # of the first text
+    if len(starts) == len(words):
+        first = int(line["words_a"])
+    else:  # an audit of an earlier version does not say where its words stand: they are the text
+        text = " ".join(words)
+        ends = [end - 1 for end in accumulate(len(word) + 1 for word in words)]
+        starts = [end - len(word) for word, end in zip(words, ends, strict=True)]
     behind = Document(text, other, ()).behind
-    spans = [(int(a), int(b)) for a, b in zip(starts, ends, strict=True)]
-    moved = [(a + behind, b + behind) for a, b in spans[first:]]
-    return Document(text, other, (*spans[:first], *moved), _label(line), _marks(line, len(words)))
-
-
-def _joined(line: Mapping[str, Any], words: list[str], other: str) -> Document:
-    """An audit of an earlier version does not say where its words stand: they are the text."""
-    ends = np.cumsum([len(word) + 1 for word in words]).tolist()
-    spans = tuple((end - 1 - len(word), end - 1) for word, end in zip(words, ends, strict=True))
-    return Document(" ".join(words), other, spans, _label(line), _marks(line, len(words)))
-
-
-def _label(line: Mapping[str, Any]) -> int:
-    return -1 if pd.isna(line["label"]) else int(line["label"])
-
-
-def _marks(line: Mapping[str, Any], size: int) -> tuple[bool, ...] | None:
-    given = [bool(mark) for mark in listed(line["rationale"])][:size]
-    return (*given, *(False,) * (size - len(given))) if given else None
+    spans = [(int(start), int(end)) for start, end in zip(starts, ends, strict=True)]
+    moved = [(start + behind, end + behind) for start, end in spans[first:]]
+    label = -1 if pd.isna(line["label"]) else int(line["label"])
+    marks = [bool(mark) for mark in listed(line["rationale"])][: len(words)]
+    marked = (*marks, *(False,) * (len(words) - len(marks))) if marks else None
+    return Document(text, other, (*spans[:first], *moved), label, marked)
 
 
 def by_text(
@@ -321,14 +294,6 @@ def by_text(
     for example, kind, name, scores in zip(*columns, strict=True):
         found.setdefault(str(example), {})[str(kind), str(name)] = scores
     return found
-
-
-def word_logits(kept: Mapping[tuple[str, str], Numbers], count: int) -> Numbers | None:
-    """`[words, logits]`, where this text has all of them."""
-    keys = [("logit", str(c)) for c in range(count)]
-    if not keys or not all(key in kept for key in keys):
-        return None
-    return np.stack([kept[key] for key in keys], axis=1)
 
 
 def curves_of(
@@ -357,34 +322,26 @@ def study_cells(evidence: Evidence) -> list[Cell]:
     texts: dict[str, StudyTexts] = {}
     found = []
     for _, part in cells.groupby([cells["corpus"], whose, cells["seed"]], sort=False):
-        corpus = str(part["corpus_run"].iloc[0])
-        known = texts.setdefault(corpus, StudyTexts(evidence, corpus))
-        model = _model(evidence, part, known)
+        first, once = part.iloc[0], part.drop_duplicates("probe")
+        corpus = str(first["corpus_run"])
+        if corpus not in texts:
+            texts[corpus] = StudyTexts(evidence, corpus)
+        opened = (evidence.store.open(str(run)) for run in once["run"])
+        runs = dict(zip(once["probe"].map(str), opened, strict=True))
+        spec = evidence.model_spec(str(first["model_run"]))
+        model = StudyModel(runs, texts[corpus], spec is not None and spec.blind)
         if model.names:
-            found.append(_study_cell(model, part, _alone(cells, part)))
+            cell = _cell(
+                model,
+                corpus=str(first["corpus"]),
+                classes=texts[corpus].classes,
+                model=str(first["model" if _alone(cells, part) else "label"]),
+                seed=str(first["seed"]),
+                source="study",
+                note=SEVERAL if model.scanned.several else "",
+            )
+            found.append(cell)
     return found
-
-
-def _model(evidence: Evidence, part: pd.DataFrame, texts: StudyTexts) -> StudyModel:
-    once = part.drop_duplicates("probe")
-    runs = {
-        str(probe): evidence.store.open(str(run))
-        for probe, run in zip(once["probe"], once["run"], strict=True)
-    }
-    spec = evidence.model_spec(str(part["model_run"].iloc[0]))
-    return StudyModel(runs, texts, spec is not None and spec.blind)
-
-
-def _study_cell(model: StudyModel, part: pd.DataFrame, alone: bool) -> Cell:
-    return _cell(
-        model,
-        corpus=str(part["corpus"].iloc[0]),
-        classes=model.texts.classes,
-        model=str(part["model" if alone else "label"].iloc[0]),
-        seed=str(part["seed"].iloc[0]),
-        source="study",
-        note=SEVERAL if model.scanned.several else "",
-    )
 
 
 def _alone(cells: pd.DataFrame, part: pd.DataFrame) -> bool:
@@ -433,7 +390,7 @@ class StudyModel:
 
     @property
     def logits(self) -> int:
-        return self.scanned.logits
+        return sum(name.startswith(LOGIT) for name in self.scanned.maps)
 
     @cached_property
     def known(self) -> dict[str, Known]:
@@ -453,12 +410,12 @@ class StudyModel:
         return [(sorting, values) for sorting, values in found if len(values)]
 
     @cached_property
-    def reached(self) -> list[dict[str, float]]:
+    def reached(self) -> pd.DataFrame:
         """The lowest and highest probability of class 1 that some attention gives, by text,
         where a probe says so."""
         rows = _first(self._rows("reachability"), "measure")
-        parts = [rows[rows["measure"] == name] for name in REACHED]
-        return [dict(zip(each["example"], each["value"], strict=True)) for each in parts]
+        table = rows.pivot(index="example", columns="measure", values="value")
+        return table.reindex(columns=REACHED).dropna()
 
     @property
     def exact(self) -> bool:
@@ -473,16 +430,16 @@ class StudyModel:
         return {name: self._reading(name, scores[name]) for name in names}
 
     def _reading(self, name: str, scores: Mapping[str, Numbers]) -> Reading:
-        known, logits = self.known[name], _logits(scores)
-        predicted = known.predicted
+        known, predicted = self.known[name], self.known[name].predicted
+        logits = _stacked([scores.get(f"{LOGIT}{c}") for c in range(self.logits)])
         reach = reach_of(logits, predicted) if logits is not None else self._reach(name, predicted)
         maps = {MAPS[key].key: values for key, values in scores.items() if key in MAPS}
         return Reading(predicted, known.confidence, maps, logits, _numbers(self, name), reach)
 
     def _reach(self, name: str, predicted: int) -> tuple[float, float] | None:
-        if not all(name in each for each in self.reached):
+        if name not in self.reached.index:
             return None
-        low, high = (float(each[name]) for each in self.reached)
+        low, high = map(float, self.reached.loc[name])
         return (low, high) if predicted == 1 else (1 - high, 1 - low)
 
     def _scores(self, names: Sequence[str]) -> dict[str, dict[str, Numbers]]:
@@ -516,26 +473,16 @@ class Scanned:
     lengths: Mapping[str, int]
     several: bool
 
-    @property
-    def logits(self) -> int:
-        return sum(name.startswith(LOGIT) for name in self.maps)
-
 
 def _first(table: pd.DataFrame, by: str) -> pd.DataFrame:
     """One line for each text and name: of the first site, head and query."""
     return table.drop_duplicates(["example", by])
 
 
-def _logits(scores: Mapping[str, Numbers]) -> Numbers | None:
-    """`[tokens, logits]`."""
-    count = sum(key.startswith(LOGIT) for key in scores)
-    return np.stack([scores[f"{LOGIT}{c}"] for c in range(count)], axis=1) if count else None
-
-
 PROBES = ("token_logits", "correlation", "adversarial")
 """Whose maps are shown; the first has attention with all its digits."""
 LOGIT = "logit:"
-SEARCHED = searched("study").key
+STUDY_FOUND, STUDY_SPREAD = searched("study"), searched_as_spread("study")
 
 
 def _far(key: str, title: str, measure: str, found: bool) -> Map:
@@ -551,11 +498,11 @@ MAPS = {
     "adversary_entropy_matched": _far(
         "adversary_entropy_matched",
         "furthest found with the same spread (a lower bound)",
-        searched_as_spread("study").key,
+        STUDY_SPREAD.key,
         True,
     ),
     "adversary_search": _far(
-        "adversary_search", "furthest found by search (a lower bound)", SEARCHED, True
+        "adversary_search", "furthest found by search (a lower bound)", STUDY_FOUND.key, True
     ),
 }
 """By the probes' names. What an audit calls so, but is something else, has a key of its own."""
@@ -565,12 +512,9 @@ def shown_maps(names: Iterable[str], exact: bool) -> list[Map]:
     """`exact`: the adversary is the furthest there is, and not only the furthest found. What was
     found is then another map; else it is the adversary itself, and stands there once."""
     there = set(names) - (set() if exact else {"adversary_search"})
-    found = _far("adversary", FURTHEST_FOUND, SEARCHED, True)
+    found = _far("adversary", FURTHEST_FOUND, STUDY_FOUND.key, True)
     maps = MAPS if exact else {**MAPS, "adversary": found}
     return [maps[name] for name in MAPS if name in there]
-
-
-STUDY_FOUND, STUDY_SPREAD = searched("study"), searched_as_spread("study")
 
 
 @dataclass(frozen=True)
@@ -632,76 +576,51 @@ class StudyTexts:
     """Nothing is read before it is asked for; without the corpus there are no texts."""
 
     def __init__(self, evidence: Evidence, corpus_run: str) -> None:
-        self.evidence, self.key = evidence, corpus_run
-
-    @property
-    def there(self) -> bool:
-        return bool(self.key) and self.evidence.store.has(self.key)
+        self.run: Run | None = None
+        if corpus_run and evidence.store.has(corpus_run):
+            self.run = evidence.store.open(corpus_run)
+        self.report = evidence.corpus_report(corpus_run)
 
     @cached_property
     def classes(self) -> list[str]:
         """Names of the classes; of a corpus for generation the vocabulary."""
-        if self.writes and self.there:
-            return [str(word) for word in self._run.table("vocabulary")["word"]]
-        return list(self.evidence.corpus_report(self.key).labels)
-
-    @cached_property
-    def writes(self) -> bool:
-        return self.evidence.corpus_report(self.key).writes
+        if self.report.writes and self.run is not None:
+            return [str(word) for word in self.run.table("vocabulary")["word"]]
+        return list(self.report.labels)
 
     def lengths(self, names: Iterable[str], blind: bool) -> dict[str, int]:
         """Tokens of each text that a model sees, of those texts that are there."""
-        known = (name for name in names if name in self._place)
-        return {name: len(_seen(self._line(name), blind)) for name in known}
+        lines = {name: self._lines[name] for name in names if name in self._lines}
+        return {name: len(_seen(line, blind)) for name, line in lines.items()}
 
     def documents(self, labels: Mapping[str, int], blind: bool) -> dict[str, Document]:
         """`labels` are those of the texts that are wanted."""
         return {name: self._document(name, label, blind) for name, label in labels.items()}
 
     def _document(self, name: str, label: int, blind: bool) -> Document:
-        line = self._line(name)
-        marks = listed(line["rationale_a"])
-        seen = _seen(line, blind)
+        line = self._lines[name]
+        marks, seen = listed(line["rationale_a"]), _seen(line, blind)
         marked = tuple(bool(marks[i]) for i in seen) if len(marks) > max(seen, default=-1) else None
-        return Document(
-            str(line["text_a"]), self._other(line), _spans(line, blind), label, marked or None
-        )
+        spans = tuple((int(line["starts_a"][i]), int(line["ends_a"][i])) for i in seen)
+        return Document(str(line["text_a"]), self._other(line), spans, label, marked or None)
 
     def _other(self, line: Mapping[str, Any]) -> str:
         """The other text of a pair; of a target, what the model was given of it."""
         text = line["text_b"]
         if not isinstance(text, str):
             return ""
-        if not self.writes:
+        if not self.report.writes:
             return text
         ends = listed(line["ends_b"])
         given = len(ends) // QUARTER
         return text[: int(ends[given - 1])] if given else ""
 
-    def _line(self, name: str) -> dict[str, Any]:
-        return {column: values[self._place[name]] for column, values in self._columns.items()}
-
     @cached_property
-    def _place(self) -> dict[str, int]:
-        if not self.there:
+    def _lines(self) -> dict[str, dict[Any, Any]]:
+        if self.run is None:
             return {}
-        return {str(name): place for place, name in enumerate(self._columns["example"])}
-
-    @cached_property
-    def _columns(self) -> dict[str, list[Any]]:
-        if not self.there:
-            return {}
-        table = self._run.table("examples").reindex(columns=TEXTS_COLUMNS)
-        return {name: list(table[name]) for name in TEXTS_COLUMNS}
-
-    @property
-    def _run(self) -> Run:
-        return self.evidence.store.open(self.key)
-
-
-def _spans(line: Mapping[str, Any], blind: bool) -> tuple[tuple[int, int], ...]:
-    starts, ends = line["starts_a"], line["ends_a"]
-    return tuple((int(starts[i]), int(ends[i])) for i in _seen(line, blind))
+        table = self.run.table("examples").reindex(columns=TEXTS_COLUMNS)
+        return {str(line["example"]): line for line in table.to_dict("records")}
 
 
 def _seen(line: Mapping[str, Any], blind: bool) -> list[int]:

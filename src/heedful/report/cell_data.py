@@ -129,7 +129,9 @@ def assembled(cells: Sequence[Cell], names: Sequence[str]) -> Assembled:
     texts: list[Blob] = []
     examples: list[list[Blob]] = [[] for _ in cells]
     for name in names:
-        known = _alike([(i, each[name]) for i, each in enumerate(documents) if name in each])
+        known = [(i, each[name]) for i, each in enumerate(documents) if name in each]
+        # a cell whose text of this name is another one does not take part
+        known = [(i, document) for i, document in known if document.text == known[0][1].text]
         axis = common_axis([document.spans for _, document in known])
         texts.append(shown_text(name, axis, [document for _, document in known]))
         for place, (i, _) in enumerate(known):
@@ -137,11 +139,6 @@ def assembled(cells: Sequence[Cell], names: Sequence[str]) -> Assembled:
             found = _example(readings[i][name], cells[i].maps, on)
             examples[i].append({"t": len(texts) - 1, **found})
     return Assembled(texts, examples, [_signed(each) for each in examples])
-
-
-def _alike(known: list[tuple[int, Document]]) -> list[tuple[int, Document]]:
-    """A cell whose text of this name is another one does not take part."""
-    return [(i, each) for i, each in known if each.text == known[0][1].text]
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ def _example(reading: Reading, maps: Sequence[Map], on: _Words) -> Blob:
         "p": reading.predicted,
         "c": number(reading.confidence, RECKONED),
         "maps": _maps(reading, maps, on),
-        "m": {key: short for key, short in _measures(reading).items() if short is not None},
+        "m": _defined(reading.measures, READ),
     }
     if logits is not None:
         found["z"] = logits
@@ -198,12 +195,10 @@ def _told(scores: Numbers, weights: bool) -> Numbers:
     """Scores tie within a millionth where τ is measured, of weights by the size of each and of
     other scores by the largest; so of these, small ones need fewer digits."""
     most = float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0))
-    return scores if weights or most == 0 else scores.round(RECKONED - _above(most))
-
-
-def _above(value: float) -> int:
-    """Digits before the point; below zero for the zeros after it."""
-    return math.ceil(math.log10(value))
+    if weights or most == 0:
+        return scores
+    before_point = math.ceil(math.log10(most))  # digits; below zero for the zeros after it
+    return scores.round(RECKONED - before_point)
 
 
 def _logits(reading: Reading, on: _Words) -> list[Any] | None:
@@ -215,8 +210,9 @@ def _logits(reading: Reading, on: _Words) -> list[Any] | None:
     return [numbers(line, RECKONED) if np.isfinite(line).all() else None for line in said]
 
 
-def _measures(reading: Reading) -> Mapping[str, Any]:
-    return {key: number(value) for key, value in reading.measures.items()}
+def _defined(values: Mapping[str, float], digits: int) -> Blob:
+    short = {key: number(value, digits) for key, value in values.items()}
+    return {key: value for key, value in short.items() if value is not None}
 
 
 def _points(points: Sequence[tuple[float, float]]) -> list[list[Any]]:
@@ -348,7 +344,7 @@ def _model(sheet: Holder, key: str, corpus: str, cell: Cell, found: Assembled, p
             {"key": m.key, "title": text(m.title), "descending": m.descending}
             for m in cell.measures
         ],
-        "means": _means(cell),
+        "means": _defined(cell.means, MEAN),
         "note": text(cell.note),
         **({"run": text(cell.run)} if cell.run else {}),
         **({"audit": cell.audit} if cell.audit is not None else {}),
@@ -365,8 +361,3 @@ def _map(each: Map, signed: Collection[str]) -> Blob:
         "kind": each.kind,
         **{name: value for name, value in more.items() if value},
     }
-
-
-def _means(cell: Cell) -> Blob:
-    found = {key: number(value, MEAN) for key, value in cell.means.items()}
-    return {key: value for key, value in found.items() if value is not None}

@@ -8,13 +8,14 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from heedful.report.formats import plain
 
@@ -120,12 +121,7 @@ def reach_of(logits: Numbers, predicted: int) -> tuple[float, float] | None:
         return None
     one = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
     towards = one if predicted == 1 else -one
-    low, high = (_sigmoid(float(each)) for each in (np.nanmin(towards), np.nanmax(towards)))
-    return low, high
-
-
-def _sigmoid(value: float) -> float:
-    return float(np.exp(-np.logaddexp(0.0, -value)))
+    return float(expit(np.nanmin(towards))), float(expit(np.nanmax(towards)))
 
 
 COLUMNS = ["predicted", "label", "confidence", "length"]
@@ -153,13 +149,6 @@ def known_texts(table: pd.DataFrame) -> dict[str, Known]:
     return {
         str(name): Known(int(p), -1 if pd.isna(y) else int(y), float(c), float(n))
         for name, p, y, c, n in zip(*columns, strict=True)
-    }
-
-
-def means_of(known: Mapping[str, Known]) -> dict[str, float]:
-    return {
-        each.key: float(np.mean([one.measures[each.key] for one in known.values()]))
-        for each in SORTINGS
     }
 
 
@@ -218,11 +207,11 @@ def padded(scores: Any, length: int) -> Numbers:
 
 def drawn(names: Iterable[str]) -> list[str]:
     """By a hash of their names: the first so many are a random sample."""
-    return sorted(names, key=_place)
 
+    def place(name: str) -> tuple[bytes, str]:
+        return hashlib.blake2b(name.encode("utf8", "replace"), digest_size=8).digest(), name
 
-def _place(name: str) -> tuple[bytes, str]:
-    return hashlib.blake2b(name.encode("utf8", "replace"), digest_size=8).digest(), name
+    return sorted(names, key=place)
 
 
 LEAST = 10
@@ -236,23 +225,17 @@ MOST_WORDS = 2000
 def chosen(cells: Sequence[Cell], most: int, numbers: int) -> list[str]:
     """Of one corpus at most so many texts, as long as their maps have at most so many numbers.
     Texts that more of the models have read come first."""
+    order = _order(cells)[:most]
+    documents = [cell.documents(known_of(cell, order)) for cell in cells]
     found: list[str] = []
     spent = 0
-    for name, cost in _priced(cells, most):
-        spent += cost
-        if len(found) >= most or (spent > numbers and len(found) >= LEAST):
+    for name in order:
+        pairs = zip(cells, documents, strict=True)
+        spent += sum(_cost(cell, known[name]) for cell, known in pairs if name in known)
+        if spent > numbers and len(found) >= LEAST:
             break
         found.append(name)
     return found
-
-
-def _priced(cells: Sequence[Cell], most: int) -> Iterator[tuple[str, int]]:
-    """Texts in the order they are taken, and how many numbers they bring."""
-    order = _order(cells)[:most]
-    documents = [cell.documents(known_of(cell, order)) for cell in cells]
-    for name in order:
-        pairs = zip(cells, documents, strict=True)
-        yield name, sum(_cost(cell, known.get(name)) for cell, known in pairs)
 
 
 def known_of(cell: Cell, names: Sequence[str]) -> list[str]:
@@ -262,17 +245,13 @@ def known_of(cell: Cell, names: Sequence[str]) -> list[str]:
 
 
 def _order(cells: Sequence[Cell]) -> list[str]:
-    known: dict[str, int] = {}
-    for cell in cells:
-        for name in cell.names:
-            known[name] = known.get(name, 0) + 1 + (name in cell.whole)
+    known = Counter(name for cell in cells for name in cell.names)
+    known.update(name for cell in cells for name in cell.names if name in cell.whole)
     return sorted(drawn(known), key=lambda name: -known[name])
 
 
-def _cost(cell: Cell, document: Document | None) -> int:
+def _cost(cell: Cell, document: Document) -> int:
     """Numbers to be reckoned with have twice the digits."""
-    if document is None:
-        return 0
     return min(len(document.spans), MOST_WORDS) * (len(cell.maps) + 1 + 2 * cell.logits)
 
 
@@ -285,12 +264,12 @@ def by_corpus(cells: Sequence[Cell]) -> list[list[Cell]]:
     """Groups of cells with the same name, ids, texts and classes, in the order of the first."""
     groups: list[list[Cell]] = []
     for cell in cells:
-        fitting = (group for group in groups if _same(group[0], cell))
-        group = next(fitting, None)
-        if group is None:
-            groups.append([cell])
+        for group in groups:
+            if _same(group[0], cell):
+                group.append(cell)
+                break
         else:
-            group.append(cell)
+            groups.append([cell])
     return groups
 
 

@@ -82,6 +82,11 @@ def bounds(low: Any, high: Any) -> str:
     return DASH if left == right == DASH else f"{left} to {right}"
 
 
+def with_bounds(value: Any, low: Any, high: Any) -> str:
+    """`0.31 (0.20 to 0.45)`."""
+    return f"{shown(value)} ({bounds(low, high)})"
+
+
 def of_texts(count: int) -> str:
     return f"{count} text{'s' * (count != 1)}"
 
@@ -106,6 +111,10 @@ def clipped(text: Any, longest: int = LONGEST) -> str:
     """One line of text of a bearable length."""
     flat = re.sub(r"\s+", " ", str(text)).strip()
     return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def plain(name: str) -> str:

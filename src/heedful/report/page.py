@@ -161,18 +161,12 @@ def verdict_grid(audits: Sequence[AuditEvidence]) -> str:
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for number, (place, audit) in enumerate(zip(places, audits, strict=True)):
         cells.setdefault(place, []).append(
-            {"number": number, "badge": badge(audit.verdict.decision), "note": _note(audit)}
+            {"number": number, "badge": badge(audit.verdict.decision), "note": audit.size}
         )
     lines = [
         {"name": name, "cells": [cells.get((name, model), []) for model in models]} for name in data
     ]
     return piece("grid.html", count=len(audits), models=models, lines=lines)
-
-
-def _note(audit: AuditEvidence) -> str:
-    """What tells audits of the same model and data apart."""
-    seeds = audit.facts.checkpoints
-    return of_texts(len(audit.examples)) + (f", {seeds} seeds" if seeds > 1 else "")
 
 
 AUDIT_PARTS = ("verdict", "properties", "evidence", "print")
@@ -182,9 +176,13 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
     """The HTML of the verdict, the properties, the evidence and the small print. `name` keeps
     the charts of several audits apart."""
     content = {
-        **_verdict(evidence),
+        "verdict": evidence.verdict,
+        "badge": badge(evidence.verdict.decision),
+        "headline": NUMBERS.sub("", evidence.verdict.headline),
         "telling": telling(evidence),
         "number": name,
+        "scope": audit_scope(evidence),
+        "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
         "properties": properties(evidence),
         "choice": _choice(evidence, charts, name),
         "edits": _edits(evidence, charts, name),
@@ -196,34 +194,8 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
     return {part: piece(f"audit_{part}.html", **content) for part in AUDIT_PARTS}
 
 
-def _verdict(evidence: AuditEvidence) -> dict[str, Any]:
-    verdict = evidence.verdict
-    sentences = {
-        "recommendation": verdict.recommendation.sentence,
-        "direction": verdict.direction.sentence,
-        "sites": verdict.sites.sentence,
-    }
-    return {
-        "badge": badge(verdict.decision),
-        "headline": _sentence(NUMBERS.sub("", verdict.headline)),
-        "sentences": {name: _sentence(text) for name, text in sentences.items()},
-        "choice_notes": {
-            "recommendation": verdict.recommendation.notes,
-            "direction": verdict.direction.notes,
-        },
-        "warnings": verdict.warnings,
-        "scope": audit_scope(evidence),
-        "model": clipped(evidence.facts.model),
-        "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
-    }
-
-
 NUMBERS = re.compile(r" \(\w+ -?[\d.]+, asked -?[\d.]+\)")
 """Numbers of a headline, which stand below it as drawings."""
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
@@ -256,41 +228,36 @@ def _edits(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]
 
 def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
     """Nothing at all where no layer and no head was looked at."""
-    found = {
+    measured = {
         "stacks": _drawn(charts, stack_panels(evidence), f"{name}-stack"),
-        "stack_numbers": stack_numbers(evidence),
         "alone": _drawn(charts, alone_panels(evidence), f"{name}-layer"),
-        "alone_numbers": alone_numbers(evidence),
         "heads": heads(evidence),
         "null_space": null_space(evidence),
         "sanity": sanity(evidence),
         "infidelity": infidelity(evidence),
         "eraser": eraser(evidence),
     }
-    beside = ("null_space", "sanity", "infidelity", "eraser")
-    there = any(found[name] for name in ("stacks", "alone", "heads", *beside))
-    words = {
+    if not any(measured.values()):
+        return {}
+    return {
+        **measured,
+        "stack_numbers": stack_numbers(evidence),
+        "alone_numbers": alone_numbers(evidence),
         "words": stack_words(evidence),
         "ends": list(ENDS.values()),
         "modes": list(MODES.values()),
     }
-    return {**found, **words} if there else {}
 
 
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
     verdict, facts = evidence.verdict, evidence.facts
+    named = {name: value for name, value in facts.named.items() if name not in ELSEWHERE}
+    skipped = sorted(facts.skipped.items())
     return {
-        "caveats": verdict.caveats,
-        "digest": verdict.digest,
-        "facts": _lines(
-            {name: value for name, value in facts.named.items() if name not in ELSEWHERE}
-        ),
+        "facts": _lines(named),
         "settings": _lines(verdict.settings),
         "versions": _lines(verdict.versions),
-        "skipped": [
-            (clipped(name), clipped(why, LONGEST_TEXT))
-            for name, why in sorted(facts.skipped.items())
-        ],
+        "skipped": [(clipped(name), clipped(why, LONGEST_TEXT)) for name, why in skipped],
     }
 
 
@@ -331,23 +298,17 @@ def _lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _text(name: str, value: Any) -> str:
-    if isinstance(value, Mapping):
-        inner = ", ".join(
-            f"{key} {_text('', each)}" for key, each in list(value.items())[:MOST_ITEMS]
-        )
-        return clipped(inner, LONGEST_TEXT) or DASH
-    if isinstance(value, (list, tuple)):
-        return _several(name, value)
-    if isinstance(value, float):
-        return shown(value, 4 if value % 1 else 0)
-    return DASH if value is None or value == "" else clipped(value, LONGEST_TEXT)
-
-
-def _several(name: str, value: list[Any] | tuple[Any, ...]) -> str:
     """A list by its items; a long one (a vocabulary as classes) by its length alone."""
-    if len(value) > MOST_ITEMS:
-        return f"{len(value)} {name or 'items'}"
-    return clipped(", ".join(str(each) for each in value), LONGEST_TEXT) or DASH
+    if isinstance(value, Mapping):
+        items = list(value.items())[:MOST_ITEMS]
+        value = ", ".join(f"{key} {_text('', each)}" for key, each in items)
+    elif isinstance(value, (list, tuple)):
+        if len(value) > MOST_ITEMS:
+            return f"{len(value)} {name or 'items'}"
+        value = ", ".join(map(str, value))
+    elif isinstance(value, float):
+        return shown(value, 4 if value % 1 else 0)
+    return DASH if value is None else clipped(value, LONGEST_TEXT) or DASH
 
 
 Role = tuple[str, str, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -33,7 +33,7 @@ def repair_page(parts: Mapping[str, Any]) -> str:
     charts.finish(sheet)
     return sheet.render(
         "repair.html",
-        sentence=_capital(parts["sentence"]),
+        sentence=parts["sentence"],
         chosen=parts["chosen"],
         scope=scope(facts),
         careful=careful(facts),
@@ -92,10 +92,6 @@ def careful(facts: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 GREY = CLASSES[4]
 COLOURS = (*CLASSES[:4], CLASSES[5], *KINDS.values())
 SHAPES = ("circle", "square", "triangle-up")
@@ -152,16 +148,15 @@ def _panel(table: pd.DataFrame, score: str, name: str, within: float) -> Panel:
         + base.mark_rule(**bar).encode(
             y=alt.Y("y_low:Q", scale=up), y2="y_high:Q", x=x, color=colour
         )
-        + base.mark_point(filled=True, opacity=1).encode(x=x, y=y, color=colour, **_looks(alt))
+        + base.mark_point(filled=True, opacity=1).encode(
+            x=x,
+            y=y,
+            color=colour,
+            shape=alt.Shape("shape:N", scale=None),
+            size=alt.Size("size:Q", scale=None),
+        )
     )
     return Panel(named(name), chart, _says(points, named(score), named(name)))
-
-
-def _looks(alt: Any) -> dict[str, Any]:
-    return {
-        "shape": alt.Shape("shape:N", scale=None),
-        "size": alt.Size("size:Q", scale=None),
-    }
 
 
 def _points(table: pd.DataFrame, score: str, name: str) -> pd.DataFrame:
@@ -251,7 +246,7 @@ def lines(table: pd.DataFrame, chosen: str) -> list[dict[str, Any]]:
     return [
         {
             "method": method,
-            "tags": _tags(method, chosen),
+            "tags": ["chosen"] if method == chosen else [],
             "cells": [_cell(part[quantity]) for quantity in columns],
         }
         for method, part in by_method(table).items()
@@ -260,9 +255,11 @@ def lines(table: pd.DataFrame, chosen: str) -> list[dict[str, Any]]:
 
 def text_lines(table: pd.DataFrame, chosen: str) -> list[str]:
     """The same for a terminal; `*` marks what is dominated."""
-    head = ["method", *(named(name) for name in quantities(table))]
-    rows = [head, *(_text(line) for line in lines(table, chosen))]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    rows = [["method", *(named(name) for name in quantities(table))]]
+    for line in lines(table, chosen):
+        name = " ".join([line["method"], *(f"({tag})" for tag in line["tags"])])
+        rows.append([name, *(_joined(cell) for cell in line["cells"])])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
@@ -289,16 +286,6 @@ def _cell(line: Line) -> dict[str, str]:
     }
 
 
-def _text(line: Mapping[str, Any]) -> list[str]:
-    cells: Sequence[Mapping[str, str]] = line["cells"]
-    name = " ".join([line["method"], *(f"({tag})" for tag in line["tags"])])
-    return [name, *(_joined(cell) for cell in cells)]
-
-
 def _joined(cell: Mapping[str, str]) -> str:
     inside = f" ({cell['bounds']})" if cell["bounds"] else ""
     return f"{cell['value']}{'*' * bool(cell['by'])}{inside}"
-
-
-def _tags(method: str, chosen: str) -> list[str]:
-    return ["chosen"] if method == chosen else []

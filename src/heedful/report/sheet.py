@@ -20,7 +20,15 @@ from importlib.resources import files
 from typing import Any, Protocol
 
 from heedful.errors import HeedfulError
-from heedful.report.formats import visible
+from heedful.report.formats import (
+    bounds,
+    capitalised,
+    milliseconds,
+    percent,
+    plain,
+    shown,
+    visible,
+)
 
 # The optional packages of a report, imported late and missed with a sentence.
 
@@ -184,11 +192,13 @@ def _hash(script: str) -> str:
     return base64.b64encode(digest).decode("ascii")
 
 
+@lru_cache(maxsize=1)
 def _environment() -> Any:
-    """Everything is escaped, and control characters are spelled out."""
+    """Everything is escaped, and control characters are spelled out. Templates read results as
+    they are, and write their numbers with the filters."""
     jinja2 = need("jinja2")
     folder = files("heedful.report").joinpath("templates")
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf8")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -196,3 +206,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
+    formats = (capitalised, milliseconds, percent, plain, shown)
+    environment.filters |= {function.__name__: function for function in formats}
+    environment.globals["bounds"] = bounds
+    return environment

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.apps.annotation.database import RATIONALE, RELEVANCE
-from heedful.apps.annotation.items import Item, Span
+from heedful.apps.annotation.items import Item
 from heedful.apps.annotation.study import JUDGEMENTS, Study
 from heedful.data import read_rows
 from heedful.errors import HeedfulError, unknown_name
@@ -55,8 +55,7 @@ def write_jsonl(study: Study, path: Path, merge: str = "majority") -> int:
     """Returns the number of lines."""
     answers = study.everybody()
     lines = [_line(study, item, answers, merge) for item in study.items.values()]
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    write_file(path, text)
+    write_file(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     return len(lines)
 
 
@@ -159,24 +158,17 @@ def interface(study: Study) -> str:
     pair = any("b" in item.texts for item in study.items.values())
     texts = [f'<Text name="{name}" value="${name}"/>' for name in ("text", "text_b")[: 1 + pair]]
     sides = [side for side in SIDES if any(side in item.words for item in study.items.values())]
-    asked = _relevance(sides) if study.task == RELEVANCE else _rationale(sides)
+    if study.task == RELEVANCE:
+        choices = "".join(f'<Choice value="{value}"/>' for value in JUDGEMENTS)
+        asked = [
+            '<Header value="Are the marked words relevant to this prediction?"/>',
+            *_labels(sides, "top", TOP),
+            f'<Choices name="{CHOICE}" toName="text" required="true">{choices}</Choices>',
+        ]
+    else:
+        header = '<Header value="Mark the words that are the reason."/>'
+        asked = [header, *_labels(sides, "reason", REASON)]
     return "\n".join(["<View>", '<Header value="$class"/>', *asked, *texts, "</View>", ""])
-
-
-def _relevance(sides: list[str]) -> list[str]:
-    choices = "".join(f'<Choice value="{value}"/>' for value in JUDGEMENTS)
-    return [
-        '<Header value="Are the marked words relevant to this prediction?"/>',
-        *_labels(sides, "top", TOP),
-        f'<Choices name="{CHOICE}" toName="text" required="true">{choices}</Choices>',
-    ]
-
-
-def _rationale(sides: list[str]) -> list[str]:
-    return [
-        '<Header value="Mark the words that are the reason."/>',
-        *_labels(sides, "reason", REASON),
-    ]
 
 
 def _labels(sides: list[str], name: str, label: str) -> Iterator[str]:
@@ -236,13 +228,9 @@ def _words(item: Item, region: Mapping[str, Any]) -> Iterator[int]:
     side = {name: side for side, name in SIDES.items()}[region["to_name"]]
     start, end = (_characters(item.texts[side], region["value"][at]) for at in ("start", "end"))
     first = 0 if side == "a" else len(item.words["a"])
-    for number, span in enumerate(item.words.get(side, ()), first):
-        if _overlap(span, (start, end)):
+    for number, (left, right) in enumerate(item.words.get(side, ()), first):
+        if left < end and start < right:
             yield number
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _units(text: str) -> int:

@@ -30,8 +30,7 @@ from heedful.apps.annotation.database import (
 from heedful.apps.annotation.items import Item, item_of
 from heedful.randomness import stable_hash
 
-YES, NO, UNSURE = "yes", "no", "unsure"
-JUDGEMENTS = (YES, NO, UNSURE)
+JUDGEMENTS = ("yes", "no", "unsure")
 
 
 @dataclass(frozen=True)
@@ -79,17 +78,13 @@ class Study:
     def annotator(self, token: str) -> Annotator:
         """The annotator of a link, read from disk once."""
         if token not in self._known:
-            self._known[token] = self._annotator(token)
+            asked = "SELECT name, places FROM annotators WHERE token = ?"
+            with opened(self.path) as db:
+                row = db.execute(asked, (token,)).fetchone()
+            if row is None:
+                raise Refusal(401, "nobody was invited by this link: ask for a new one.")
+            self._known[token] = Annotator(row[0], token, _places(row[1]))
         return self._known[token]
-
-    def _annotator(self, token: str) -> Annotator:
-        with opened(self.path) as db:
-            row = db.execute(
-                "SELECT name, token, places FROM annotators WHERE token = ?", (token,)
-            ).fetchone()
-        if row is None:
-            raise Refusal(401, "nobody was invited by this link: ask for a new one.")
-        return Annotator(row[0], row[1], _places(row[2]))
 
     def invite(self, invited: list[Annotator]) -> None:
         with self._writing, opened(self.path) as db, written(db):
@@ -159,10 +154,8 @@ class Study:
             for number, value in said.items():
                 try:
                     self._stored(number, value)
-                except Refusal as refusal:
-                    raise Refusal(
-                        refusal.status, f"{name} on item {number}: {refusal}"
-                    ) from refusal
+                except Refusal as error:
+                    raise Refusal(error.status, f"{name} on item {number}: {error}") from error
 
     def take(
         self,
@@ -248,7 +241,7 @@ def _clock() -> str:
 def new_study(path: Path, plan: Plan, count: int) -> list[Annotator]:
     """A study and its first annotators, created together or not at all."""
     with whole_study(path) as draft:
-        create(draft, plan, new_key())
+        create(draft, plan, key=secrets.token_urlsafe(12))
         return invite(Study(draft), count)
 
 
@@ -273,11 +266,6 @@ def annotators(study: Study, names: list[str]) -> list[Annotator]:
         )
         for name in names
     ]
-
-
-def new_key() -> str:
-    """The key that opens the results."""
-    return secrets.token_urlsafe(12)
 
 
 def stored(task: str, item: Item, value: Any) -> str:

@@ -142,8 +142,7 @@ class Live:
 
     def _edit(self, asked: Edit) -> dict[str, Any]:
         seen = self._seen(asked)
-        each = sight_of(seen, asked.site, asked.head)
-        change = Change(each, asked.head, asked.queries)
+        change = Change(sight_of(seen, asked.site, asked.head), asked.head, asked.queries)
         if asked.kind is not None:
             return edited_by(seen, change, asked.kind, asked.seed)
         return edited(seen, change, asked.weights or [])
@@ -182,16 +181,16 @@ class Turns:
         self.waiting, self.seconds = waiting, seconds
         self._calls: queue.SimpleQueue[_Call] = queue.SimpleQueue()
         self._given_up = threading.Event()  # of the call that is being worked on
-        self._lock = threading.Lock()
-        self._open = 0
+        self._free = threading.Semaphore(waiting + 1)  # one call is worked on
         self._thread = threading.Thread(target=self._work, daemon=True, name="model")
         self._thread.start()
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of `work`, or its exception; `Busy` or `TooSlow` if there is none in time."""
-        self._enter()
+        if not self._free.acquire(blocking=False):
+            raise Busy(f"{self.waiting} calls are waiting already: try again in a moment.")
         future: Future[T] = Future()
-        future.add_done_callback(self._leave)
+        future.add_done_callback(lambda _: self._free.release())
         given_up = threading.Event()
         self._calls.put((future, work, given_up))
         try:
@@ -208,16 +207,6 @@ class Turns:
         """For work to call: raises `GivenUp` where nobody waits for it."""
         if self._given_up.is_set() and threading.current_thread() is self._thread:
             raise GivenUp
-
-    def _enter(self) -> None:
-        with self._lock:
-            if self._open > self.waiting:
-                raise Busy(f"{self.waiting} calls are waiting already: try again in a moment.")
-            self._open += 1
-
-    def _leave(self, _: Future[Any]) -> None:
-        with self._lock:
-            self._open -= 1
 
     def _work(self) -> None:
         while True:

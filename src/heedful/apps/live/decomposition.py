@@ -112,22 +112,17 @@ def _scores(work: _Work) -> dict[str, Any]:
     states = work.trace.states[work.each.site.name][0][work.keys]
     query = work.trace.states[QUERY][0, 0] if QUERY in work.trace.states else None
     known = terms(attention, states, query)
-    scores = _scores_of(attention, states, query).double()
+    given = (states[None],) if query is None else (states[None], query[None])
+    scores = {"exact": True, "values": attention(*given)[0].double().tolist()}
+    if known is None:
+        return {**scores, **dict.fromkeys(("formula", "terms", "rest", "count"))}
     return {
-        "exact": True,
-        "formula": None if known is None else known.formula,
-        "terms": None if known is None else known.numbers[:, :NUMBERS].tolist(),
-        "rest": None if known is None else known.numbers[:, NUMBERS:].sum(-1).tolist(),
-        "count": None if known is None else known.numbers.shape[-1],
-        "values": scores.tolist(),
+        **scores,
+        "formula": known.formula,
+        "terms": known.numbers[:, :NUMBERS].tolist(),
+        "rest": known.numbers[:, NUMBERS:].sum(-1).tolist(),
+        "count": known.numbers.shape[-1],
     }
-
-
-def _scores_of(attention: Attention, states: Tensor, query: Tensor | None) -> Tensor:
-    scores: Tensor = (
-        attention(states[None]) if query is None else attention(states[None], query[None])
-    )
-    return scores[0]
 
 
 def _weights(work: _Work) -> dict[str, Any]:
