@@ -86,7 +86,7 @@ class PageData:
             self._add("curve", name, points, points.isfinite().all(-1))
 
     def table(self) -> pd.DataFrame:
-        return pd.DataFrame(self._parts, columns=list(COLUMNS)) if self._parts else nothing()
+        return pd.DataFrame(self._parts, columns=list(COLUMNS))
 
     def _of_words(self, scores: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
         return scores.masked_fill(~word_mask(self.batch.texts["a"]), torch.nan)
@@ -167,8 +167,8 @@ def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
     columns: Mapping[str, list[Any]] = {
         "example": [each.id for each in documents],
         "words": [list(each.surface) for each in documents],
-        "starts": [_characters(each, 0) for each in documents],
-        "ends": [_characters(each, 1) for each in documents],
+        "starts": [[start for start, _ in _spans(each)] for each in documents],
+        "ends": [[end for _, end in _spans(each)] for each in documents],
         "words_a": [len(each.words["a"]) for each in documents],
         "text": [each.texts["a"] for each in documents],
         "text_b": [each.texts.get("b", "") for each in documents],
@@ -178,6 +178,6 @@ def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _characters(document: Document, end: int) -> list[int]:
-    """Where each word begins (0) or ends (1) in the text of its side."""
-    return [span[end] for spans in document.words.values() for span in spans]
+def _spans(document: Document) -> list[tuple[int, int]]:
+    """Of all words, each in the text of its side."""
+    return [span for spans in document.words.values() for span in spans]

@@ -87,7 +87,8 @@ def agreement(evidence: AuditEvidence) -> dict[str, Any]:
 
 def _taus(evidence: AuditEvidence, measure: str, name: str) -> pd.Series:
     operators = evidence.operators(measure, name)
-    return pd.concat([NOTHING, *(evidence.values(measure, name, each) for each in operators)])
+    parts = [evidence.values(measure, name, operator) for operator in operators]
+    return pd.Series(pd.concat([NOTHING, *parts]))
 
 
 def _tau_cell(values: pd.Series) -> dict[str, str]:

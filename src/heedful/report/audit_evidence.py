@@ -61,30 +61,22 @@ class Facts:
         """From the plain values of `facts.json`, which may leave out any of them. Raises ValueError
         where one is something else."""
         try:
-            return cls._of(named)
+            known = {name: value for name, value in named.items() if value is not None}
+            return cls(
+                model=str(known.get("model", "a model")),
+                data=str(known.get("data", "data")),
+                classes=tuple(map(str, known.get("classes", ()))),
+                examples=known.get("examples"),
+                checkpoints=int(known.get("checkpoints", 1)),
+                accuracy=finite(known.get("accuracy")),
+                majority=finite(known.get("majority")),
+                truncated=finite(known.get("truncated")),
+                skipped={str(name): str(why) for name, why in known.get("skipped", {}).items()},
+                key=str(known.get("key", "")),
+                named=named,
+            )
         except (AttributeError, TypeError, OverflowError) as error:
             raise ValueError("facts of another kind") from error
-
-    @classmethod
-    def _of(cls, named: Mapping[str, Any]) -> Facts:
-
-        def known(name: str, default: Any) -> Any:
-            value = named.get(name)
-            return default if value is None else value
-
-        return cls(
-            model=str(known("model", "a model")),
-            data=str(known("data", "data")),
-            classes=tuple(map(str, known("classes", ()))),
-            examples=known("examples", None),
-            checkpoints=int(known("checkpoints", 1)),
-            accuracy=finite(known("accuracy", None)),
-            majority=finite(known("majority", None)),
-            truncated=finite(known("truncated", None)),
-            skipped={str(name): str(why) for name, why in known("skipped", {}).items()},
-            key=str(known("key", "")),
-            named=named,
-        )
 
 
 @dataclass(frozen=True)
@@ -185,17 +177,14 @@ class AuditEvidence:
 def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
     """From the parts of an audit: its verdict, as such or as the values of its JSON, its facts and
     its tables. A table that is missing is empty."""
-    tables = {name: _table(parts.get(name), columns) for name, columns in COLUMNS.items()}
+    given = {name: parts.get(name) for name in COLUMNS}
+    known = {name: pd.DataFrame() if table is None else table for name, table in given.items()}
+    tables = {name: known[name].reindex(columns=list(columns)) for name, columns in COLUMNS.items()}
     verdict = parts["verdict"]
     if not isinstance(verdict, Verdict):
         verdict = Verdict.from_values(verdict)
     facts = Facts.of({**verdict.facts, **(parts.get("facts") or {})})
     return AuditEvidence(verdict, facts, **tables)
-
-
-def _table(table: pd.DataFrame | None, columns: tuple[str, ...]) -> pd.DataFrame:
-    given = table if table is not None else pd.DataFrame()
-    return given.reindex(columns=list(columns))
 
 
 LATER = ("shown",)

@@ -191,14 +191,11 @@ def _labels(scale: Scale) -> tuple[Label, ...]:
     known.sort(key=lambda each: each[0])
     if len(known) == 2 and known[1][0] - known[0][0] < APART:
         known = [((known[0][0] + known[1][0]) / 2, f"{known[0][1]}, {known[1][1]}")]
-    return tuple(_label(place, text) for place, text in known)
-
-
-def _label(place: float, text: str) -> Label:
-    """Near an edge words stay inside of it."""
-    if place < EDGE:
-        return Label(f"{place:.1f}", "start", text)
-    return Label(f"{place:.1f}", "end" if place > 100 - EDGE else "middle", text)
+    labels = []
+    for place, text in known:
+        anchor = "start" if place < EDGE else "end" if place > 100 - EDGE else "middle"
+        labels.append(Label(f"{place:.1f}", anchor, text))
+    return tuple(labels)
 
 
 def _between(scale: Scale, low: float, high: float) -> str:

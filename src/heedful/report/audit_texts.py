@@ -204,7 +204,10 @@ def window(maps: Sequence[np.ndarray]) -> tuple[int, int]:
     length = len(maps[0])
     if length <= SHOWN:
         return 0, length
-    total = sum((_share(each) for each in maps), start=np.zeros(length))
+    total = np.zeros(length)
+    for scores in maps:
+        sizes = np.nan_to_num(np.abs(scores))
+        total += sizes / max(float(sizes.sum()), np.finfo(float).tiny)
     start = int(np.convolve(total, np.ones(SHOWN), mode="valid").argmax())
     return start, start + SHOWN
 
@@ -217,8 +220,3 @@ def _word(text: str, score: float, most: float, marked: bool) -> Word:
     title = f"{DASH} cut off" if cut else weight(score)
     title += ", marked by people" if marked else ""
     return Word(clipped(text, LONGEST_WORD) or DASH, f"{100 * size:.0f}", kind, title)
-
-
-def _share(scores: np.ndarray) -> np.ndarray:
-    sizes: np.ndarray = np.nan_to_num(np.abs(scores))
-    return sizes / max(float(sizes.sum()), np.finfo(float).tiny)

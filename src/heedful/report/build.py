@@ -51,17 +51,6 @@ def kind_of(out: Path) -> FileKind | str:
     return PAGE_FILE if out.suffix.lower() in PAGES else REPORT
 
 
-def check_target(out: Path) -> bool:
-    """Whether the page alone is wanted. An older page or report is replaced; anything else in
-    the way is not ours to remove."""
-    kind = kind_of(out)
-    if isinstance(kind, FileKind):
-        check_file(out, kind)
-        return True
-    check_folder(out, kind)
-    return False
-
-
 @dataclass(frozen=True)
 class ReportFiles:
     """What was written, and the lines to print beside it."""
@@ -83,24 +72,28 @@ def build_report(
     """The page of study, model, probe and audit runs, and of `folders` that audits left. Where
     `out` ends in .html that is all; else a folder with `figures/*.svg` and `tables/*` too."""
     check_packages()
-    alone = check_target(out)
+    kind = kind_of(out)  # anything but an older page or report is not ours to replace
+    if isinstance(kind, FileKind):
+        check_file(out, kind)
+    else:
+        check_folder(out, kind)
     case = gather_case(store, runs, folders)
+    verdicts = [audit.verdict.headline for audit in case.audits]
+    summary = (*verdicts, *(case.study.lines if case.study else ()))
     with refusals(f"write the report to {out}", "make room or give another place with -o"):
-        if alone:
-            write_file(out, page(case, most))
-        else:
-            write_folder(case, page(case, most), out)
-    return _files(out, alone, case)
+        html = page(case, most)
+        if isinstance(kind, FileKind):
+            write_file(out, html)
+            return ReportFiles(out.parent, out, (), (), summary)
+        write_folder(case, html, out)
+    figures, tables = (tuple(sorted((out / part).iterdir())) for part in ("figures", "tables"))
+    return ReportFiles(out, out / PAGE, figures, tables, summary)
 
 
 def gather_case(store: Store, runs: Sequence[Run], folders: Sequence[Path] = ()) -> Case:
     """Audits by themselves, all else as the evidence of one study."""
-    audits = _once(
-        [
-            *(audit_of_run(run) for run in runs if run.kind == "audit"),
-            *(audit_of_folder(folder) for folder in folders),
-        ]
-    )
+    audits = [audit_of_run(run) for run in runs if run.kind == "audit"]
+    audits = _once([*audits, *map(audit_of_folder, folders)])
     others = [run for run in runs if run.kind != "audit"]
     if audits and not others:
         return Case(audits)
@@ -124,15 +117,6 @@ def _once(audits: Sequence[AuditEvidence]) -> list[AuditEvidence]:
     return list(seen.values())
 
 
-def _files(out: Path, alone: bool, case: Case) -> ReportFiles:
-    verdicts = [audit.verdict.headline for audit in case.audits]
-    lines = [*verdicts, *(case.study.lines if case.study else ())]
-    if alone:
-        return ReportFiles(out.parent, out, (), (), tuple(lines))
-    figures, tables = (tuple(sorted((out / part).iterdir())) for part in ("figures", "tables"))
-    return ReportFiles(out, out / PAGE, figures, tables, tuple(lines))
-
-
 def chosen_figures(evidence: Evidence) -> list[str]:
     """Those whose probes were run, and those whose probes the study should have run."""
     known = set(evidence.cells["probe"]) | expected_probes(evidence)
@@ -154,17 +138,13 @@ def write_folder(case: Case, html: str, out: Path) -> None:
         for part in ("figures", "tables"):
             (building / part).mkdir()
         _put(building / PAGE, html)
-        _write_beside(case, building)
-
-
-def _write_beside(case: Case, folder: Path) -> None:
-    if case.study is not None:
-        _write_study(case.study, folder)
-    for number, audit in enumerate(case.audits):
-        suffix = f"_{number + 1}" if len(case.audits) > 1 else ""
-        _put(folder / "tables" / f"audit{suffix}.csv", to_csv(audit.rows))
-        for figure in audit_figures(audit):
-            _put(folder / "figures" / f"audit{suffix}_{figure.name}.svg", render(figure.spec()))
+        if case.study is not None:
+            _write_study(case.study, building)
+        for number, audit in enumerate(case.audits):
+            name = f"audit_{number + 1}" if len(case.audits) > 1 else "audit"
+            _put(building / "tables" / f"{name}.csv", to_csv(audit.rows))
+            for figure in audit_figures(audit):
+                _put(building / "figures" / f"{name}_{figure.name}.svg", render(figure.spec()))
 
 
 def _write_study(content: Content, folder: Path) -> None:

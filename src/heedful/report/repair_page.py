@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -176,11 +176,13 @@ def _points(table: pd.DataFrame, score: str, name: str) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna(subset=["x", "y"])
 
 
-def _ends(line: Mapping[str, Any], axis: str) -> dict[str, float]:
+def _ends(line: Line, axis: str) -> dict[str, float]:
     """Without an interval it is the dot alone."""
     value = float(line["estimate"])
-    low, high = (value if pd.isna(line[end]) else float(line[end]) for end in ("low", "high"))
-    return {axis: value, f"{axis}_low": low, f"{axis}_high": high}
+    found = {axis: value}
+    for end in ("low", "high"):
+        found[f"{axis}_{end}"] = value if pd.isna(line[end]) else float(line[end])
+    return found
 
 
 def _domain(points: pd.DataFrame, axis: str, below: float = 0.0) -> list[float]:
@@ -219,7 +221,7 @@ def _says(points: pd.DataFrame, score: str, name: str) -> str:
 
 NAMES = {"accuracy": "accuracy", "f1": "F1", "roc_auc": "ROC-AUC"}
 BASE = "base"
-Line = Mapping[str, Any]
+Line = Mapping[Hashable, Any]
 
 
 def quantities(table: pd.DataFrame) -> list[str]:
@@ -267,11 +269,10 @@ def text_lines(table: pd.DataFrame, chosen: str) -> list[str]:
 
 def by_method(table: pd.DataFrame) -> dict[str, dict[str, Line]]:
     """The lines of the table by method and quantity."""
-    found: dict[str, dict[str, Line]] = {}
-    for line in table.to_dict("records"):
-        named = {str(key): value for key, value in line.items()}
-        found.setdefault(str(line["method"]), {})[str(line["quantity"])] = named
-    return found
+    return {
+        str(method): {str(line["quantity"]): line for line in part.to_dict("records")}
+        for method, part in table.groupby("method", sort=False)
+    }
 
 
 def _cell(line: Line) -> dict[str, str]:

@@ -118,7 +118,7 @@ class Agreement:
     def mean_kappa(self) -> float:
         """Over the pairs that have one."""
         known = [pair.kappa for pair in self.pairs if pair.kappa == pair.kappa]
-        return float(np.mean(known)) if known else float("nan")
+        return float(np.mean(known)) if known else math.nan
 
 
 def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int = 0) -> Agreement:
@@ -133,7 +133,7 @@ def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int 
     )
     several = [block for block in blocks if (~np.isnan(block)).any(1).sum() > 1]
     if not several:
-        return Agreement(pairs, float("nan"), Interval(float("nan"), float("nan")))
+        return Agreement(pairs, math.nan, Interval(math.nan, math.nan))
 
     def drawn(chosen: NDArray[np.int64]) -> float:
         return krippendorff(np.concatenate([several[i] for i in chosen], axis=1))
@@ -146,7 +146,7 @@ def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int 
 def _pair(names: tuple[str, str], blocks: Sequence[Block]) -> Pair:
     both = [block for block in blocks if not np.isnan(block).any()]
     if not both:
-        return Pair(*names, 0, float("nan"))
+        return Pair(*names, 0, math.nan)
     one, other = np.concatenate(both, axis=1).astype(np.int64)
     return Pair(*names, len(both), cohen_kappa(one, other))
 

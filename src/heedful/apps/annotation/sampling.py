@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from heedful.apps.annotation.database import RATIONALE, RELEVANCE, TASKS, Plan
 from heedful.apps.annotation.items import ORIGINAL, PERMUTED, PLAIN, Item
@@ -120,11 +119,10 @@ def _tops(
     weights = read_map(trace, text_site(subject.model))
     there = word_mask(text)
     places = ranking(to_words(on_text(weights, batch), text), there, batch.ids, wanted.seed)
-    return [_first(row, mask, wanted.top) for row, mask in zip(places, there, strict=True)]
-
-
-def _first(places: Tensor, there: Tensor, top: int) -> tuple[int, ...]:
-    return tuple(places.argsort()[: min(top, int(there.sum()))].tolist())
+    most = there.sum(-1).clamp(max=wanted.top).tolist()
+    return [
+        tuple(order[:count]) for order, count in zip(places.argsort(-1).tolist(), most, strict=True)
+    ]
 
 
 def _item(

@@ -19,7 +19,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 from heedful.apps.guard import Guard, Rules, refused, web_app
 from heedful.apps.live.decomposition import apart
-from heedful.apps.live.editing import Change, edited, edited_by
+from heedful.apps.live.editing import PRESETS, Change, checked, edited
 from heedful.apps.live.models import Limits, NotThere, Opened, params_of, predict, sight_of
 from heedful.apps.live.seen import Seen
 from heedful.errors import HeedfulError
@@ -144,8 +144,8 @@ class Live:
         seen = self._seen(asked)
         change = Change(sight_of(seen, asked.site, asked.head), asked.head, asked.queries)
         if asked.kind is not None:
-            return edited_by(seen, change, asked.kind, asked.seed)
-        return edited(seen, change, asked.weights or [])
+            return edited(seen, change, PRESETS[asked.kind](seen, change, asked.seed))
+        return edited(seen, change, checked(change.each, asked.weights or []))
 
     def _explain(self, asked: Explain) -> dict[str, Any]:
         seen = self._seen(asked)

@@ -7,6 +7,7 @@ value vectors, not their effect on the prediction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,14 +76,15 @@ def apart(
     keep = Keep(states=True, token_logits=each.site.linear, values=True, readout_weights=True)
     with torch.no_grad():
         work = _Work(seen, each, head, model(seen.batch, keep=keep))
+        scores = _scores(work)
         return {
             "site": each.site.name,
             "head": head,
             "labels": list(each.units.labels),
             "words": list(each.units.words),
             "states": _states(work),
-            "scores": _scores(work),
-            "weights": _weights(work),
+            "scores": scores,
+            "weights": _weights(work, scores),
             "contributions": _contributions(work, _class(seen, of)),
             "prediction": {"logits": _logits(seen), **answer(seen.subject.label_names, seen.p)},
         }
@@ -113,27 +115,30 @@ def _scores(work: _Work) -> dict[str, Any]:
     query = work.trace.states[QUERY][0, 0] if QUERY in work.trace.states else None
     known = terms(attention, states, query)
     given = (states[None],) if query is None else (states[None], query[None])
-    scores = {"exact": True, "values": attention(*given)[0].double().tolist()}
+    values = attention(*given)[0].double().tolist()
     if known is None:
-        return {**scores, **dict.fromkeys(("formula", "terms", "rest", "count"))}
+        parts = dict.fromkeys(("formula", "terms", "rest", "count"))
+        return {"exact": True, **parts, "values": values}
     return {
-        **scores,
+        "exact": True,
         "formula": known.formula,
         "terms": known.numbers[:, :NUMBERS].tolist(),
         "rest": known.numbers[:, NUMBERS:].sum(-1).tolist(),
         "count": known.numbers.shape[-1],
+        "values": values,
     }
 
 
-def _weights(work: _Work) -> dict[str, Any]:
+def _weights(work: _Work, scores: Mapping[str, Any]) -> dict[str, Any]:
     """With exp(score − largest) where the weights are a softmax of known scores."""
     shown = work.each.shown(work.head).tolist()
-    kind = "softmax" if work.attention is None else weighting_name(work.attention)
-    known = _scores(work)
-    if not known["exact"] or kind != "softmax":
+    kind = "softmax"
+    if work.attention is not None:
+        kind = WEIGHTINGS.get(work.attention.weighting, "its own function")
+    if not scores["exact"] or kind != "softmax":
         return {"kind": kind, "powers": None, "total": None, "values": shown}
-    scores = torch.tensor(known["values"], dtype=torch.float64)
-    powers = (scores - scores.max()).exp()
+    known = torch.tensor(scores["values"], dtype=torch.float64)
+    powers = (known - known.max()).exp()
     total = float(powers.sum())
     return {"kind": kind, "powers": powers.tolist(), "total": total, "values": shown}
 
@@ -161,15 +166,11 @@ def _lengths(work: _Work) -> dict[str, Any]:
     each, site = work.each, work.each.site.name
     norms = work.trace.values[site][0].double().norm(dim=-1)
     rows = readout_rows(work.trace.weights[site], each.readers[None])[0]
-    brought = _one(rows * norms, work.head)
+    brought = rows * norms
     weights = each.shown(work.head)
-    products = each.units.total(brought)
+    products = each.units.total(brought.mean(0) if work.head is None else brought[work.head])
     values = torch.where(weights > 0, products / weights.clamp_min(1e-300), 0.0)
     return {"values": values.tolist(), "products": products.tolist(), "bias": None, "sum": None}
-
-
-def _one(rows: Float[Tensor, "h k"], head: int | None) -> Float[Tensor, " k"]:
-    return rows.mean(0) if head is None else rows[head]
 
 
 def _towards(logits: Float[Tensor, "*n c"], label: int) -> Float[Tensor, "*n"]:
@@ -218,10 +219,6 @@ def terms(
     if isinstance(attention, DotQuery) and query is not None:
         return Terms("q · h / √d", states.double() * query / attention.scale)
     return None
-
-
-def weighting_name(attention: Attention) -> str:
-    return WEIGHTINGS.get(attention.weighting, "its own function")
 
 
 def _times(inner: Tensor, score: nn.Linear) -> Tensor:

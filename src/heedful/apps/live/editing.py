@@ -21,7 +21,7 @@ from heedful.interventions import custom
 from heedful.metrics import jsd
 from heedful.models import class_logits, probabilities
 from heedful.randomness import example_keys, keyed_uniform
-from heedful.types import Edit, Keep, SiteCall
+from heedful.types import Keep, SiteCall
 
 READING, ALL = "reading", "all"
 EPSILON = 0.01
@@ -36,38 +36,29 @@ class Change:
     head: int | None = None
     queries: str = READING
 
-
-def edited(seen: Seen, change: Change, weights: list[float]) -> dict[str, Any]:
-    """The answer with the given weights, one for each unit."""
-    return _answered(seen, change, _checked(change.each, weights, seen))
-
-
-def edited_by(seen: Seen, change: Change, kind: str, seed: int) -> dict[str, Any]:
-    """The answer with a preset, by name."""
-    return _answered(seen, change, PRESETS[kind](seen, change.each, change.head, seed))
+    @property
+    def learned(self) -> Float[Tensor, " u"]:
+        return self.each.shown(self.head)
 
 
-def edit_of(change: Change, shown: Float[Tensor, " u"]) -> Edit:
-    each = change.each
+def edited(seen: Seen, change: Change, shown: Float[Tensor, " u"]) -> dict[str, Any]:
+    """The answer with these weights of units."""
+    model, each = seen.subject.model, change.each
 
     def put(call: SiteCall) -> Tensor:
         mask = call.mask.expand_as(call.weights)
         rows = spread(shown, each.units, call.weights, mask, each.site.normalised)
         return torch.where(_where(change, call), rows.to(call.weights.dtype), call.weights)
 
-    return custom(put)
-
-
-def _answered(seen: Seen, change: Change, shown: Tensor) -> dict[str, Any]:
-    model, each = seen.subject.model, change.each
-    edits = {each.site.name: edit_of(change, shown)}
     with torch.no_grad():
-        p = probabilities(model(seen.batch, edits, Keep(weights=False)).logits)[0]
-    learned, sites = each.shown(change.head), [site.name for site in model.sites]
+        trace = model(seen.batch, {each.site.name: custom(put)}, Keep(weights=False))
+    p = probabilities(trace.logits)[0]
+    sites = [site.name for site in model.sites]
+    normalised = each.site.normalised
     return {
         **answer(seen.subject.label_names, p, seen.p),
         "weights": shown.tolist(),
-        "jsd": float(jsd(shown[None], learned[None])[0]) if each.site.normalised else None,
+        "jsd": float(jsd(shown[None], change.learned[None])[0]) if normalised else None,
         "recomputed": sites[sites.index(each.site.name) + 1 :],
     }
 
@@ -84,8 +75,8 @@ def _where(change: Change, call: SiteCall) -> Tensor:
     return every[None, :, None, None] & rows[None, None, :, None]
 
 
-def _checked(each: Sight, weights: list[float], seen: Seen) -> Tensor:
-    """Weights, normalised where those of the site sum to 1."""
+def checked(each: Sight, weights: list[float]) -> Float[Tensor, " u"]:
+    """Weights by hand, one for each unit; normalised where those of the site sum to 1."""
     if len(weights) != len(each.units):
         raise HeedfulError(
             f"{len(weights)} weights were given and {each.site.name!r} has {len(each.units)} "
@@ -108,22 +99,23 @@ def has_furthest(seen: Seen, each: Sight) -> bool:
     )
 
 
-def _uniform(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
+def _uniform(seen: Seen, change: Change, seed: int) -> Float[Tensor, " u"]:
     """Uniform; gates, which need not sum to 1, keep their total."""
-    shown = each.shown(head)
+    shown = change.learned
     return torch.full_like(shown, float(shown.sum()) / len(shown))
 
 
-def _shuffled(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
+def _shuffled(seen: Seen, change: Change, seed: int) -> Float[Tensor, " u"]:
     """Permuted: another order for every seed, the same for the same words."""
-    shown = each.shown(head)
+    each, shown = change.each, change.learned
     keys = example_keys(seed, (" ".join(each.units.labels),), "shuffled", each.site.name)
     order = keyed_uniform(keys.to(shown.device), (len(shown),))[0].argsort()
     return shown[order]
 
 
-def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Tensor, " u"]:
+def _furthest(seen: Seen, change: Change, seed: int) -> Float[Tensor, " u"]:
     """Computed from token logits, slightly inside the band; the model is then run with it."""
+    each = change.each
     if len(each.units) < 2:
         raise HeedfulError("one word has all the attention there is: write at least two words.")
     if not has_furthest(seen, each):
@@ -131,7 +123,9 @@ def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Ten
             f"{each.site.name!r} has no exact furthest attention, which needs two classes, weights "
             f"that sum to 1 and a decoder that is linear in them: try even or shuffled ones."
         )
-    z, bias = _one_logit(seen, each)
+    known = seen.token_logits[each.site.name]
+    values, biases = class_logits(known.values), class_logits(known.bias)
+    z, bias = values[..., 1] - values[..., 0], biases[1] - biases[0]
     attention = (each.rows / each.rows.sum(-1, keepdim=True))[:1]
     p = torch.sigmoid((attention * z).sum(-1) + bias)
     low, high = band(p, bias, EPSILON * (1 - 1e-3))
@@ -140,14 +134,7 @@ def _furthest(seen: Seen, each: Sight, head: int | None, seed: int) -> Float[Ten
     return each.units.total(best.weights[0])
 
 
-def _one_logit(seen: Seen, each: Sight) -> tuple[Tensor, Tensor]:
-    """Token logits of the second class against the first."""
-    known = seen.token_logits[each.site.name]
-    values, bias = class_logits(known.values), class_logits(known.bias)
-    return values[..., 1] - values[..., 0], bias[1] - bias[0]
-
-
-PRESETS: dict[str, Callable[[Seen, Sight, int | None, int], Tensor]] = {
+PRESETS: dict[str, Callable[[Seen, Change, int], Tensor]] = {
     "uniform": _uniform,
     "shuffled": _shuffled,
     "furthest": _furthest,

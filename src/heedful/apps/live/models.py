@@ -74,11 +74,10 @@ class Opened:
 
     def see(self, text: str, text_b: str | None) -> Seen:
         """Cached, since dragging a weight asks for the same text again and again."""
-        text_b = text_b or None
         self.limits.check_text(text, "text")
-        if text_b is not None:
+        if text_b:
             self.limits.check_text(text_b, "second text")
-        return self._see(text, text_b)
+        return self._see(text, text_b or None)
 
     def _see_anew(self, text: str, text_b: str | None) -> Seen:
         subject = self.asked.about(text, text_b)
@@ -96,7 +95,17 @@ class Opened:
             "labels": list(names) if len(names) <= MOST_LABELS else [],
             "of_labels": len(names),
             "pairs": self.asked.pairs,
-            "sites": [_site_facts(each) for each in first.sights.values()],
+            "sites": [
+                {
+                    "name": each.site.name,
+                    "heads": each.heads,
+                    "units": each.units.kind,
+                    "linear": each.site.linear,
+                    "main": each.site.main,
+                    "normalised": each.site.normalised,
+                }
+                for each in first.sights.values()
+            ],
             "main": _main(first),
             "explanations": fitting(first),
             "examples": [
@@ -134,18 +143,6 @@ def _about(name: str) -> str:
         return SALIENCIES[name].description
     except HeedfulError as error:
         return str(error)
-
-
-def _site_facts(each: Sight) -> dict[str, Any]:
-    spec = each.site
-    return {
-        "name": spec.name,
-        "heads": each.heads,
-        "units": each.units.kind,
-        "linear": spec.linear,
-        "main": spec.main,
-        "normalised": spec.normalised,
-    }
 
 
 def _main(seen: Seen) -> str:
