@@ -11,6 +11,7 @@ import pandas as pd
 from heedful.metrics import F1_OF_MEANS, f1_of_means
 from heedful.report.audit_evidence import NOTHING, AuditEvidence
 from heedful.report.audit_properties import Scale, bar
+from heedful.report.charts import Charts
 from heedful.report.formats import (
     DASH,
     clipped,
@@ -24,6 +25,32 @@ from heedful.report.sheet import need
 from heedful.verdict import MEASURE, Ranked, Recommendation, score_positions
 
 TAU = "tau:"
+
+
+def choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    """What the page says of the choice; `name` is that of its charts."""
+    found, order = positioned(evidence)
+    drawn = charts.draw_all(dot_panels(found, order), f"{name}-dots")
+    return {
+        "ranked": {
+            "recommendation": ranked(evidence, evidence.verdict.recommendation),
+            "direction": ranked(evidence, evidence.verdict.direction),
+        },
+        "sites": sites(evidence),
+        "panels": [(panel, one.unusable) for panel, one in zip(drawn, found, strict=True)],
+        "roles": roles(evidence),
+        "numbers": dot_rows(found, order),
+        "agreement": agreement(evidence),
+    }
+
+
+def checks(evidence: AuditEvidence) -> dict[str, Any]:
+    """What the page says of the explanations themselves."""
+    return {
+        "sanity": sanity(evidence),
+        "infidelity": infidelity(evidence),
+        "eraser": eraser(evidence),
+    }
 
 
 def ranked(evidence: AuditEvidence, found: Recommendation) -> list[dict[str, Any]]:
@@ -56,12 +83,6 @@ def sites(evidence: AuditEvidence) -> list[dict[str, Any]]:
         }
         for line in evidence.verdict.sites.ranked
     ]
-
-
-def ranking_order(evidence: AuditEvidence, names: set[str]) -> list[str]:
-    """Names as the ranking has them, the rest by the alphabet."""
-    order = [line.explanation for line in evidence.verdict.recommendation.ranked]
-    return [*(name for name in order if name in names), *sorted(names - set(order))]
 
 
 def agreement(evidence: AuditEvidence) -> dict[str, Any]:
@@ -155,6 +176,25 @@ ROLES = {
 REACH = (-0.6, 1.4)
 LABELS = 128
 """Pixels for the names of explanations."""
+
+
+def positioned(evidence: AuditEvidence) -> tuple[list[Positions], list[str]]:
+    """By measure and operator, and the order of explanations in all of them: as the ranking has
+    them, the rest by the alphabet."""
+    found = positions(evidence)
+    names = {str(name) for one in found for name in one.table["explanation"]}
+    order = [line.explanation for line in evidence.verdict.recommendation.ranked]
+    return found, [*(name for name in order if name in names), *sorted(names - set(order))]
+
+
+def roles(evidence: AuditEvidence) -> list[tuple[str, str, str]]:
+    """What colours and shapes of positions mean."""
+    return [role for role in ROLES.values() if role[0] != "recommended" or evidence.best]
+
+
+def dot_panels(found: list[Positions], order: list[str]) -> list[Panel]:
+    domain = dot_domain(found) if found else (0.0, 1.0)
+    return [dot_plot(one, order, domain) for one in found]
 
 
 def dot_domain(found: list[Positions]) -> tuple[float, float]:

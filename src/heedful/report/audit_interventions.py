@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.charts import Charts, Drawn
 from heedful.report.formats import DASH, clipped, of_texts, percent, shown, with_bounds
 from heedful.report.panels import CLASSES, HEIGHT, KINDS, WIDTH, Axis, Panel, histogram, shares
 from heedful.report.sheet import need
@@ -38,8 +39,8 @@ BINS = 25
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One histogram: which numbers, on which axis (its title and end), in which words."""
+class Histogram:
+    """Which numbers, on which axis (its title and end), in which words."""
 
     title: str
     note: str
@@ -48,10 +49,40 @@ class Drawn:
     colour: str
 
     @property
-    def axis(self) -> Axis:
-        """From 0 to as far as it goes, with the mean marked."""
-        title, high = self.on
-        return Axis(title, 0.0, high, BINS, float(self.values.mean()))
+    def middle(self) -> str:
+        """What stands below it."""
+        mean, median = shown(self.values.mean()), shown(self.values.median())
+        return f"mean {mean} (dashed), median {median}, {of_texts(len(self.values))}"
+
+    def panel(self) -> Panel:
+        """From 0 to as far as the axis goes, with the mean marked."""
+        values, (words, high) = self.values, self.on
+        axis = Axis(words, 0.0, high, BINS, float(values.mean()))
+        rows = pd.DataFrame({"value": values.to_numpy(), "colour": self.colour})
+        top = float(shares(rows, axis)["share"].max())
+        title = f"{self.title} ({self.note})" if self.note else self.title
+        says = (
+            f"{title}: {of_texts(len(rows))}, mean {shown(values.mean())}, "
+            f"median {shown(values.median())}, from {shown(values.min())} to {shown(values.max())}."
+        )
+        return Panel(title, histogram(rows, axis, top), says)
+
+
+def changes(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    """What the page says of changed attention; `name` is that of its charts."""
+
+    def drawn(histograms: list[Histogram], of: str) -> list[tuple[Histogram, Drawn]]:
+        panels = charts.draw_all((each.panel() for each in histograms), f"{name}-{of}")
+        return list(zip(histograms, panels, strict=True))
+
+    return {
+        "lines": edits(evidence),
+        "erased": items(evidence),
+        "moved": drawn(moved(evidence), "moved"),
+        "exclusive": drawn(exclusive(evidence), "same"),
+        "exact": is_exact(evidence),
+        "reachable": reachable(evidence),
+    }
 
 
 def edits(evidence: AuditEvidence) -> list[dict[str, str]]:
@@ -85,20 +116,20 @@ def items(evidence: AuditEvidence) -> list[dict[str, str]]:
     ]
 
 
-def moved(evidence: AuditEvidence) -> list[Drawn]:
+def moved(evidence: AuditEvidence) -> list[Histogram]:
     """How much the output of each text moves."""
     axis = ("change of the output (TVD)", 1.0)
     permuted, note = evidence.values("tvd_permuted", evidence.on_trial), "median over permutations"
     if not len(permuted):
         permuted, note = evidence.values("tvd", "", "permute"), "one permutation each"
     drawn = [
-        Drawn("Uniform attention", "", evidence.values("tvd", "", "uniform"), axis, CLASSES[0]),
-        Drawn("Permuted attention", note, permuted, axis, CLASSES[1]),
+        Histogram("Uniform attention", "", evidence.values("tvd", "", "uniform"), axis, CLASSES[0]),
+        Histogram("Permuted attention", note, permuted, axis, CLASSES[1]),
     ]
     return [each for each in drawn if len(each.values)]
 
 
-def exclusive(evidence: AuditEvidence) -> list[Drawn]:
+def exclusive(evidence: AuditEvidence) -> list[Histogram]:
     """How far another attention can be with the same output: exact, or what a search found."""
     trial, search = evidence.on_trial, "a lower bound, by search"
     note, colour = ("exact", KINDS["exact"]) if is_exact(evidence) else (search, KINDS["search"])
@@ -109,8 +140,8 @@ def exclusive(evidence: AuditEvidence) -> list[Drawn]:
         values, axis = ratio, ("share of the furthest possible", 1.0)
     matched = evidence.values("jsd_entropy_matched", trial)
     drawn = [
-        Drawn("Same output", note, values, axis, colour),
-        Drawn("Same output, as spread out", search, matched, jsd, KINDS["matched"]),
+        Histogram("Same output", note, values, axis, colour),
+        Histogram("Same output, as spread out", search, matched, jsd, KINDS["matched"]),
     ]
     return [each for each in drawn if len(each.values)]
 
@@ -128,19 +159,6 @@ def reachable(evidence: AuditEvidence) -> str:
     return f"Some attention over the same states would change the decision in {share} of {n}."
 
 
-def histogram_panel(one: Drawn) -> Panel:
-    """A histogram with its mean in words."""
-    rows = pd.DataFrame({"value": one.values.to_numpy(), "colour": one.colour})
-    top = float(shares(rows, one.axis)["share"].max())
-    title = f"{one.title} ({one.note})" if one.note else one.title
-    says = (
-        f"{title}: {of_texts(len(rows))}, mean {shown(one.values.mean())}, "
-        f"median {shown(one.values.median())}, "
-        f"from {shown(one.values.min())} to {shown(one.values.max())}."
-    )
-    return Panel(title, histogram(rows, one.axis, top), says)
-
-
 def _operators(evidence: AuditEvidence) -> list[str]:
     found = {operator for name in ("correct", "tvd") for _, operator in evidence.named(name)}
     return [*(name for name in CHANGES if name in found), *sorted(found - set(CHANGES))]
@@ -152,16 +170,6 @@ def _same(evidence: AuditEvidence, operator: str) -> bool:
         evidence.values(name, "", operator).equals(evidence.values(name, "", alone))
         for name in ("tvd", "correct")
     )
-
-
-def histogram_caption(one: Drawn) -> dict[str, Any]:
-    """What stands above and below a histogram."""
-    middle = f"mean {shown(one.values.mean())} (dashed), median {shown(one.values.median())}"
-    return {
-        "title": one.title,
-        "note": one.note,
-        "middle": f"{middle}, {of_texts(len(one.values))}",
-    }
 
 
 ACCURACY, MOVED = "correct_stack", "tvd_stack"
@@ -208,11 +216,6 @@ def untouched(evidence: AuditEvidence) -> pd.Series:
     """1 where the model as it is is right, on the texts whose layers were shuffled."""
     known = _labelled(evidence)
     return (known["label"] == known["predicted"]).astype("float64")
-
-
-def most_frequent(evidence: AuditEvidence) -> float:
-    """The accuracy of always naming the class that is the label most often."""
-    return float(_labelled(evidence)["label"].value_counts(normalize=True).max())
 
 
 def layers_line(evidence: AuditEvidence) -> str:
@@ -392,10 +395,11 @@ def stack_words(evidence: AuditEvidence) -> str:
     right = untouched(evidence)
     if right.empty:
         return "There are no labels, so no accuracy."
+    most_frequent = _labelled(evidence)["label"].value_counts(normalize=True).max()
     return (
         f"The dashed line is the accuracy of the untouched model, {percent(right.mean())} of "
         f"{of_texts(len(right))}; naming the most frequent class each time would be right in "
-        f"{percent(most_frequent(evidence))}."
+        f"{percent(most_frequent)}."
     )
 
 
@@ -411,6 +415,21 @@ def _named(group: str, table: pd.DataFrame) -> str:
 def _top(table: pd.DataFrame) -> float:
     highest = table[["mean", "high"]].max().max()
     return ROOM if math.isnan(highest) else max(ROOM, 1.05 * float(highest))
+
+
+def inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
+    """What the page says of layers and heads."""
+    return {
+        "stacks": charts.draw_all(stack_panels(evidence), f"{name}-stack"),
+        "stack_numbers": stack_numbers(evidence),
+        "alone": charts.draw_all(alone_panels(evidence), f"{name}-layer"),
+        "alone_numbers": alone_numbers(evidence),
+        "heads": heads(evidence),
+        "null_space": null_space(evidence),
+        "words": stack_words(evidence),
+        "ends": list(ENDS.values()),
+        "modes": list(MODES.values()),
+    }
 
 
 SPREAD = "entropy"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,17 +112,8 @@ HAIR = 6
 """Decimals of an adversary's weights."""
 
 
-@dataclass(frozen=True)
-class Assembled:
-    """Texts, and for each cell its examples and which of its maps have signs."""
-
-    texts: list[Blob]
-    examples: list[list[Blob]]
-    signed: list[set[str]]
-
-
-def assembled(cells: Sequence[Cell], names: Sequence[str]) -> Assembled:
-    """The texts of one corpus and what each cell says of them."""
+def assembled(cells: Sequence[Cell], names: Sequence[str]) -> tuple[list[Blob], list[list[Blob]]]:
+    """The texts of one corpus, and what each cell says of them."""
     own = [known_of(cell, names) for cell in cells]
     documents = [cell.documents(some) for cell, some in zip(cells, own, strict=True)]
     readings = [cell.readings(some) for cell, some in zip(cells, own, strict=True)]
@@ -133,12 +124,11 @@ def assembled(cells: Sequence[Cell], names: Sequence[str]) -> Assembled:
         # a cell whose text of this name is another one does not take part
         known = [(i, document) for i, document in known if document.text == known[0][1].text]
         axis = common_axis([document.spans for _, document in known])
+        for (i, _), numbers in zip(known, axis.numbers, strict=True):
+            found = _example(readings[i][name], cells[i].maps, _Words(numbers, len(axis.words)))
+            examples[i].append({"t": len(texts), **found})
         texts.append(shown_text(name, axis, [document for _, document in known]))
-        for place, (i, _) in enumerate(known):
-            on = _Words(axis.numbers[place], len(axis.words))
-            found = _example(readings[i][name], cells[i].maps, on)
-            examples[i].append({"t": len(texts) - 1, **found})
-    return Assembled(texts, examples, [_signed(each) for each in examples])
+    return texts, examples
 
 
 @dataclass(frozen=True)
@@ -275,23 +265,21 @@ def _marks(axis: Axis, documents: Sequence[Document]) -> list[int] | None:
 MANY = 100
 
 
-def few_classes(classes: Sequence[str], found: Assembled) -> list[str]:
+def few_classes(
+    classes: Sequence[str], texts: Sequence[Blob], examples: Sequence[Sequence[Blob]]
+) -> list[str]:
     """With more than a hundred, the texts and examples are numbered anew by those that some
     text has as its label or some model predicts."""
     if len(classes) <= MANY:
         return list(classes)
-    lines = [line for part in found.examples for line in part]
-    used = sorted({line["p"] for line in lines} | {t["y"] for t in found.texts if t["y"] >= 0})
+    lines = [line for part in examples for line in part]
+    used = sorted({line["p"] for line in lines} | {t["y"] for t in texts if t["y"] >= 0})
     place = {number: new for new, number in enumerate(used)}
     for line in lines:
         line["p"] = place[line["p"]]
-    for each in found.texts:
+    for each in texts:
         each["y"] = place.get(each["y"], -1)
-    return [_name(classes, number) for number in used]
-
-
-def _name(classes: Sequence[str], number: int) -> str:
-    return str(classes[number]) if number < len(classes) else f"class {number}"
+    return [str(classes[n]) if n < len(classes) else f"class {n}" for n in used]
 
 
 MEAN = 6
@@ -306,30 +294,29 @@ def put_examples(sheet: Holder, cells: Sequence[Cell], most: int = 500) -> bool:
     models: list[Blob] = []
     for group in groups:
         names = chosen(group, max(1, most // len(groups)), NUMBERS // len(groups))
-        found = assembled(group, names)
+        texts, examples = assembled(group, names)
         key = f"c{len(corpora)}"
-        corpora.append(_corpus(sheet, key, group, found))
-        for place, cell in enumerate(group):
-            models.append(_model(sheet, f"m{len(models)}", key, cell, found, place))
+        classes = few_classes(class_names(group), texts, examples)
+        sheet.put(f"texts-{key}", {"texts": texts})
+        corpora.append(
+            {
+                "key": key,
+                "name": text(dataset_name(group[0].corpus)),
+                "classes": [text(name) for name in classes],
+                "texts": f"texts-{key}",
+            }
+        )
+        for cell, own in zip(group, examples, strict=True):
+            model = _model(f"m{len(models)}", key, cell, own)
+            sheet.put(model["blob"], {"examples": own})
+            models.append(model)
     if models:
         sheet.put("examples", {"corpora": corpora, "cells": models})
     return bool(models)
 
 
-def _corpus(sheet: Holder, key: str, cells: Sequence[Cell], found: Assembled) -> Blob:
-    classes = few_classes(class_names(cells), found)
-    sheet.put(f"texts-{key}", {"texts": found.texts})
-    return {
-        "key": key,
-        "name": text(dataset_name(cells[0].corpus)),
-        "classes": [text(name) for name in classes],
-        "texts": f"texts-{key}",
-    }
-
-
-def _model(sheet: Holder, key: str, corpus: str, cell: Cell, found: Assembled, place: int) -> Blob:
-    examples, signed = found.examples[place], found.signed[place]
-    sheet.put(f"cell-{key}", {"examples": examples})
+def _model(key: str, corpus: str, cell: Cell, examples: Sequence[Blob]) -> Blob:
+    signed = _signed(examples)
     return {
         "key": key,
         "corpus": corpus,
@@ -339,7 +326,7 @@ def _model(sheet: Holder, key: str, corpus: str, cell: Cell, found: Assembled, p
         "blob": f"cell-{key}",
         "shown": len(examples),
         "of": len(cell.names),
-        "maps": [_map(each, signed) for each in cell.maps],
+        "maps": [_map(each, each.key in signed) for each in cell.maps],
         "measures": [
             {"key": m.key, "title": text(m.title), "descending": m.descending}
             for m in cell.measures
@@ -351,13 +338,13 @@ def _model(sheet: Holder, key: str, corpus: str, cell: Cell, found: Assembled, p
     }
 
 
-def _map(each: Map, signed: Collection[str]) -> Blob:
+def _map(each: Map, signed: bool) -> Blob:
     """What is not there is false, or nothing."""
     more = {"measure": each.measure, "searched": each.searched, "weights": each.weights}
     return {
         "key": each.key,
         "title": text(each.title),
-        "signed": each.key in signed,
+        "signed": signed,
         "kind": each.kind,
         **{name: value for name, value in more.items() if value},
     }

@@ -16,7 +16,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -281,6 +281,9 @@ class Charts:
         self._specs[name] = interactive(spec, panel)
         markup = need("markupsafe").Markup
         return Drawn(panel.title, name, markup(inline(spec, name, panel.says)))
+
+    def draw_all(self, panels: Iterable[Panel], name: str) -> list[Drawn]:
+        return [self.draw(panel, f"{name}-{i}") for i, panel in enumerate(panels)]
 
     def finish(self, sheet: ScriptHolder) -> None:
         """Give the page what its script needs; nothing where nothing was drawn."""

@@ -12,41 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heedful.report.audit_choice import (
-    ROLES,
-    Positions,
-    agreement,
-    dot_domain,
-    dot_plot,
-    dot_rows,
-    eraser,
-    infidelity,
-    positions,
-    ranked,
-    ranking_order,
-    sanity,
-    sites,
-)
+from heedful.report.audit_choice import checks, choice, dot_panels, positioned, roles
 from heedful.report.audit_evidence import AuditEvidence, evidence_of
 from heedful.report.audit_interventions import (
     ENDS,
     MODES,
-    Drawn,
-    alone_numbers,
     alone_panels,
-    edits,
+    changes,
     exclusive,
-    heads,
-    histogram_caption,
-    histogram_panel,
-    is_exact,
-    items,
+    inside,
     moved,
-    null_space,
-    reachable,
-    stack_numbers,
     stack_panels,
-    stack_words,
 )
 from heedful.report.audit_properties import badge, properties
 from heedful.report.audit_telling import telling
@@ -184,9 +160,9 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
         "scope": audit_scope(evidence),
         "alpha": f"{100 * (1 - evidence.settings.alpha):.3g}%",
         "properties": properties(evidence),
-        "choice": _choice(evidence, charts, name),
-        "edits": _edits(evidence, charts, name),
-        "inside": _inside(evidence, charts, name),
+        "choice": choice(evidence, charts, name),
+        "edits": changes(evidence, charts, name),
+        "inside": {**inside(evidence, charts, name), **checks(evidence)},
         "texts": texts(evidence),
         "beside": plain(beside(evidence)),
         **_small_print(evidence),
@@ -196,57 +172,6 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
 
 NUMBERS = re.compile(r" \(\w+ -?[\d.]+, asked -?[\d.]+\)")
 """Numbers of a headline, which stand below it as drawings."""
-
-
-def _choice(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
-    found, order = positioned(evidence)
-    dots = _drawn(charts, dot_panels(found, order), f"{name}-dots")
-    notes = [f"not scored here: {one.unusable}" if one.unusable else "" for one in found]
-    return {
-        "ranked": {
-            "recommendation": ranked(evidence, evidence.verdict.recommendation),
-            "direction": ranked(evidence, evidence.verdict.direction),
-        },
-        "sites": sites(evidence),
-        "panels": [{**dot, "note": note} for dot, note in zip(dots, notes, strict=True)],
-        "roles": roles(evidence),
-        "numbers": dot_rows(found, order),
-        "agreement": agreement(evidence),
-    }
-
-
-def _edits(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
-    return {
-        "lines": edits(evidence),
-        "erased": items(evidence),
-        "moved": _histograms(charts, moved(evidence), f"{name}-moved"),
-        "exclusive": _histograms(charts, exclusive(evidence), f"{name}-same"),
-        "exact": is_exact(evidence),
-        "reachable": reachable(evidence),
-    }
-
-
-def _inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]:
-    """Nothing at all where no layer and no head was looked at."""
-    measured = {
-        "stacks": _drawn(charts, stack_panels(evidence), f"{name}-stack"),
-        "alone": _drawn(charts, alone_panels(evidence), f"{name}-layer"),
-        "heads": heads(evidence),
-        "null_space": null_space(evidence),
-        "sanity": sanity(evidence),
-        "infidelity": infidelity(evidence),
-        "eraser": eraser(evidence),
-    }
-    if not any(measured.values()):
-        return {}
-    return {
-        **measured,
-        "stack_numbers": stack_numbers(evidence),
-        "alone_numbers": alone_numbers(evidence),
-        "words": stack_words(evidence),
-        "ends": list(ENDS.values()),
-        "modes": list(MODES.values()),
-    }
 
 
 def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
@@ -259,18 +184,6 @@ def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
         "versions": _lines(verdict.versions),
         "skipped": [(clipped(name), clipped(why, LONGEST_TEXT)) for name, why in skipped],
     }
-
-
-def _histograms(charts: Charts, found: list[Drawn], name: str) -> list[dict[str, Any]]:
-    drawn = _drawn(charts, [histogram_panel(one) for one in found], name)
-    return [{**chart, **histogram_caption(one)} for chart, one in zip(drawn, found, strict=True)]
-
-
-def _drawn(charts: Charts, found: list[Panel], name: str) -> list[dict[str, Any]]:
-    return [
-        {"title": one.title, "chart": charts.draw(one, f"{name}-{i}")}
-        for i, one in enumerate(found)
-    ]
 
 
 LONGEST_TEXT, MOST_ITEMS = 300, 20
@@ -311,35 +224,14 @@ def _text(name: str, value: Any) -> str:
     return DASH if value is None else clipped(value, LONGEST_TEXT) or DASH
 
 
-Role = tuple[str, str, str]
-"""A name, its colour and its shape."""
-
-
 def audit_figures(evidence: AuditEvidence) -> Iterator[Figure]:
     """One for each chapter of the page that has charts."""
     found, order = positioned(evidence)
     yield from _figure("positions", dot_panels(found, order), roles(evidence))
-    yield from _figure("changed", [histogram_panel(one) for one in moved(evidence)])
-    yield from _figure("same_output", [histogram_panel(one) for one in exclusive(evidence)])
+    yield from _figure("changed", [one.panel() for one in moved(evidence)])
+    yield from _figure("same_output", [one.panel() for one in exclusive(evidence)])
     yield from _figure("stacks", stack_panels(evidence), ENDS.values())
     yield from _figure("layers", alone_panels(evidence), MODES.values())
-
-
-def positioned(evidence: AuditEvidence) -> tuple[list[Positions], list[str]]:
-    """By measure and operator, and the order of explanations in all of them."""
-    found = positions(evidence)
-    names = {str(name) for one in found for name in one.table["explanation"]}
-    return found, ranking_order(evidence, names)
-
-
-def dot_panels(found: list[Positions], order: list[str]) -> list[Panel]:
-    domain = dot_domain(found) if found else (0.0, 1.0)
-    return [dot_plot(one, order, domain) for one in found]
-
-
-def roles(evidence: AuditEvidence) -> list[Role]:
-    """What colours and shapes of positions mean."""
-    return [role for role in ROLES.values() if role[0] != "recommended" or evidence.best]
 
 
 TITLES = {
@@ -351,7 +243,9 @@ TITLES = {
 }
 
 
-def _figure(name: str, panels: list[Panel], legend: Iterable[Role] = ()) -> Iterator[Figure]:
+def _figure(
+    name: str, panels: list[Panel], legend: Iterable[tuple[str, str, str]] = ()
+) -> Iterator[Figure]:
     if panels:
         colours = tuple((role, colour) for role, colour, _ in legend)
         yield Figure(name, TITLES[name], "", (Group("", colours, tuple(panels)),))

@@ -26,10 +26,7 @@ def repair_page(parts: Mapping[str, Any]) -> str:
     table, facts = parts["table"], parts["facts"]
     score, *properties = quantities(table)
     sheet, charts = Sheet(), Charts()
-    drawn = [
-        {"title": one.title, "chart": charts.draw(one, f"repair-{i}")}
-        for i, one in enumerate(panels(table, facts["within"]))
-    ]
+    drawn = charts.draw_all(panels(table, facts["within"]), "repair")
     charts.finish(sheet)
     return sheet.render(
         "repair.html",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heedful.apps.annotation.database import RELEVANCE
 from heedful.apps.annotation.study import JUDGEMENTS, Study
-from heedful.metrics import Interval, bootstrap_statistic, cohen_kappa, krippendorff, wilson
+from heedful.metrics import bootstrap_statistic, cohen_kappa, krippendorff, wilson
 from heedful.store import output_folder, refusals, to_csv
 from heedful.studies import dataset_name, published
 
@@ -34,14 +34,13 @@ def results(study: Study) -> dict[str, Any]:
     """As plain values; None where a number is undefined."""
     answers = study.everybody()
     seed = int(study.facts["seed"])
-    agreed = agreement(study, answers, seed)
     names = [each.name for each in study.annotators()]
     found: dict[str, Any] = {
         "task": study.task,
         "study": dict(study.facts),
         "items": len(study.items),
         "progress": [{"annotator": n, "answered": len(answers.get(n, {}))} for n in names],
-        "agreement": _agreement(agreed),
+        "agreement": asdict(agreement(study, answers, seed)),
     }
     if study.task == RELEVANCE:
         rows = judgements(study, answers)
@@ -68,16 +67,6 @@ def judgements(study: Study, answers: Answers) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _agreement(agreed: Agreement) -> dict[str, Any]:
-    return {
-        "pairs": [asdict(pair) for pair in agreed.pairs],
-        "mean_kappa": agreed.mean_kappa,
-        "alpha": agreed.alpha,
-        "low": agreed.interval.low,
-        "high": agreed.interval.high,
-    }
-
-
 def _marked(study: Study, answers: Answers) -> list[dict[str, Any]]:
     """The share of words that each annotator marks."""
     return [
@@ -93,7 +82,7 @@ def _marked(study: Study, answers: Answers) -> list[dict[str, Any]]:
 def _defined(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _defined(each) for name, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_defined(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -110,15 +99,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Agreement:
-    pairs: tuple[Pair, ...]
-    alpha: float
-    interval: Interval
+    """`mean_kappa` is over the pairs that have a κ; `low` and `high` bound α."""
 
-    @property
-    def mean_kappa(self) -> float:
-        """Over the pairs that have one."""
-        known = [pair.kappa for pair in self.pairs if pair.kappa == pair.kappa]
-        return float(np.mean(known)) if known else math.nan
+    pairs: tuple[Pair, ...]
+    mean_kappa: float
+    alpha: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
 
 
 def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int = 0) -> Agreement:
@@ -131,16 +118,18 @@ def agreement(study: Study, answers: Mapping[str, Mapping[int, Any]], seed: int 
         _pair((names[i], names[j]), [block[[i, j]] for block in blocks])
         for i, j in combinations(range(len(names)), 2)
     )
+    kappas = [pair.kappa for pair in pairs if not math.isnan(pair.kappa)]
+    mean_kappa = float(np.mean(kappas)) if kappas else math.nan
     several = [block for block in blocks if (~np.isnan(block)).any(1).sum() > 1]
     if not several:
-        return Agreement(pairs, math.nan, Interval(math.nan, math.nan))
+        return Agreement(pairs, mean_kappa)
 
     def drawn(chosen: NDArray[np.int64]) -> float:
         return krippendorff(np.concatenate([several[i] for i in chosen], axis=1))
 
     everything = np.arange(len(several))
     interval = bootstrap_statistic(drawn, (everything,), seed, RESAMPLES)
-    return Agreement(pairs, drawn(everything), interval)
+    return Agreement(pairs, mean_kappa, drawn(everything), *interval)
 
 
 def _pair(names: tuple[str, str], blocks: Sequence[Block]) -> Pair:
