@@ -243,10 +243,10 @@ class Prepared:
 
     def surface(self, example: str, side: str = "a") -> list[str]:
         """The strings of an example's real tokens as they stand in its text."""
-        if example not in self._place:
-            raise HeedfulError(f"no example {example!r} in the prepared corpus {self.run.key}.")
-        split, index = self._place[example]
-        return self._splits[split].surface(index, side)
+        for split in self._splits.values():
+            if example in split.ids:
+                return split.surface(split.ids.index(example), side)
+        raise HeedfulError(f"no example {example!r} in the prepared corpus {self.run.key}.")
 
     @cached_property
     def _splits(self) -> Mapping[str, Split]:
@@ -254,14 +254,6 @@ class Prepared:
         return {
             name: Split.from_table(table[table["split"] == name], len(self.labels))
             for name in SPLITS
-        }
-
-    @cached_property
-    def _place(self) -> dict[str, tuple[str, int]]:
-        return {
-            example: (name, index)
-            for name, split in self._splits.items()
-            for index, example in enumerate(split.ids)
         }
 
 

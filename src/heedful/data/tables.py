@@ -251,16 +251,14 @@ def _labels(value: Any, known: Sequence[str] | None, where: str, number: int) ->
             f"or use label_column=None."
         )
     if known:
-        return tuple(_known(label, known, where, number) for label in values)
+        for label in values:
+            if not isinstance(label, int) or not 0 <= label < len(known):
+                raise HeedfulError(
+                    f"row {number} of {where} has the label {label!r}: its classes are 0 to "
+                    f"{len(known) - 1}."
+                )
+        return tuple(known[label] for label in values)
     return tuple(label_name(label, where, number) for label in values)
-
-
-def _known(value: Any, names: Sequence[str], where: str, number: int) -> str:
-    if isinstance(value, int) and 0 <= value < len(names):
-        return names[value]
-    raise HeedfulError(
-        f"row {number} of {where} has the label {value!r}: its classes are 0 to {len(names) - 1}."
-    )
 
 
 def _name(row: Row, column: str | None, where: str) -> str | None:
@@ -294,7 +292,15 @@ def rationale_spans(value: Any, texts: Mapping[str, str], where: str) -> dict[st
             f"{where} has a rationale that is no list of [start, end) pairs of characters: write "
             f"such as [[0, 4]]."
         ) from error
-    return {side: _of_side(side, spans[side], texts, where) for side in spans} or None
+    for side in spans:
+        if side not in texts:
+            raise HeedfulError(
+                f"{where} has a rationale of the text {side!r}, and its texts are "
+                f"{', '.join(texts)}: name the column of the second text with text_b_column, or "
+                f"mark the first alone."
+            )
+        _check_inside(spans[side], texts[side], f"{where} has the rationale span")
+    return spans or None
 
 
 def impermissible_spans(value: Any, text: str, where: str) -> Spans:
@@ -312,20 +318,12 @@ def impermissible_spans(value: Any, text: str, where: str) -> Spans:
             f"{where} has an impermissible cell that is neither words nor a list of "
             f"[start, end) pairs: write one of them."
         ) from error
-    return _inside(spans, text, f"{where} has the impermissible span")
+    _check_inside(spans, text, f"{where} has the impermissible span")
+    return spans
 
 
 def _pairs(pairs: Any) -> Spans:
     return [(int(start), int(end)) for start, end in pairs]
-
-
-def _of_side(side: str, spans: Spans, texts: Mapping[str, str], where: str) -> Spans:
-    if side not in texts:
-        raise HeedfulError(
-            f"{where} has a rationale of the text {side!r}, and its texts are {', '.join(texts)}: "
-            f"name the column of the second text with text_b_column, or mark the first alone."
-        )
-    return _inside(spans, texts[side], f"{where} has the rationale span")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -357,14 +355,13 @@ def _of_words(words: list[str], text: str, where: str) -> Spans:
     return sorted(set(spans))
 
 
-def _inside(spans: Spans, text: str, subject: str) -> Spans:
+def _check_inside(spans: Spans, text: str, subject: str) -> None:
     for start, end in spans:
         if not 0 <= start < end <= len(text):
             raise HeedfulError(
                 f"{subject} [{start}, {end}), its text has {len(text)} characters: count "
                 f"characters from 0 up to the end."
             )
-    return spans
 
 
 def read(
@@ -399,9 +396,10 @@ def read(
     }
     columns = {role: column for role, column in roles.items() if column is not None}
     files = _files({"path": path, "dev": dev, "test": test})
-    tables = {role: _loaded(read_table(file)) for role, file in files.items()}
-    for table in tables.values():
+    tables = {role: read_table(file) for role, file in files.items()}
+    for role, table in tables.items():
         check_columns(table, columns)
+        tables[role] = replace(table, rows=list(table.rows))  # all of a corpus is in memory anyway
     names = class_names([row.get(label_column) for row in tables["path"].rows], files["path"].name)
     splits = {"path": "train" if test is not None else "", "dev": "dev", "test": "test"}
     examples = [
@@ -423,11 +421,6 @@ def _files(names: dict[str, str | None]) -> dict[str, Path]:
         if not file.exists():
             raise MissingData(f"there is no file {file}: check the path.")
     return files
-
-
-def _loaded(table: Table) -> Table:
-    """All examples of a corpus are in memory anyway."""
-    return replace(table, rows=list(table.rows))
 
 
 def _examples(

@@ -225,17 +225,17 @@ def _row(encoding: Any, document: Document, prompt: Prompt, segments: bool) -> R
 def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
     """The longest beginning of the text that fits with all of its prompt: cutting tokens off
     the end would cut off the question."""
+
+    def encoded(length: int) -> Any:
+        with models.tokenizing(tokenizer.name_or_path):
+            return tokenizer([prompt.around(text[:length])]).encodings[0]
+
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = len(_one(tokenizer, prompt.around(text[:middle])).ids) <= limit
+        fits = len(encoded(middle).ids) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    return _one(tokenizer, prompt.around(text[:low]))
-
-
-def _one(tokenizer: Any, text: str) -> Any:
-    with models.tokenizing(tokenizer.name_or_path):
-        return tokenizer([text]).encodings[0]
+    return encoded(low)
 
 
 @contextmanager
@@ -313,16 +313,16 @@ def _writer(loaded: Loaded, loading: Loading) -> Task:
         rest = [f"token {i}" for i in range(len(known), size)]
         return Task(NEXT, tuple(str(token) for token in (*known, *rest)))
     tokens = label_tokens(loaded.tokenizer, loading.label_words)
-    return Task(LABEL_WORDS, tuple(loading.label_words), tuple(tokens.values()))
+    return Task(LABEL_WORDS, tuple(loading.label_words), tokens)
 
 
 def class_names(config: Any) -> tuple[str, ...]:
     return tuple(str(config.id2label[i]) for i in range(config.num_labels))
 
 
-def label_tokens(tokenizer: Any, words: Mapping[str, str]) -> dict[str, int]:
+def label_tokens(tokenizer: Any, words: Mapping[str, str]) -> tuple[int, ...]:
     """The token of each label's word: one each, and no two the same."""
-    tokens: dict[str, int] = {}
+    tokens = []
     for label, word in words.items():
         ids = tokenizer(word, add_special_tokens=False)["input_ids"]
         if len(ids) != 1:
@@ -331,7 +331,7 @@ def label_tokens(tokenizer: Any, words: Mapping[str, str]) -> dict[str, int]:
                 f"the label word {word!r} for {label!r} is {len(ids)} tokens ({pieces}): choose "
                 f"a word that is one token, often one with a blank before it."
             )
-        tokens[label] = ids[0]
-    if len(tokens) < 2 or len(set(tokens.values())) < len(tokens):
+        tokens.append(ids[0])
+    if len(tokens) < 2 or len(set(tokens)) < len(tokens):
         raise HeedfulError("label_words must be at least two different words, one per class.")
-    return tokens
+    return tuple(tokens)
