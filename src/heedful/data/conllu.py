@@ -21,13 +21,15 @@ _SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words are numbered from 0; the root's head is −1."""
+    """The words of a sentence and the head of each: words are numbered from 0, the root's head
+    is −1."""
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
 
 
 def load_conllu(path: Path) -> list[Sentence]:
+    """All sentences of a file."""
     return list(read_conllu(line.rstrip("\n") for line in read_lines(path, None)))
 
 

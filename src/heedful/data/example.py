@@ -116,7 +116,7 @@ def class_names(values: Iterable[Any], where: str) -> tuple[str, ...]:
 
 
 def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Numerically where all are whole numbers, else as strings."""
+    """Each name once, sorted: numerically where all are whole numbers, else as strings."""
     names = set(names)
     return tuple(sorted(names, key=int if all(map(_is_whole, names)) else None))
 

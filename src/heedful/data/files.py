@@ -141,7 +141,7 @@ def digests(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
-    """All rows of a file; `columns` must be there."""
+    """All rows of a CSV, TSV, JSONL or Parquet file, at least one; `columns` must be there."""
     rows = list(iterate_rows(path, columns))
     if not rows:
         raise HeedfulError(f"{path} is empty: it needs at least one row.")

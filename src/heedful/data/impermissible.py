@@ -47,8 +47,11 @@ def mark(examples: Sequence[Example], how: str) -> list[Example]:
     if len(how) > 2 and how[0] == how[-1] == "/":
         spans = _matched(how, texts)
     else:
-        words = _words(how)
-        spans = [found_in(text, words) for text in texts]
+        words = [word for word in how.split(",") if word.strip()]
+        if not words:
+            raise HeedfulError(f"the impermissible tokens {how!r} name no word.")
+        pattern = words_pattern(words)
+        spans = [found_in(text, pattern) for text in texts]
     if not any(spans):
         raise HeedfulError(
             f"the impermissible tokens {how!r} match nothing in any text: give other words."
@@ -66,13 +69,6 @@ def words_pattern(words: Sequence[str]) -> re.Pattern[str]:
     """Whole words, in any case."""
     every = "|".join(re.escape(word.strip()) for word in words)
     return re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
-
-
-def _words(how: str) -> re.Pattern[str]:
-    words = [word for word in how.split(",") if word.strip()]
-    if not words:
-        raise HeedfulError(f"the impermissible tokens {how!r} name no word.")
-    return words_pattern(words)
 
 
 def _matched(how: str, texts: list[str]) -> list[Spans]:
@@ -104,6 +100,7 @@ Forbidden = Mapping[str, NDArray[np.bool_]]
 
 
 def has_forbidden(split: Split) -> bool:
+    """Whether `forbidden` has something to say: marks, or else alignments."""
     return split.sides["a"].impermissible is not None or split.alignments is not None
 
 

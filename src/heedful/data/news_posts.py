@@ -75,25 +75,20 @@ _LONGEST_SIGNATURE = 15
 
 def own_words(body: str) -> str:
     """What a post's author wrote, without quotes and the lines that introduce them, then without
-    the footer: a quoted signature does not count as the author's."""
+    the footer: a quoted signature does not count as the author's.
+
+    The signature is what follows a line of two dashes near the end, else the last block, after
+    the last empty line or rule. That block is a signature in most posts. Where the post is one
+    block there is nothing to cut: a short post is kept whole.
+    """
     lines = body.split("\n")
     kept = [line for line in lines if not _QUOTED.match(line) and not _ATTRIBUTION.search(line)]
-    return _without_footer("\n".join(kept)).strip()
-
-
-def _without_footer(body: str) -> str:
-    """Drop the signature: what follows a line of two dashes near the end, else the last
-    block, after the last empty line or rule.
-
-    That block is a signature in most posts. Where the post is one block there is nothing to
-    cut: a short post is kept whole.
-    """
-    lines = body.rstrip().split("\n")
+    lines = "\n".join(kept).rstrip().split("\n")
     near_end = range(max(1, len(lines) - _LONGEST_SIGNATURE), len(lines))
     signature = [number for number in near_end if _SIGNATURE.match(lines[number])]
     rules = [number for number in range(1, len(lines)) if _RULE.match(lines[number])]
     cut = signature[:1] or rules[-1:] or [len(lines)]
-    return "\n".join(lines[: cut[0]])
+    return "\n".join(lines[: cut[0]]).strip()
 
 
 def _drug_tweet(split: str, number: int, row: Row) -> Example:

@@ -182,7 +182,11 @@ def read_cnn(data_dir: Path | None) -> RawCorpus:
         for path in sorted(folder.glob("*.question")):
             body = path.read_bytes()
             digest.update(f"{path.name}\x1f{len(body)}\x1f".encode() + body)
-            questions.append(parse(_decoded(body, path), path.name, split))
+            try:
+                text = body.decode("utf8")
+            except UnicodeDecodeError as error:
+                raise HeedfulError(f"{path} is not UTF-8 text: get it again.") from error
+            questions.append(parse(text, path.name, split))
         sources[name] = digest.hexdigest()
     passages = (question.passage for question in questions if question.split == "train")
     names = {name for passage in passages for name in ENTITY.findall(passage)}
@@ -236,13 +240,6 @@ def _question(one: Question, places: dict[str, int]) -> Example | None:
         return None
     texts = {"a": spelled(one.passage), "b": spelled(one.question)}
     return Example(one.id, one.split, texts, label, candidates=tuple(sorted(inside)))
-
-
-def _decoded(body: bytes, path: Path) -> str:
-    try:
-        return body.decode("utf8")
-    except UnicodeDecodeError as error:
-        raise HeedfulError(f"{path} is not UTF-8 text: get it again.") from error
 
 
 _inference = partial(Corpus, needs=("data",), kind="pair")

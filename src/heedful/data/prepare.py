@@ -118,6 +118,7 @@ def _items(
 
 
 def check_raw(raw: RawCorpus) -> None:
+    """Refuse a corpus without examples, with an id twice, or with a label that is no class."""
     if not isinstance(raw, RawCorpus):
         raise HeedfulError(
             f"the corpus's reader gave a {type(raw).__name__}: let it return a RawCorpus."
@@ -130,11 +131,11 @@ def check_raw(raw: RawCorpus) -> None:
             f"{len(repeated)} example ids occur twice, the first is {repeated[0]!r}: "
             f"ids must be unique over all splits."
         )
-    for each in raw.examples:
-        if raw.labels and not 0 <= each.label < len(raw.labels):
+    for example in raw.examples:
+        if raw.labels and not 0 <= example.label < len(raw.labels):
             raise HeedfulError(
-                f"the example {each.id!r} has the label {each.label}: its corpus has the classes "
-                f"0 to {len(raw.labels) - 1}."
+                f"the example {example.id!r} has the label {example.label}: its corpus has "
+                f"the classes 0 to {len(raw.labels) - 1}."
             )
 
 

@@ -86,7 +86,8 @@ def groups(lengths: Indices, tokens: int | None, size: int) -> Iterator[NDArray[
 
 @dataclass(frozen=True)
 class Split:
-    """Examples in the order of the corpus."""
+    """The examples of one split in the order of the corpus: ids, labels `[n]`, and each side's
+    texts. `candidates` `[n, c]` are the classes that can be the answer."""
 
     ids: tuple[str, ...]
     labels: Tensor
@@ -199,7 +200,8 @@ def _marked(candidates: list[NDArray[np.int32]], classes: int) -> Tensor:
 
 
 class Prepared:
-    """The contents of a run of kind `corpus`."""
+    """The contents of a run of kind `corpus`: its splits, vocabulary, word vectors `[v, d]` and
+    report, each read when it is asked for."""
 
     def __init__(self, run: Run) -> None:
         if run.kind != "corpus":

@@ -97,7 +97,7 @@ def default_spec(
 def given_spec(
     name: str, given: Mapping[str, Any], params: Mapping[str, Any] | None = None
 ) -> CorpusSpec:
-    """The same from what a user wrote as name=value."""
+    """The spec of a corpus from what a user wrote as name=value (see `default_spec`)."""
     for reserved in ("name", "params"):
         if reserved in given:
             raise HeedfulError(f"there is no parameter {reserved!r}: `heedful prepare --help`.")

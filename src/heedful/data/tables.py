@@ -61,7 +61,8 @@ class Table:
 
 
 def read_table(data: Any, split: str | None = None) -> Table:
-    """`split` is one of a `DatasetDict` (default: test)."""
+    """A file by its path, a data frame, a `datasets.Dataset` or a list of dicts as a table;
+    `split` is one of a `DatasetDict` (default: test)."""
     if split is not None and not _has_splits(data):
         name = Path(data).name if isinstance(data, (str, Path)) else f"a {type(data).__name__}"
         raise HeedfulError(f"{name} has no splits to choose {split!r} from: leave --split out.")

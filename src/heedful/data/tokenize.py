@@ -48,7 +48,7 @@ def tokenizer(name: str) -> Callable[[Iterable[str]], Iterator[Tokens]]:
 
 
 def given_tokens(tokens: GivenTokens) -> Tokens:
-    """Tokens a corpus brings along."""
+    """(token, start, end) of each token, as a corpus brings them along, as columns."""
     starts = np.array([start for _, start, _ in tokens], dtype=np.int32)
     ends = np.array([end for _, _, end in tokens], dtype=np.int32)
     return Tokens([word for word, _, _ in tokens], starts, ends)
@@ -128,7 +128,8 @@ def spelled(words: Sequence[str], tokenizer: str) -> str:
 
 
 def marked(text: str) -> str:
-    """An empty text has no piece at all."""
+    """A text as pieces are cut from it: blanks are `▁`, and one stands before the first word. An
+    empty text has no piece at all."""
     return MARK + text.translate(_MARKING) if text else ""
 
 

@@ -34,7 +34,7 @@ _SIZE = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class Codec(Generic[T]):
-    """`decode(encode(item))` equals the item."""
+    """How an item becomes bytes and back: `decode(encode(item))` equals the item."""
 
     encode: Callable[[T], bytes]
     decode: Callable[[bytes], T]

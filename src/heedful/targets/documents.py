@@ -273,7 +273,7 @@ def corpus_of(name: str, reading: Reading) -> CorpusSpec:
 
 
 def prepared_records(prepared: Prepared, split: str) -> Records:
-    """The same from a prepared corpus: its words are its tokens."""
+    """A split of a prepared corpus as records: its words are its tokens."""
     items = DiskList.of(_prepared(prepared.split(split), prepared.labels), RECORDS)
     where = f"{corpus_name(prepared.run)}, {split} split"
     return Records(items, prepared.labels, where, numbered=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heedful import models
 from heedful.data import Prepared
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
@@ -57,7 +58,7 @@ def source_of(model: str | Path, store: Store | None) -> str:
 def described(model: str | Path, store: Store | None) -> dict[str, str]:
     """What trainings of one model that differ by their seeds have in common, in words. No
     weights are read."""
-    from heedful.targets.pretrained import class_names, config_of
+    from heedful.targets.pretrained import class_names
 
     run = find_run(model, store)
     if run is not None and not run.has(FINE_TUNED):
@@ -65,7 +66,9 @@ def described(model: str | Path, store: Store | None) -> dict[str, str]:
             raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
         own = {"kind": "a Heedful model", "architecture": run.spec.name}
         return {**own, "corpus": run.source("corpus")}
-    config = config_of(model if run is None else run.folder("hf"))
+    models.transformers()
+    with models.opened(models.find_folder(model if run is None else run.folder("hf"))) as place:
+        config = place.config()
     names = class_names(config)
     sizes = [getattr(config, name, None) for name in ("num_hidden_layers", "hidden_size")]
     return {

@@ -59,13 +59,6 @@ def load(source: str | Path, loading: Loading) -> Loaded:
     return Loaded(module.to(loading.best_device).eval(), tokenizer, kind, title)
 
 
-def config_of(source: str | Path) -> Any:
-    """The configuration alone."""
-    models.transformers()
-    with models.opened(models.find_folder(source)) as place:
-        return place.config()
-
-
 def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
     """A model somebody already has. It is copied where another device or precision is asked
     for, never changed."""

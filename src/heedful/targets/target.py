@@ -156,7 +156,7 @@ class Overview:
 
 
 def overview(documents: Iterable[Document]) -> Overview:
-    """In one pass."""
+    """What is asked of all documents at once, gathered in one pass."""
     ids, clusters, labels, marked = DiskListWriter(NAMES), DiskListWriter(NAMES), array("q"), False
     total, marking = 0.0, 0
     for document in documents:
