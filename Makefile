@@ -7,7 +7,7 @@ STAMP := $(VENV)/.heedful-installed
 HEEDFUL_NEED_BROWSER ?= $(shell sh tools/chromium.sh needed)
 export HEEDFUL_NEED_BROWSER
 
-.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures reference docs docs-serve dist try-install
+.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures reference docs docs-serve dist release try-install
 
 setup: $(STAMP)
 
@@ -59,6 +59,10 @@ dist: setup
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 
+# Is dist/ ready to be published? Checks versions, changelog, archives and an installation; sends nothing.
+release: dist
+	$(BIN)/python -m tools.release
+
 # Every extra in an environment of its own; writes the tables of docs/install.md. Takes half an hour.
 try-install: dist
 	nice $(BIN)/python tools/try_install.py
@@ -78,7 +82,11 @@ reference: setup
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.schemas
 
+# The report that the front page of the docs shows; made once, from the embedded corpus.
+docs/demo.html: setup
+	test -f $@ || { $(BIN)/heedful demo -o .demo-docs && cp .demo-docs/report/page.html $@; }
+
 # site/: open site/index.html; the search needs a server (make docs-serve), and nothing a network.
-docs docs-serve: setup
+docs docs-serve: setup docs/demo.html
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(filter docs,$@),build --strict,serve)
