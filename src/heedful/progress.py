@@ -16,6 +16,11 @@ def silent(label: str, done: int, total: int) -> None:
     """Nobody listens."""
 
 
+def seconds_each(few: tuple[int, float], many: tuple[int, float]) -> float:
+    """What one text takes, from two timings (texts, seconds): what both cost alike is left out."""
+    return max(0.0, many[1] - few[1]) / (many[0] - few[0])
+
+
 def duration(seconds: float) -> str:
     """For people: `40 s`, `25 min`, `3.5 h`."""
     if seconds < 60:

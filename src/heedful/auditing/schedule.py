@@ -18,7 +18,7 @@ from heedful.auditing.explanation import Cost, counted
 from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.data import groups
-from heedful.progress import Progress, silent
+from heedful.progress import Progress, seconds_each, silent
 from heedful.randomness import stable_hash
 from heedful.store import Place, Store, store_at
 from heedful.targets import AuditTarget, open_target
@@ -173,7 +173,7 @@ def estimate_subject(subject: AuditTarget, spec: AuditSpec) -> Estimate:
         few, many = many, _timed(subject, spec, min(total, WAVE))
     each = many.seconds / many.texts
     if not slow and many.texts > few.texts:
-        each = max((many.seconds - few.seconds) / (many.texts - few.texts), 0.0)
+        each = seconds_each((few.texts, few.seconds), (many.texts, many.seconds))
     beside = max(many.seconds - each * many.texts, 0.0)
     parts = sum(1 for wave in waves(subject, spec.seed) for _ in batches(subject, wave))
     seconds = beside * parts + each * total

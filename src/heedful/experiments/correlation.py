@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import differentiable, gradient_input, integrated, leave_one_out
@@ -67,12 +67,10 @@ def _importance(forward: ForwardBatch) -> dict[str, Tensor]:
 
 
 def _measures(view: AttentionRows, importance: dict[str, Tensor], k: int) -> dict[str, Tensor]:
-    mask, tolerance = view.mask, TOLERANCE[view.weights.dtype]
-    weights = _ranks(view.weights, mask, False, tolerance, own_scale=True)
-    ranks = {
-        SHORT[name]: _ranks(scores, mask, False, tolerance, own_scale=False)
-        for name, scores in importance.items()
-    }
+    mask = view.mask
+    named = {SHORT[name]: scores.abs() for name, scores in importance.items()}
+    ranks = _ranked({**named, "attention": view.weights}, mask, ("attention",), view.weights.dtype)
+    weights = ranks.pop("attention")
     measures: dict[str, Tensor] = {}
     for short, scores in ranks.items():
         tau = kendall_tau_b(weights, scores, mask)
@@ -140,26 +138,30 @@ def agreement(
     a softmax (their rounding error is a share of each weight; otherwise of the text's largest
     score), `precision` what the model computed in: closer scores than it can tell tie.
     """
-    tolerance = TOLERANCE[precision]
-    return {
-        (a, b): kendall_tau_b(
-            _ranks(explanations[a], mask, {a, b} <= set(signed), tolerance, a in weights),
-            _ranks(explanations[b], mask, {a, b} <= set(signed), tolerance, b in weights),
-            mask,
-        )
-        for a, b in combinations(explanations, 2)
-        if others is None or {a, b} & set(others)
-    }
+    sizes = {name: scores.abs() for name, scores in explanations.items()}
+    by_size = _ranked(sizes, mask, weights, precision)
+    as_signed = {name: scores for name, scores in explanations.items() if name in signed}
+    by_sign = _ranked(as_signed, mask, weights, precision)
+    taus = {}
+    for a, b in combinations(explanations, 2):
+        if others is None or {a, b} & set(others):
+            ranks = by_sign if {a, b} <= set(signed) else by_size
+            taus[a, b] = kendall_tau_b(ranks[a], ranks[b], mask)
+    return taus
 
 
-def _ranks(
-    scores: Scores, mask: Tensor, with_sign: bool, tolerance: float, own_scale: bool
-) -> Int[Tensor, "b w"] | Scores:
+def _ranked(
+    explanations: Mapping[str, Scores],
+    mask: Bool[Tensor, "b w"],
+    weights: Collection[str],
+    precision: torch.dtype,
+) -> dict[str, Scores]:
     """Ranks with ties by tolerance; a row with NaN keeps it, so that its τ is undefined."""
-    shown = scores if with_sign else scores.abs()
-    ranks = tied_ranks(shown, mask, tolerance, own_scale).double()
-    undefined = (scores.isnan() & mask).any(-1, keepdim=True)
-    return torch.where(undefined, torch.nan, ranks)
+    ranks = {}
+    for name, scores in explanations.items():
+        tied = tied_ranks(scores, mask, TOLERANCE[precision], own_scale=name in weights).double()
+        ranks[name] = torch.where((scores.isnan() & mask).any(-1, keepdim=True), torch.nan, tied)
+    return ranks
 
 
 ENTRY = Experiment(

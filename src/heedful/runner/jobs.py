@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import PROBES, Evidence
 from heedful.metrics import summarise
 from heedful.models import build
+from heedful.progress import seconds_each
 from heedful.runner.grid import Cell, Grid, check_terms
 from heedful.runner.machine import Machine, machine
 from heedful.runner.probe import Reading, compared, has_probe, probed, unfit
@@ -258,8 +259,7 @@ def _extrapolated(cell: Cell, probe: ProbeSpec, evidence: Evidence, texts: int) 
         return _probing(cell, probe, evidence)
     short = _probing(cell, probe, _first(evidence, few))
     long = _probing(cell, probe, evidence)
-    each = max(0.0, long - short) / (many - few)
-    return long + each * (texts - many)
+    return long + seconds_each((few, short), (many, long)) * (texts - many)
 
 
 def _probing(cell: Cell, probe: ProbeSpec, evidence: Evidence) -> float:
