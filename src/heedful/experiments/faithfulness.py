@@ -75,12 +75,15 @@ def curves_of(
     sets = [_sets(place, mask, counts) for place in places]
     gone = torch.cat([torch.zeros_like(mask)[:, None], *sets], 1)
     found = removal.answers(gone)
-    values, decided = (_by_map(each, len(sets)) for each in (found.value, found.decision))
+    # the columns after the first, which is the whole text, by explanation: [b, maps, s]
+    shape = (len(mask), len(sets), -1)
+    values, decided = (part[:, 1:].reshape(shape) for part in (found.value, found.decision))
     whole, flipped = found.value[:, 0], decided != found.decision[:, :1, None]
-    return {
-        name: _read(counts, whole, values[:, i], flipped[:, i], _defined(scores, mask))
-        for i, (name, scores) in enumerate(explanations.items())
-    }
+    curves = {}
+    for i, (name, scores) in enumerate(explanations.items()):
+        defined = mask.any(-1) & (scores.to(mask.device).isfinite() | ~mask).all(-1)
+        curves[name] = _read(counts, whole, values[:, i], flipped[:, i], defined)
+    return curves
 
 
 def ranking(
@@ -138,15 +141,6 @@ def _sets(place: Tensor, mask: Tensor, counts: Counts) -> Tensor:
     top = place[:, None] < counts.all[..., None]
     rest = place[:, None] >= counts.both[..., None]
     return torch.cat([top, rest], 1) & mask[:, None]
-
-
-def _by_map(answered: Tensor, maps: int) -> Tensor:
-    """The columns after the first, which is the whole text, by explanation: `[b, maps, s]`."""
-    return answered[:, 1:].reshape(len(answered), maps, -1)
-
-
-def _defined(scores: Tensor, mask: Tensor) -> Tensor:
-    return mask.any(-1) & (scores.to(mask.device).isfinite() | ~mask).all(-1)
 
 
 def _read(counts: Counts, whole: Tensor, values: Tensor, flipped: Tensor, ok: Tensor) -> Curves:

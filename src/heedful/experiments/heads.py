@@ -66,12 +66,11 @@ def _statistics(
     queries = _queries(trace, site, text, within)
     special = word_numbers(text) < 0
     first = trace.masks[site.name].any(2).any(1).long().argmax(-1)
+    place = first[:, None, None, None].expand(*weights.shape[:3], 1)
     shares = {
         "entropy": entropy(weights),
         "special": (weights * special[:, None, None]).sum(-1),
-        "first": weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:3], 1))[
-            ..., 0
-        ],
+        "first": weights.gather(-1, place).squeeze(-1),
     }
     found = {name: _mean(share, queries) for name, share in shares.items()}
     nothing = torch.full(weights.shape[:2], torch.nan, dtype=torch.float64, device=weights.device)
@@ -217,7 +216,8 @@ class _Row:
             return self.alpha
         found = [self._vertex(direction) for direction in directions]
         vertices = [self.alpha, *(each for each in found if each is not None)]
-        return max(vertices, key=lambda vertex: _jsd(vertex, self.alpha))
+        alpha = torch.from_numpy(self.alpha)
+        return max(vertices, key=lambda vertex: float(jsd(torch.from_numpy(vertex), alpha)))
 
     def _vertex(self, direction: Array) -> Array | None:
         """The weights that go furthest in a direction; None if the solver finds none."""
@@ -257,7 +257,3 @@ def _directions(batch: Batch, row: _Row, params: NullSpaceParams) -> Array:
     width = int(row.seen.max()) + 1
     random = keyed_normal(keys, (params.directions, width))[0][:, row.seen.cpu()]
     return np.concatenate([away, random.numpy()])
-
-
-def _jsd(p: Array, q: Array) -> float:
-    return float(jsd(torch.from_numpy(p), torch.from_numpy(q)))

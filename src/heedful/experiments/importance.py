@@ -90,7 +90,8 @@ def importance(removal: WordRemoval, draws: Draws = Draws()) -> Importance:
     place = _places(mask, removal.batch.ids, draws)
     sets = _prefixes(place, mask[:, None]).flatten(1, 2)
     values = removal.answers(sets).value
-    change = _changes(values.reshape(*place.shape[:2], -1), place, mask)
+    steps = values.reshape(*place.shape[:2], -1).diff(dim=-1)
+    change = (-steps).gather(2, place).masked_fill(~mask[:, None], 0.0)  # as each word went
     size, fall = change.abs().reshape(len(mask), -1, 2, mask.shape[1]).mean(2), change.mean(1)
     exact = _exact(known)
     short = known.short[:, None]
@@ -208,12 +209,6 @@ def _prefixes(place: Int[Tensor, "*#b w"], mask: Bool[Tensor, "*#b w"]) -> Bool[
     """The sets of the first 0, 1, … words of an order."""
     steps = torch.arange(mask.shape[-1] + 1, device=mask.device)
     return (place[..., None, :] < steps[:, None]) & mask[..., None, :]
-
-
-def _changes(values: Float[Tensor, "b o s"], place: Tensor, mask: Tensor) -> Float[Tensor, "b o w"]:
-    """By how much the output fell when each word went."""
-    moved = -values.diff(dim=-1).gather(2, place)
-    return moved.masked_fill(~mask[:, None], 0.0)
 
 
 def _exact(known: Subsets) -> tuple[Scores, Scores]:

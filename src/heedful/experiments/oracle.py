@@ -85,7 +85,8 @@ def erasure_oracle(
     words = mask.sum(-1)
     subsets = all_subsets(removal, search.exact)
     exact = subsets.short & (words <= search.exact)
-    sizes = torch.where(exact, 0, _pool_sizes(words, max(grid.shares), search))
+    pools = [_pool_size(n, max(grid.shares), search.width, search.budget) for n in words.tolist()]
+    sizes = torch.where(exact, 0, torch.tensor(pools, dtype=torch.int64, device=words.device))
     found: dict[str, Scores] = {}
     for keep, aim in ((False, "comprehensiveness"), (True, "sufficiency")):
         problem = OrderSearch(removal, keep, grid.seed)
@@ -95,9 +96,8 @@ def erasure_oracle(
         for measure, scores in exact_orders(subsets, grid).items():
             found[f"exact {measure}"] = torch.where(exact[:, None], scores, after)
     searched = curves_of(removal, found, grid)
-    rivals |= {name: faithfulness(each) for name, each in searched.items()}
-    limited = ~exact & (sizes < words)
-    return _winners({**starts, **found}, rivals, limited, exact)
+    rivals |= {name: faithfulness(curves) for name, curves in searched.items()}
+    return _winners({**starts, **found}, rivals, ~exact & (sizes < words), exact)
 
 
 def search_gaps(exact: Oracle, searched: Oracle) -> dict[str, Float[Tensor, " b"]]:
@@ -183,11 +183,6 @@ def _pool(
     return mask & (later.argsort(-1).argsort(-1) < sizes[:, None])
 
 
-def _pool_sizes(words: Tensor, share: float, search: Search) -> Int[Tensor, " b"]:
-    sizes = [_pool_size(n, share, search.width, search.budget) for n in words.tolist()]
-    return torch.tensor(sizes, dtype=torch.int64, device=words.device)
-
-
 @lru_cache(maxsize=4096)
 def _pool_size(words: int, share: float, width: int, budget: int) -> int:
     """The most words that can be searched for their budget, and at least one."""
@@ -207,16 +202,14 @@ def _winners(
     limited: Tensor,
     exact: Tensor,
 ) -> Oracle:
-    best = {
-        measure: _best(scores, {name: each[measure] for name, each in values.items()}, measure)
-        for measure in ERASURE_MEASURES
-        if measure != "flip_censored"
-    }
-    reached = {measure: value for measure, (value, _) in best.items()}
-    never = reached["flip_share"].isnan() & ~reached["comprehensiveness"].isnan()
+    reached, maps = {}, {}
+    for measure in ERASURE_MEASURES:
+        if measure != "flip_censored":
+            by_map = {name: each[measure] for name, each in values.items()}
+            reached[measure], maps[measure] = _best(scores, by_map, measure)
     undefined = reached["comprehensiveness"].isnan()
-    reached["flip_censored"] = torch.where(undefined, torch.nan, never.double())
-    maps = {measure: found for measure, (_, found) in best.items()}
+    never = reached["flip_share"].isnan().double()
+    reached["flip_censored"] = torch.where(undefined, torch.nan, never)
     return Oracle(reached, maps, limited, exact)
 
 
@@ -279,7 +272,9 @@ def beam_search(
     width: int,
 ) -> Beams:
     """Orders of `depth` words out of each text's pool; `counts` are the bins' sizes."""
-    words, there = _columns(pool)
+    size = max(1, int(pool.sum(-1).max()))
+    words = (~pool).to(torch.int8).argsort(dim=-1, stable=True)[:, :size]  # side by side
+    there = pool.gather(1, words)
     beams = _start(pool, width)
     for step in range(int(depth.max())):
         grown, valid = _grow(beams, words, there & (step < depth)[:, None], step)
@@ -288,16 +283,10 @@ def beam_search(
         banked = beams.banked.repeat_interleave(words.shape[1], 1) + reached[:, None] * gain
         value = torch.where(valid, banked + ahead[:, None] * gain, -torch.inf)
         best, alive = _best_beams(problem, grown < NEVER, value, width)
-        found = Beams(_rows(grown, best), banked.gather(1, best), alive)
+        steps = grown.gather(1, best[..., None].expand(-1, -1, grown.shape[2]))
+        found = Beams(steps, banked.gather(1, best), alive)
         beams = _where(step < depth, found, beams)
     return beams
-
-
-def _columns(pool: Tensor) -> tuple[Tensor, Tensor]:
-    """The pool's words, side by side, and which columns hold one."""
-    size = max(1, int(pool.sum(-1).max()))
-    order = (~pool).to(torch.int8).argsort(dim=-1, stable=True)[:, :size]
-    return order, pool.gather(1, order)
 
 
 def _start(pool: Tensor, width: int) -> Beams:
@@ -335,10 +324,6 @@ def _best_beams(
 
 
 _RESOLUTION = 1e6
-
-
-def _rows(values: Tensor, index: Tensor) -> Tensor:
-    return values.gather(1, index[..., None].expand(-1, -1, values.shape[2]))
 
 
 def _where(going: Tensor, found: Beams, before: Beams) -> Beams:
@@ -382,16 +367,13 @@ def all_subsets(removal: WordRemoval, words: int) -> Subsets:
         for start in range(0, len(alike), most):
             rows = alike[start : start + most]
             some = removal.take(rows)
-            said = some.answers(_every_set(some.mask, 1 << n))
+            number = torch.arange(1 << n, device=mask.device)[:, None]
+            every = ((number >> bits(some.mask)[:, None]) & 1).bool() & some.mask[:, None]
+            said = some.answers(every)
             found.value[rows, : 1 << n] = said.value
             found.decision[rows, : 1 << n] = said.decision
     memory.subsets = found
     return found
-
-
-def _every_set(mask: Bool[Tensor, "b w"], size: int) -> Bool[Tensor, "b m w"]:
-    number = torch.arange(size, device=mask.device)[:, None]
-    return ((number >> bits(mask)[:, None]) & 1).bool() & mask[:, None]
 
 
 def exact_orders(found: Subsets, grid: Grid) -> dict[str, Scores]:

@@ -154,13 +154,9 @@ def _pipeline(name: str, version: str) -> Tagger:
     def tag(texts: Texts) -> list[list[str]]:
         # an empty string is no token to spaCy
         docs = (Doc(loaded.vocab, words=[word or "_" for word in text]) for text in texts)
-        return [[_known(token.pos_) for token in doc] for doc in loaded.pipe(docs)]
+        return [[t.pos_ if t.pos_ in TAGS else "X" for t in doc] for doc in loaded.pipe(docs)]
 
     return Tagger(name, tag, TAGS, version)
-
-
-def _known(tag: str) -> str:
-    return tag if tag in TAGS else "X"
 
 
 ENTRY = Experiment(

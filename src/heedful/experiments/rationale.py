@@ -104,16 +104,8 @@ def plausibility(
         "mass_inside": mass_inside(scores, rationale, mask),
     }
     numbers = (scores.isfinite() | ~mask).all(-1)
-    return _only(values, numbers & _informative(rationale, mask))
-
-
-def _informative(rationale: Tensor, mask: Tensor) -> Tensor:
-    size = rationale.sum(-1)
-    return (size > 0) & (size < mask.sum(-1))
-
-
-def _only(values: Values, where: Tensor) -> Values:
-    return {name: torch.where(where, value, torch.nan) for name, value in values.items()}
+    known = numbers & (size > 0) & (size < mask.sum(-1))
+    return {name: torch.where(known, value, torch.nan) for name, value in values.items()}
 
 
 # ERASER's measures as their authors define them (DeYoung et al. 2020, §4, and released code).

@@ -23,7 +23,7 @@ from heedful.models import loss, probabilities
 from heedful.perturbations import removed_many
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
 from heedful.training import bucketed
-from heedful.types import AttentionRows, Batch, Embeddings, Keep, Model
+from heedful.types import Batch, Embeddings, Keep, Model
 from heedful.words import to_words
 
 
@@ -41,7 +41,11 @@ def extracted(
     With a `sparsity` above log 2 a model of two classes that reads nothing, and so is undecided,
     may cost less than one that reads all: rationales get short, and decisions are lost."""
     learning = Learning(epochs, sparsity, evidence.seed + seed, limit, operator)
-    _check(learning)
+    if epochs < 1 or limit < 1 or not 0 <= sparsity < 1e3:
+        raise HeedfulError(
+            "the probe 'extracted' needs epochs and limit of at least 1, and a sparsity that is "
+            "small and not negative."
+        )
     assert evidence.training is not None  # the piece needs it
     extractor = learned(evidence.models["base"], evidence.training, learning, evidence.device)
     collector = Collector(evidence.data.ids)
@@ -49,18 +53,13 @@ def extracted(
         chosen, facts = _selected(extractor, forward, learning)
         for site in evidence.sites:
             view = forward.rows(site)
-            some = {name: values[view.example] for name, values in facts.items()}
-            collector.add(forward, site, view, some | _attended(view, chosen[view.example]))
-            collector.add_maps(forward, site, view, {"extracted": chosen[view.example]})
+            inside = chosen[view.example]
+            measures = {name: values[view.example] for name, values in facts.items()}
+            measures["mass_extracted"] = mass_inside(view.weights.double(), inside, view.mask)
+            measures["share_extracted"] = mass_inside(view.mask.double(), inside, view.mask)
+            collector.add(forward, site, view, measures)
+            collector.add_maps(forward, site, view, {"extracted": inside})
     return Findings(collector.rows(), collector.maps())
-
-
-def _check(learning: Learning) -> None:
-    if learning.epochs < 1 or learning.limit < 1 or not 0 <= learning.sparsity < 1e3:
-        raise HeedfulError(
-            "the probe 'extracted' needs epochs and limit of at least 1, and a sparsity that is "
-            "small and not negative."
-        )
 
 
 def _selected(
@@ -73,9 +72,8 @@ def _selected(
     chosen = (logits > 0) & mask
     count = chosen.sum(-1)
     both = torch.stack([chosen, _random(forward, count, learning.seed)], 1)
-    decisions = probabilities(alone(forward.model, forward.batch, both, learning.operator)).argmax(
-        -1
-    )
+    logits = alone(forward.model, forward.batch, both, learning.operator)
+    decisions = probabilities(logits).argmax(-1)
     kept = (decisions == forward.predicted[:, None]).double()
     length = count.double() / mask.sum(-1)
     return chosen, {"length": length, "kept": kept[:, 0], "kept_random": kept[:, 1]}
@@ -87,13 +85,6 @@ def _random(forward: ForwardBatch, count: Int[Tensor, " b"], seed: int) -> Bool[
     keys = example_keys(seed, forward.batch.ids, "extracted", "random").to(mask.device)
     bits = keyed_bits(keys, (mask.shape[1],)).masked_fill(~mask, (1 << 63) - 1)
     return bits.argsort(-1).argsort(-1) < count[:, None]
-
-
-def _attended(view: AttentionRows, chosen: Tensor) -> dict[str, Tensor]:
-    return {
-        "mass_extracted": mass_inside(view.weights.double(), chosen, view.mask),
-        "share_extracted": mass_inside(view.mask.double(), chosen, view.mask),
-    }
 
 
 # A rationale extractor, learned by REINFORCE (Williams 1992; as mohankumar2020 uses it).
@@ -217,12 +208,6 @@ def surprise(
     return -(advantages.to(total) * total).mean() + sparsity * share.mean()
 
 
-def decided(model: Model, batch: Batch) -> Int[Tensor, " b"]:
-    """On the whole texts."""
-    with torch.no_grad():
-        return probabilities(model(batch, keep=Keep(weights=False)).logits).argmax(-1)
-
-
 def alone(
     model: Model, batch: Batch, chosen: Bool[Tensor, "b m t"], operator: str
 ) -> Float[Tensor, "b m c"]:
@@ -239,7 +224,9 @@ def _rewards(
 ) -> Float[Tensor, "b m"]:
     """The log-likelihood of the model's own decision."""
     logits = alone(model, batch, chosen, operator)
-    label = decided(model, batch).repeat_interleave(logits.shape[1])
+    with torch.no_grad():
+        own = probabilities(model(batch, keep=Keep(weights=False)).logits).argmax(-1)
+    label = own.repeat_interleave(logits.shape[1])
     return -loss(logits.flatten(0, 1), label).reshape(logits.shape[:2])
 
 

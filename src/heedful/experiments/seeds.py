@@ -30,7 +30,14 @@ def seeds(evidence: Evidence, count: int = 7) -> Findings:
     _check(len(others))
 
     def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        return _measures([beside(other, forward, site, view) for other in others])
+        found = [beside(other, forward, site, view) for other in others]
+        distances = torch.stack([one.jsd for one in found])
+        changes = torch.stack([one.tvd for one in found])
+        return {  # the midpoint median: torch's own takes the lower of two middle values
+            "jsd_seeds": distances.quantile(0.5, dim=0),
+            "jsd_seeds_max": distances.amax(0),
+            "delta_seeds": changes.quantile(0.5, dim=0),
+        }
 
     return by_rows(evidence, evidence.passes("seeds"), measured)
 
@@ -38,17 +45,6 @@ def seeds(evidence: Evidence, count: int = 7) -> Findings:
 def roles(count: int = 7) -> Mapping[str, Role]:
     _check(count)
     return {f"seed{number}": Role(seed=number) for number in range(1, count + 1)}
-
-
-def _measures(found: Sequence[Beside]) -> dict[str, Tensor]:
-    """The midpoint median: torch's own takes the lower of two middle values."""
-    distances = torch.stack([one.jsd for one in found])
-    changes = torch.stack([one.tvd for one in found])
-    return {
-        "jsd_seeds": distances.quantile(0.5, dim=0),
-        "jsd_seeds_max": distances.amax(0),
-        "delta_seeds": changes.quantile(0.5, dim=0),
-    }
 
 
 def _check(count: int) -> None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from heedful.entries import PERCENT, RESAMPLES, SHARE, SIGNED, Experiment, Measure, Role
 from heedful.experiments.evidence import Evidence, Findings
@@ -48,18 +46,14 @@ def substitution(
     for name, other in found.items():
         lines.append(other.line(f"score:{name}", evidence.seed, resamples))
         lines.append(other.line_against(base, f"delta:{name}", evidence.seed, resamples))
-    rows = example_rows(evidence, "substitution", _by_example(base, found))
-    parts = [score_table(lines, len(base.each)), summarise(rows, evidence.seed)]
-    summary = pd.concat(parts, ignore_index=True)
-    return Findings(rows, summary=summary, notes={"score": base.metric})
-
-
-def _by_example(base: Outcomes, found: dict[str, Outcomes]) -> dict[str, NDArray[np.float64]]:
     measures = {"correct": base.correct}
     for name, other in found.items():
         measures[f"correct:{name}"] = other.correct
         measures[f"changed:{name}"] = other.correct - base.correct
-    return measures
+    rows = example_rows(evidence, "substitution", measures)
+    parts = [score_table(lines, len(base.each)), summarise(rows, evidence.seed)]
+    summary = pd.concat(parts, ignore_index=True)
+    return Findings(rows, summary=summary, notes={"score": base.metric})
 
 
 def _replaced(

@@ -48,7 +48,11 @@ def translation(evidence: Evidence, beam: int = 5, resamples: int = 1000) -> Fin
         {"token_accuracy": right / tokens, "log_likelihood": likelihood / tokens},
     )
     lines: list[Line] = [written.line("bleu", evidence.seed, resamples)]
-    for name, statistic in (("token_accuracy", _accuracy), ("perplexity", _perplexity)):
+    corpus: dict[str, Callable[[NDArray[np.float64]], float]] = {
+        "token_accuracy": lambda read: float(read[:, 1].sum() / read[:, 0].sum()),
+        "perplexity": lambda read: float(np.exp(-read[:, 2].sum() / read[:, 0].sum())),
+    }
+    for name, statistic in corpus.items():
         low, high = bootstrap_statistic(statistic, (read,), evidence.seed, resamples)
         lines.append((name, statistic(read), low, high))
     notes = {"bleu": f"{bleu_signature()}|beam:{beam}"}
@@ -69,14 +73,6 @@ def _read(evidence: Evidence) -> NDArray[np.float64]:
             counts = [(part * there).sum(-1).double() for part in (there, right, own)]
             found[places] = torch.stack(counts, -1).cpu().numpy()
     return found
-
-
-def _accuracy(read: NDArray[np.float64]) -> float:
-    return float(read[:, 1].sum() / read[:, 0].sum())
-
-
-def _perplexity(read: NDArray[np.float64]) -> float:
-    return float(np.exp(-read[:, 2].sum() / read[:, 0].sum()))
 
 
 TRANSLATION = Experiment(
