@@ -204,22 +204,16 @@ def agreements(audit: AuditBatch) -> Iterator[Values]:
         yield Values({"tie_rate": taus[ATTENTION, important[0]].ties_x}, ATTENTION)
 
 
-def plausible(audit: AuditBatch) -> Iterator[Values]:
-    """Every map against the words people marked."""
+def plausible(audit: AuditBatch, eraser: bool = False) -> Iterator[Values]:
+    """Every map against the words people marked, also by ERASER's own definitions."""
     if audit.rationale is None:
         return
-    place = (audit.rationale, audit.word_mask, audit.forward.batch.ids)
+    place, seed = (audit.rationale, audit.word_mask, audit.forward.batch.ids), audit.spec.seed
     for name, scores in audit.maps.items():
-        yield Values(plausibility(scores, *place, audit.spec.seed), name)
-
-
-def eraser_plausible(audit: AuditBatch) -> Iterator[Values]:
-    """The same by ERASER's own definitions."""
-    if audit.rationale is None:
-        return
-    place = (audit.rationale, audit.word_mask, audit.forward.batch.ids)
-    for name, scores in audit.maps.items():
-        yield Values(eraser_plausibility(scores, *place, audit.marked_share, audit.spec.seed), name)
+        if eraser:
+            yield Values(eraser_plausibility(scores, *place, audit.marked_share, seed), name)
+        else:
+            yield Values(plausibility(scores, *place, seed), name)
 
 
 def sanity(audit: AuditBatch) -> Iterator[Values]:
@@ -330,7 +324,7 @@ EXPERIMENTS: Mapping[str, Callable[[AuditBatch], Iterator[Values]]] = {
     "agreement": agreements,
     "removals": removals,
     "plausibility": plausible,
-    "eraser": eraser_plausible,
+    "eraser": partial(plausible, eraser=True),
     "uniqueness": uniqueness,
     "layers": layers,
     "heads": heads,

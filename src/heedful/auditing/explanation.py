@@ -26,7 +26,7 @@ from heedful.experiments import interactions, torch_module
 from heedful.models import TARGETS, probabilities
 from heedful.parameters import check_parameters, parameters_of, value_of
 from heedful.perturbations import REMOVALS, WordRemoval
-from heedful.targets import AuditTarget, open_target
+from heedful.targets import open_target
 from heedful.types import Batch, Model
 from heedful.verdict import Settings
 from heedful.words import word_mask
@@ -338,40 +338,33 @@ def explain(
         check_finite(p, batch.ids)
         predicted = p.argmax(-1)
         label = torch.full_like(predicted, _class(subject.label_names, of, int(predicted[0])))
-        prior = fit_prior([batch])
-        there = word_mask(batch.texts["a"])[0]
-        found: dict[str, tuple[float, ...]] = {}
-        first: torch.Tensor | None = None
-        for each in (fitted(one, prior) for one in wanted):
-            work = (each.piece, subject.model, batch, label, TARGETS[target])
-            scores = scores_of(*work, **each.params)
-            first = scores if first is None else first
-            shown = scores[0].masked_fill(~there, torch.nan).tolist()
-            found[each.name] = tuple(_padded(shown, len(subject.documents[0].surface)))
+        prior, work = fit_prior([batch]), Decisions(subject.model, batch, label)
+        maps = {one.name: explanation(work, fitted(one, prior), target) for one in wanted}
+        surface, missing = subject.documents[0].surface, ~word_mask(batch.texts["a"])[0]
+        shown: dict[str, tuple[float, ...]] = {}
+        for name, scores in maps.items():
+            values = scores[0].masked_fill(missing, torch.nan).tolist()[: len(surface)]
+            shown[name] = (*values, *[float("nan")] * (len(surface) - len(values)))
+        together: tuple[tuple[str, str, float], ...] = ()
+        if pairs and maps:
+            removal = WordRemoval(subject.model, batch, label, "mask", TARGETS[target])
+            together = _together(removal, maps[wanted[0].name], pairs, surface)
         return Explanation(
-            subject.documents[0].surface,
+            surface,
             _name(subject.label_names, int(predicted[0])),
             _name(subject.label_names, int(label[0])),
             float(p[0, int(label[0])]),
-            found,
-            _together(subject, batch, label, first, target, pairs),
+            shown,
+            together,
         )
 
 
 def _together(
-    subject: AuditTarget,
-    batch: Batch,
-    label: torch.Tensor,
-    scores: torch.Tensor | None,
-    target: str,
-    top: int,
+    removal: WordRemoval, scores: Tensor, top: int, surface: tuple[str, ...]
 ) -> tuple[tuple[str, str, float], ...]:
-    """The strongest first."""
-    if not top or scores is None:
-        return ()
-    removal = WordRemoval(subject.model, batch, label, "mask", TARGETS[target])
+    """Pairs of the top words, and what they do together; the strongest first."""
     found = interactions(removal, scores.abs(), top)
-    words, surface = found.words[0].tolist(), subject.documents[0].surface
+    words = found.words[0].tolist()
     pairs = [
         (surface[words[i]], surface[words[j]], float(found.values[0, i, j]))
         for i, j in combinations(range(len(words)), 2)
@@ -385,18 +378,13 @@ def _class(names: tuple[str, ...], of: str | None, predicted: int) -> int:
         return predicted
     if of not in names:
         shown = list(names)[:20]
-        listed = ", ".join(shown)
         wrong = f"the model has no class {of!r}{meant(of, shown)}"
-        raise HeedfulError(f"{wrong}: choose one of {listed}.")
+        raise HeedfulError(f"{wrong}: choose one of {', '.join(shown)}.")
     return names.index(of)
 
 
 def _name(names: tuple[str, ...], index: int) -> str:
     return names[index] if index < len(names) else str(index)
-
-
-def _padded(scores: list[float], length: int) -> list[float]:
-    return scores[:length] + [float("nan")] * (length - len(scores))
 
 
 def _shade(share: float) -> str:
