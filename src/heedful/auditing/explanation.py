@@ -207,7 +207,7 @@ def explained(
             continue
         cost = Cost(texts=len(made.batch))
         try:
-            with _timed(made.model, cost):
+            with timed(made.model, cost):
                 found.maps[each.name] = explanation(made, each, target)
         except HeedfulError as error:
             if each.name in must:
@@ -235,30 +235,20 @@ def baselines(made: Decisions, prior: Prior, random: Named) -> dict[str, Tensor]
 
 
 @contextmanager
-def _timed(model: Model, cost: Cost) -> Iterator[None]:
+def timed(model: Model, cost: Cost) -> Iterator[None]:
     """Time, and texts through the module, while the block runs."""
-    start = time.perf_counter()
-    try:
-        with counted(model, cost):
-            yield
-    finally:
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        cost.seconds = time.perf_counter() - start
-
-
-@contextmanager
-def counted(model: Model, cost: Cost) -> Iterator[None]:
-    """Texts through the module while the block runs."""
 
     def count(module: torch.nn.Module, inputs: object, output: Any) -> None:
         cost.passes += len(output.logits)
 
-    hook = torch_module(model).register_forward_hook(count)
+    hook, start = torch_module(model).register_forward_hook(count), time.perf_counter()
     try:
         yield
     finally:
         hook.remove()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        cost.seconds = time.perf_counter() - start
 
 
 def check_finite(p: Tensor, ids: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.attributions import fit_prior
-from heedful.auditing.explanation import Cost, counted
+from heedful.auditing.explanation import Cost, timed
 from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.data import groups
@@ -194,10 +194,9 @@ def _timed(subject: AuditTarget, spec: AuditSpec, texts: int) -> Cost:
     batch = subject.encode(_spread(subject, texts))
     checked = checked_texts(batch.ids, spec.seed)
     measure = Measurer(subject.model, spec, fit_prior([batch]), checked)
-    cost, start = Cost(texts=texts), time.perf_counter()
-    with counted(subject.model, cost):
+    cost = Cost(texts=texts)
+    with timed(subject.model, cost):
         measure(batch, batch.ids)
-    cost.seconds = time.perf_counter() - start
     return cost
 
 

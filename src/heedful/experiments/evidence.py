@@ -229,9 +229,11 @@ class Collector:
             self._maps.append({**place, "map": repeated(name, len(lists)), "scores": lists})
 
     def rows(self) -> pd.DataFrame:
+        """The table of all measures."""
         return self._table(self._rows, "measure")
 
     def maps(self) -> pd.DataFrame:
+        """The table of all maps."""
         return self._table(self._maps, "map")
 
     def _table(self, parts: list[Columns], name: str) -> pd.DataFrame:

@@ -93,11 +93,15 @@ def _example_means(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 class Intervals(NamedTuple):
+    """The ends of an interval for each of several columns."""
+
     low: Float[np.ndarray, " m"]
     high: Float[np.ndarray, " m"]
 
 
 class Interval(NamedTuple):
+    """The ends of one interval."""
+
     low: float
     high: float
 

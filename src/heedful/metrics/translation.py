@@ -123,10 +123,12 @@ def error_rate(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
 
 
 def precision(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
+    """|A ∩ S| / |A|: the share of the links that are gold."""
     return counts[..., 0] / counts[..., 1]
 
 
 def recall(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
+    """|A ∩ S| / |S|: the share of the gold links that are found."""
     return counts[..., 0] / counts[..., 2]
 
 
