@@ -22,12 +22,9 @@ from heedful.specs import ModelSpec
 from heedful.store import Store
 from heedful.studies import STUDIES
 from heedful.studies.jain2019 import STUDY
-from verbs import run
+from verbs import TINY, run
 
 ROOT = Path(__file__).parent.parent
-
-
-TINY = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12"]
 
 
 def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,10 +28,10 @@ from heedful.specs import ModelSpec, PrepareSpec, TermSpec, TrainSpec
 from heedful.store import SCHEMA_VERSION, Store, outputs
 from heedful.verdict import Part, Ranked, Settings, Statement, Stratum, verdict
 from kept_schemas import check, check_table, check_verb
+from verbs import TINY
 
 ONLY = ("interventions", "erasure", "plausibility")
 WORDS = ("table", "dataset", "class", "model", "metric", "interval", "note")
-TINY = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12"]
 
 
 @pytest.mark.parametrize("name", schema_names())

@@ -6,6 +6,9 @@ import pytest
 
 from heedful.cli import main
 
+TINY = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=12"]
+"""Sizes of a generated corpus."""
+
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """The exit code, and what was written to standard output and standard error."""

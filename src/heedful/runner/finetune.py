@@ -68,6 +68,7 @@ class Task:
         return f"{self.corpus.title} {self.folder.resolve().name}"
 
     def key(self, seed: int) -> str:
+        """The key of the run that training with this seed gives."""
         return run_key("model", {**self.facts, "seed": seed})
 
 

@@ -66,13 +66,13 @@ class Choice:
 
     def models(self, given: tuple[ModelSpec, ...]) -> list[ModelSpec]:
         """The study's models with the chosen parts, each once."""
-        found = [
+        chosen = (
             replace(model, encoder=encoder, attention=attention, **dict(self.model))
             for model in given
             for encoder in self.encoders or [model.encoder]
             for attention in self.attentions or [model.attention]
-        ]
-        return list(dict.fromkeys(found))
+        )
+        return list(dict.fromkeys(chosen))
 
     def asked(
         self, given: tuple[ProbeSpec, ...], small: Small | None = None
@@ -91,6 +91,7 @@ class Choice:
         return asked
 
     def training(self, given: TrainSpec, small: Small | None) -> TrainSpec:
+        """The study's training with the chosen fields; with the preset `small`, its epochs."""
         if self.size not in SIZES:
             raise unknown_name("size", self.size, list(SIZES))
         if self.size == "small" and small is not None and small.epochs is not None:
@@ -138,6 +139,7 @@ class Grid:
 
     @property
     def hopeless(self) -> bool:
+        """Whether no cell can be done here: all failed elsewhere."""
         return all(cell.name in self.failed for cell in self.cells)
 
     def corpus(self, cell: Cell, store: Store, progress: Progress = silent) -> Run:
@@ -242,6 +244,7 @@ class Shard:
         return int(cell.name.rpartition("-")[2], 16) % self.of == self.number - 1
 
     def cut(self, plan: Grid) -> Grid:
+        """The plan with this shard's cells only."""
         return replace(plan, cells=[cell for cell in plan.cells if self.holds(cell)])
 
 

@@ -101,8 +101,8 @@ class JobQueue:
         self._skip(job)
 
     def _skip(self, lost: Job) -> None:
-        for job in [job for job in self._waiting.values() if lost.name in job.needs]:
-            if job.name in self._waiting:
+        for job in list(self._waiting.values()):
+            if lost.name in job.needs and job.name in self._waiting:
                 del self._waiting[job.name]
                 reason = f"it needs {lost.title}, which is not there"
                 self.failures.append(Failure(job, reason, skipped=True))

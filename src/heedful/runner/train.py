@@ -80,6 +80,7 @@ def _files(model: ModelSpec) -> dict[str, Any]:
 
 
 def model_key(corpus: Run, recipe: Recipe) -> str:
+    """The key of the run that this recipe gives on a prepared corpus."""
     return run_key("model", model_facts(corpus, recipe))
 
 

@@ -50,6 +50,7 @@ def run_key(kind: str, facts: Mapping[str, Any]) -> str:
 
 
 def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

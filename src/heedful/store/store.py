@@ -128,6 +128,7 @@ class Store:
         return True
 
     def open(self, key: str) -> Run:
+        """The run of this key; `Damaged` where it is not whole. It is checked once."""
         run = Run(self._runs / key, self)
         if not self._is_here(key):
             raise HeedfulError(
@@ -150,6 +151,7 @@ class Store:
         return self.open(matches[0] if matches else prefix)
 
     def keys(self, kind: str | None = None) -> list[str]:
+        """The keys of all runs, or of those of one kind."""
         return [key for key in self._keys_here() if kind is None or key.startswith(f"{kind}-")]
 
     def runs(self, kind: str | None = None) -> Iterator[Run]:
@@ -223,6 +225,7 @@ class Store:
         return {key: problem.reason for key, problem in self.problems().items()}
 
     def remove(self, key: str) -> None:
+        """Remove a run, whole or damaged."""
         self._remove_here(key)
 
     def _remove_here(self, key: str) -> None:
