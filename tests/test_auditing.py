@@ -56,7 +56,7 @@ from heedful.runner import Machine, Recipe, trained
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.targets import open_target
-from heedful.verdict import Settings, Verdict, importance_cells, tabulate_rows
+from heedful.verdict import Settings, Verdict, importance_cells, tabulate_blocks
 
 pytest.importorskip("transformers")
 
@@ -943,7 +943,7 @@ def test_no_explanation_is_scored_by_what_made_it(run: Run) -> None:
     uses = {"integrated_gradients": ["mask"], "occlusion": ["delete"], "mine": ["delete"]}
     assert of_run.verdict.settings["uses"] == {**uses, unknown: ["mask"]}
     assert of_bert.verdict.settings["uses"] == {**uses, unknown: ["unk"]}
-    chosen, table = Settings.from_dict(of_run.verdict.settings), tabulate_rows(of_run.rows)
+    chosen, table = Settings.from_dict(of_run.verdict.settings), tabulate_blocks([of_run.rows])
     scored = {
         name: {cell.operator for cell in importance_cells(table, "base", name, chosen)}
         for name in names

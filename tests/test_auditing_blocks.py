@@ -15,7 +15,7 @@ import pytest
 from heedful.auditing import Audit, AuditSpec, Plan, audit, tables
 from heedful.errors import HeedfulError
 from heedful.store import Store
-from heedful.verdict import judge, tabulate_blocks, tabulate_rows
+from heedful.verdict import judge, tabulate_blocks
 from test_auditing import bert, texts
 
 auditing = import_module("heedful.auditing.audit")
@@ -150,7 +150,7 @@ def test_a_table_is_the_same_in_blocks_of_examples() -> None:
                  "explanation", "operator", "measure", "value"],
     )  # fmt: skip
     parts = [rows[rows["example"].isin(names[start::3])] for start in range(3)]
-    one, many = tabulate_rows(rows), tabulate_blocks(parts)
+    one, many = tabulate_blocks([rows]), tabulate_blocks(parts)
     assert list(one.wide) == list(many.wide)
     for key, frame in one.wide.items():
         pd.testing.assert_frame_equal(frame, many.wide[key])

@@ -26,7 +26,7 @@ from heedful.verdict import (
     horizon_times,
     judge,
     never_flipped,
-    tabulate_rows,
+    tabulate_blocks,
 )
 from verdict_tables import World, rows_of
 
@@ -35,8 +35,8 @@ SMALL = World(examples=120)
 
 
 def statements(rows: pd.DataFrame, chosen: Settings = QUICK) -> dict[str, Statement]:
-    table = tabulate_rows(rows)
-    settled = decide([each(table, chosen) for each in PROPERTIES.values()], chosen)
+    table = tabulate_blocks([rows])
+    settled = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
     return {each.property: each for each in settled}
 
 

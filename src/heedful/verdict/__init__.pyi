@@ -30,7 +30,6 @@ from heedful.verdict.properties import RELATIVE as RELATIVE
 from heedful.verdict.properties import REQUIRED as REQUIRED
 from heedful.verdict.properties.erasure import MEASURE as MEASURE
 from heedful.verdict.properties.erasure import compare as compare
-from heedful.verdict.properties.erasure import direction_cells as direction_cells
 from heedful.verdict.properties.erasure import horizon_times as horizon_times
 from heedful.verdict.properties.erasure import importance_cells as importance_cells
 from heedful.verdict.properties.erasure import never_flipped as never_flipped
@@ -39,7 +38,6 @@ from heedful.verdict.recommendation import Recommendation as Recommendation
 from heedful.verdict.recommendation import Site as Site
 from heedful.verdict.recommendation import choose as choose
 from heedful.verdict.recommendation import half_of as half_of
-from heedful.verdict.recommendation import other_site as other_site
 from heedful.verdict.recommendation import score_positions as score_positions
 from heedful.verdict.settings import Settings as Settings
 from heedful.verdict.statement import Decision as Decision
@@ -57,7 +55,6 @@ from heedful.verdict.table import Cell as Cell
 from heedful.verdict.table import Table as Table
 from heedful.verdict.table import cell as cell
 from heedful.verdict.table import tabulate_blocks as tabulate_blocks
-from heedful.verdict.table import tabulate_rows as tabulate_rows
 from heedful.verdict.verdict import DamagedVerdict as DamagedVerdict
 from heedful.verdict.verdict import Verdict as Verdict
 from heedful.verdict.verdict import decide as decide

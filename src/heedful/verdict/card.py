@@ -23,7 +23,9 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             "",
             f"**{verdict.decision}**: {escape(verdict.headline)}",
             "",
-            *_properties(verdict.statements),
+            "| property | decision | estimate | bounds | threshold | fail | examples |",
+            "|---|---|---|---|---|---|---|",
+            *(_row(each) for each in verdict.statements),
             "",
             f"**Which words matter:** {escape(verdict.recommendation.sentence)}",
             "",
@@ -46,11 +48,6 @@ def escape(text: str) -> str:
     flat = re.sub(r"\s+", " ", text).strip()
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", flat)
-
-
-def _properties(statements: Sequence[Statement]) -> list[str]:
-    head = ["| property | decision | estimate | bounds | threshold | fail | examples |"]
-    return [*head, "|---|---|---|---|---|---|---|", *(_row(each) for each in statements)]
 
 
 def _row(each: Statement) -> str:

@@ -38,8 +38,12 @@ def check(
     outcomes = [_overall(verdict, baseline)]
     for name, threshold in (thresholds or {}).items():
         outcomes.append(_threshold(verdict[name], threshold))
-    for old in baseline.statements if baseline else ():
-        outcomes.append(_against(verdict, old, baseline))
+    if baseline is not None:
+        if verdict.digest != baseline.digest:
+            raise HeedfulError(
+                "the baseline was made with other settings: make it again with these settings."
+            )
+        outcomes += [_against(verdict[old.property], old) for old in baseline.statements]
     return outcomes
 
 
@@ -49,23 +53,20 @@ def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 def junit(outcomes: Sequence[Outcome], suite: str = SUITE) -> str:
     """JUnit XML, one test case per outcome."""
-    failed = failures(outcomes)
     root = ElementTree.Element(
         "testsuite",
-        {
-            "name": _legal(suite),
-            "tests": str(len(outcomes)),
-            "failures": str(len(failed)),
-            "errors": "0",
-            "skipped": "0",
-        },
+        name=_legal(suite),
+        tests=str(len(outcomes)),
+        failures=str(len(failures(outcomes))),
+        errors="0",
+        skipped="0",
     )
     for each in outcomes:
-        name = {"classname": _legal(suite), "name": _legal(each.name)}
-        case = ElementTree.SubElement(root, "testcase", name)
+        name = _legal(each.name)
+        case = ElementTree.SubElement(root, "testcase", classname=_legal(suite), name=name)
         if each.failure:
             text = _legal(each.failure)
-            ElementTree.SubElement(case, "failure", {"message": text}).text = text
+            ElementTree.SubElement(case, "failure", message=text).text = text
     ElementTree.indent(root)
     return _DECLARED + ElementTree.tostring(root, "unicode") + "\n"
 
@@ -88,26 +89,16 @@ def _threshold(each: Statement, threshold: float) -> Outcome:
     return Outcome(name)
 
 
-def _against(verdict: Verdict, old: Statement, baseline: Verdict | None) -> Outcome:
+def _against(new: Statement, old: Statement) -> Outcome:
     name = f"{old.property} no worse than it was"
-    if baseline is not None and verdict.digest != baseline.digest:
-        raise HeedfulError(
-            "the baseline was made with other settings: make it again with these settings."
-        )
-    new = verdict[old.property]
     if new.decision is Decision.NOT_SUPPORTED and old.decision is not Decision.NOT_SUPPORTED:
         return Outcome(name, f"{old.property} was {old.decision} and is now NOT SUPPORTED.")
     if math.isfinite(old.estimate) and math.isnan(new.estimate):
         return Outcome(name, f"{old.property} was measured and is now {new.decision}.")
-    if old.decision is not Decision.REPORTED and _clearly_below(new, old):
+    if old.decision is not Decision.REPORTED and new.high < old.low:
         text = f"from {old.estimate:.3f} to {new.estimate:.3f}"
         return Outcome(name, f"{old.property} fell {text}, more than chance explains.")
     return Outcome(name)
-
-
-def _clearly_below(new: Statement, old: Statement) -> bool:
-    """Both bounds agree: the best of the new is below the worst of the old."""
-    return new.high < old.low
 
 
 def _legal(text: str) -> str:

@@ -24,7 +24,7 @@ from heedful.verdict.inference import (
     sample,
 )
 from heedful.verdict.settings import Settings, level_of
-from heedful.verdict.statement import NAN, Decision, Part, Statement, Stratum, not_measured
+from heedful.verdict.statement import NAN, Decision, Part, Statement, Stratum
 from heedful.verdict.table import Cell, Table, cell
 
 Cells = tuple[Cell, ...]
@@ -63,29 +63,29 @@ class Property:
     drops: tuple[int, int] | None = None
     missing: str = "not asked for, or not possible here."
 
-    def __call__(self, table: Table, chosen: Settings) -> Statement:
-        return self.evaluate(table, chosen)
-
-    @property
-    def relative(self) -> bool:
-        """Whether the estimate is a share of the way from floor to ceiling."""
-        return self.formula is position
-
-    def side_of(self, cell: Cell) -> str:
-        return str(getattr(cell, self.side))
+    def without_number(self, decision: Decision, reason: str) -> Statement:
+        """Where the measurements are not there, or the question is not answered: said, not
+        guessed."""
+        return Statement(self.name, decision, self.unit, blocked=reason, notes=(reason,))
 
 
 def evaluate_property(
-    asked: Property, cells_of: Callable[[str], Iterable[Cell]], table: Table, chosen: Settings
+    asked: Property,
+    cells_of: Callable[[Table, str, Settings], Iterable[Cell]],
+    table: Table,
+    chosen: Settings,
 ) -> Statement:
     """`cells_of` gives the cells of a model by name. Whether a cell can be used is checked on the
     first checkpoint, the gap between floor and ceiling on each of them, since each is divided by
     its own gap. All checkpoints are then put together on the cells that passed."""
-    measured = [found for name in table.checkpoints if (found := tuple(cells_of(name)))]
+    by_checkpoint = (tuple(cells_of(table, name, chosen)) for name in table.checkpoints)
+    measured = [cells for cells in by_checkpoint if cells]
     if not measured:
-        return not_measured(asked.name, asked.unit, asked.missing)
-    random = tuple(cells_of("randomised"))
-    parts = _parts(asked, measured, random, table.cluster_of, chosen)
+        return asked.without_number(Decision.NOT_MEASURED, asked.missing)
+    randomised = {key_of(cell): cell for cell in cells_of(table, "randomised", chosen)}
+    parts = tuple(
+        _part(asked, cell, measured[1:], randomised, table, chosen) for cell in measured[0]
+    )
     usable = [key_of(cell) for cell, part in zip(measured[0], parts, strict=True) if part.usable]
     if not usable:
         return _unusable(asked, parts, chosen)
@@ -98,7 +98,7 @@ def evaluate_property(
         chosen.resamples,
         chosen.seed,
     )
-    groups = _strata(cells, asked.formula, table.examples, chosen)
+    groups = dict(_strata(cells, asked.formula, table, chosen))
     scored = [part for part in parts if part.usable]
     sides = _means_by_side(asked, cells)
     return Statement(
@@ -109,7 +109,7 @@ def evaluate_property(
         **asdict(compared),
         floor=_mean([part.floor for part in scored]),
         ceiling=_mean([part.ceiling for part in scored]),
-        n=len({name for part in cells for cell in part for name in cell.examples}),
+        n=len(_examples(cells)),
         undefined=sum(part.undefined for part in parts),
         share_failing=_share_failing(cells, asked.formula, threshold),
         macro=_mean([each.estimate for each in groups["class"]]),
@@ -164,7 +164,8 @@ def _means_by_side(asked: Property, cells: Checkpoints) -> Mapping[str, float]:
     """The spread: the estimate by operator or measure, averaged over checkpoints."""
     values: dict[str, list[float]] = {}
     for each in (each for part in cells for each in part):
-        values.setdefault(asked.side_of(each), []).append(estimate_of(each.values, asked.formula))
+        side = str(getattr(each, asked.side))
+        values.setdefault(side, []).append(estimate_of(each.values, asked.formula))
     return {name: _mean(found) for name, found in sorted(values.items())}
 
 
@@ -218,48 +219,31 @@ def _margins(cell: Cell, formula: Formula, threshold: float) -> np.ndarray:
 
 
 def _strata(
-    cells: Checkpoints, formula: Formula, examples: pd.DataFrame, chosen: Settings
-) -> dict[str, tuple[Stratum, ...]]:
+    cells: Checkpoints, formula: Formula, table: Table, chosen: Settings
+) -> Iterator[tuple[str, tuple[Stratum, ...]]]:
     """By predicted class, length and confidence: a mean can hide two halves. Quarters are of the
     examples that were measured; equal ones share a quarter."""
-    used = sorted({name for part in cells for cell in part for name in cell.examples})
-    known = examples.loc[used]
-    cluster_of = dict(zip(used, known["cluster"], strict=True))
+    known = table.examples.loc[sorted(_examples(cells))]
     groups = {
         "class": known["predicted"],
         "length": _quarters(known["length"]),
         "confidence": _quarters(known["confidence"]),
     }
-    return {
-        kind: tuple(_stratum_by(kind, cells, formula, group, cluster_of, chosen.alpha))
-        for kind, group in groups.items()
-    }
+    for kind, group in groups.items():
+        strata = []
+        for number in sorted(group.dropna().unique()):
+            inside = set(group.index[group == number])
+            part = [[cell.among(inside) for cell in checkpoint] for checkpoint in cells]
+            if all(cell.examples for checkpoint in part for cell in checkpoint):
+                found = closed_form(sample(part, table.cluster_of), formula, chosen.alpha)
+                bounds = found.estimate, found.low, found.high
+                count = len(_examples(part))
+                strata.append(Stratum(f"{kind}={int(number)}", *bounds, count, found.clusters))
+        yield kind, tuple(strata)
 
 
-def _stratum_by(
-    kind: str,
-    cells: Checkpoints,
-    formula: Formula,
-    groups: pd.Series,
-    cluster_of: Clusters,
-    alpha: float,
-) -> Iterator[Stratum]:
-    for group in sorted(groups.dropna().unique()):
-        inside = set(groups.index[groups == group])
-        part = [[cell.among(inside) for cell in checkpoint] for checkpoint in cells]
-        if any(len(cell.examples) == 0 for checkpoint in part for cell in checkpoint):
-            continue
-        drawn = sample(part, cluster_of)
-        found = closed_form(drawn, formula, alpha)
-        members = {name for checkpoint in part for cell in checkpoint for name in cell.examples}
-        yield Stratum(
-            f"{kind}={int(group)}",
-            found.estimate,
-            found.low,
-            found.high,
-            len(members),
-            drawn.clusters,
-        )
+def _examples(cells: Iterable[Iterable[Cell]]) -> set[str]:
+    return {name for checkpoint in cells for cell in checkpoint for name in cell.examples}
 
 
 def _quarters(values: pd.Series) -> pd.Series:
@@ -296,9 +280,9 @@ def report_means(
     measured = means_of(measures, table, chosen)
     cells = [each for each in measured[0] if each.examples] if measured else []
     if not cells:
-        return not_measured(asked.name, asked.unit, asked.missing)
+        return asked.without_number(Decision.NOT_MEASURED, asked.missing)
     main = closed_form(sample([[cells[0]]], table.cluster_of), first, chosen.alpha)
-    means = {each.measure: float(each.values.mean()) for each in cells}
+    parts = tuple(_part(asked, each, (), {}, table, chosen) for each in cells)
     return Statement(
         asked.name,
         Decision.REPORTED,
@@ -310,14 +294,9 @@ def report_means(
         clusters=main.clusters,
         checkpoints=1,
         undefined=sum(each.undefined for each in cells),
-        parts=tuple(_reported_part(each, means[each.measure]) for each in cells),
-        numbers=means,
+        parts=parts,
+        numbers={part.measure: part.value for part in parts},
     )
-
-
-def _reported_part(each: Cell, mean: float) -> Part:
-    size, undefined = len(each.examples), each.undefined
-    return Part(each.measure, "", mean, mean, NAN, NAN, "", size, undefined, True)
 
 
 # Whether a measure can be used on this model: its floor and ceiling are clearly apart, and it sees
@@ -328,36 +307,27 @@ def key_of(cell: Cell) -> tuple[str, str]:
     return cell.measure, cell.operator
 
 
-def _parts(
+def _part(
     asked: Property,
-    measured: Checkpoints,
-    random: Cells,
-    cluster_of: Clusters,
+    cell: Cell,
+    others: Checkpoints,
+    randomised: Mapping[tuple[str, str], Cell],
+    table: Table,
     chosen: Settings,
-) -> tuple[Part, ...]:
-    """The cells of the first checkpoint and why each cannot be used. A ratio can be used only
-    where the gap it divides by is there at every checkpoint."""
-    first_model, *others = measured
-    randomised = {key_of(cell): cell for cell in random}
-    parts = []
-    for candidate in first_model:
-        key = key_of(candidate)
-        reason = _reason(asked, candidate, randomised.get(key), cluster_of, chosen)
-        if asked.gap and not reason:
-            same = (other for cells in others for other in cells if key_of(other) == key)
-            closest = next(filter(None, (_gap(other, cluster_of, chosen) for other in same)), "")
-            reason = f"{closest} at every checkpoint" if closest else ""
-        parts.append(_part(candidate, asked.formula, reason))
-    return tuple(parts)
-
-
-def _part(cell: Cell, formula: Formula, reason: str) -> Part:
+) -> Part:
+    """A cell of the first checkpoint and why it cannot be used. A ratio can be used only where the
+    gap it divides by is there at every checkpoint."""
+    reason = _reason(asked, cell, randomised.get(key_of(cell)), table.cluster_of, chosen)
+    if asked.gap and not reason:
+        same = (other for cells in others for other in cells if key_of(other) == key_of(cell))
+        gaps = (_gap(other, table.cluster_of, chosen) for other in same)
+        reason = next((f"{gap} at every checkpoint" for gap in gaps if gap), "")
     means = [float(mean) for mean in cell.values.mean(0)] if cell.examples else []
     value, floor, ceiling = (*means, NAN, NAN, NAN)[:3]
     return Part(
         cell.measure,
         cell.operator,
-        estimate_of(cell.values, formula),
+        estimate_of(cell.values, asked.formula),
         value,
         floor,
         ceiling,
@@ -376,20 +346,20 @@ def _reason(
     nor is it held against the measure: the statement will be inconclusive for that."""
     if not cell.examples:
         return "no example has it defined"
-    if not _enough(cell, cluster_of, chosen):
-        return ""
     if asked.gap and (close := _gap(cell, cluster_of, chosen)):
         return close
-    return (asked.drops and drop_reason(cell, random, asked.drops, cluster_of, chosen.alpha)) or ""
+    if not asked.drops or _few(cell, cluster_of, chosen):
+        return ""
+    return drop_reason(cell, random, asked.drops, cluster_of, chosen.alpha)
 
 
-def _enough(cell: Cell, cluster_of: Clusters, chosen: Settings) -> bool:
-    return len({cluster_of[name] for name in cell.examples}) >= chosen.fewest
+def _few(cell: Cell, cluster_of: Clusters, chosen: Settings) -> bool:
+    return len({cluster_of[name] for name in cell.examples}) < chosen.fewest
 
 
 def _gap(cell: Cell, cluster_of: Clusters, chosen: Settings) -> str:
-    enough = _enough(cell, cluster_of, chosen)
-    return gap_reason(cell, chosen.smallest_gap, cluster_of, chosen.alpha) if enough else ""
+    few = _few(cell, cluster_of, chosen)
+    return "" if few else gap_reason(cell, chosen.smallest_gap, cluster_of, chosen.alpha)
 
 
 def gap_reason(candidate: Cell, least: float, cluster_of: Clusters, alpha: float) -> str:
@@ -431,13 +401,13 @@ def drop_reason(
     """
     if random is None or not random.examples:
         return ""
-    low = _low_drop(_above(base, columns), _above(random, columns), cluster_of, alpha)
-    return "" if low > 0 else "does not drop when the model's weights are randomised"
-
-
-def _above(cell: Cell, columns: tuple[int, int]) -> Cell:
     upper, lower = columns
-    return _one_column(cell, cell.sign * (cell.values[:, upper] - cell.values[:, lower]))
+    trained, untrained = (
+        _one_column(cell, cell.sign * (cell.values[:, upper] - cell.values[:, lower]))
+        for cell in (base, random)
+    )
+    low = _low_drop(trained, untrained, cluster_of, alpha)
+    return "" if low > 0 else "does not drop when the model's weights are randomised"
 
 
 def _one_column(cell: Cell, values: np.ndarray) -> Cell:

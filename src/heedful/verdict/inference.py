@@ -60,6 +60,7 @@ def position(means: Float[np.ndarray, "r c"]) -> Value:
 Clusters = Mapping[str, str]
 """The cluster of each example."""
 _CHUNK = 1 << 20  # numbers at a time, so that memory does not grow with resamples
+_POWER = 0.8  # how surely as many examples as are said to decide do
 _LEAST_ERROR = 0.25  # a resample's error counts at least this share of the sample's own
 
 
@@ -87,17 +88,15 @@ class Estimates:
     value: Float[np.ndarray, " r"]
     error: Float[np.ndarray, " r"]
     by_checkpoint: Float[np.ndarray, "s r"]
+    clusters: int
 
 
 def sample(checkpoints: Sequence[Sequence[Cell]], cluster_of: Clusters) -> Sample:
     """Sum cells over clusters; clusters without a defined example take no part."""
-    cells = [cell for checkpoint in checkpoints for cell in checkpoint]
-    mine = [np.array([cluster_of[name] for name in cell.examples], dtype=str) for cell in cells]
-    known = np.unique(np.concatenate(mine)) if mine else np.array([], dtype=str)
-    sums = iter([_sums(cell, names, known) for cell, names in zip(cells, mine, strict=True)])
-    return Sample(
-        tuple(tuple(next(sums) for _ in checkpoint) for checkpoint in checkpoints), len(known)
-    )
+    examples = {name for cells in checkpoints for cell in cells for name in cell.examples}
+    known = np.array(sorted({cluster_of[name] for name in examples}), dtype=str)
+    sums = (tuple(_sums(cell, cluster_of, known) for cell in cells) for cells in checkpoints)
+    return Sample(tuple(sums), len(known))
 
 
 def estimate(sample: Sample, formula: Formula) -> Estimates:
@@ -113,6 +112,7 @@ def resampled(sample: Sample, formula: Formula, resamples: int, seed: int) -> Es
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.error for part in parts]),
         np.concatenate([part.by_checkpoint for part in parts], axis=1),
+        sample.clusters,
     )
 
 
@@ -128,7 +128,8 @@ def _draws(clusters: int, resamples: int, seed: int) -> Iterator[Float[np.ndarra
         yield counts.reshape(size, clusters).astype(np.float64)
 
 
-def _sums(cell: Cell, names: np.ndarray, known: np.ndarray) -> Sums:
+def _sums(cell: Cell, cluster_of: Clusters, known: np.ndarray) -> Sums:
+    names = np.array([cluster_of[name] for name in cell.examples], dtype=str)
     codes = np.searchsorted(known, names)
     totals = np.zeros((len(known), cell.values.shape[1]))
     np.add.at(totals, codes, cell.values)
@@ -146,7 +147,7 @@ def _estimate(sample: Sample, formula: Formula, drawn: Float[np.ndarray, "r g"])
     g = sample.clusters
     spread = (drawn * influence**2).sum(1) * (g / (g - 1) if g > 1 else np.nan)
     by_checkpoint = np.stack(values)
-    return Estimates(by_checkpoint.mean(0), np.sqrt(spread), by_checkpoint)
+    return Estimates(by_checkpoint.mean(0), np.sqrt(spread), by_checkpoint, g)
 
 
 def _cell(
@@ -187,10 +188,10 @@ def compare_with_threshold(
         return _nothing(sample, formula)
     found = estimate(sample, formula)
     if len(sample.checkpoints) > 1:
-        compared = _crossed(found, threshold, alpha, sample.clusters)
+        compared = _crossed(found, threshold, alpha)
     else:
         again = resampled(sample, formula, resamples, seed)
-        compared = _studentised(found, again, threshold, alpha, sample.clusters)
+        compared = _studentised(found, again, threshold, alpha)
     return _guarded(compared, threshold, alpha)
 
 
@@ -206,14 +207,10 @@ def closed_form(sample: Sample, formula: Formula, alpha: float) -> Comparison:
     used."""
     if sample.clusters < 2:
         return _nothing(sample, formula)
-    found, g = estimate(sample, formula), sample.clusters
+    found = estimate(sample, formula)
     if len(sample.checkpoints) > 1:
-        return _crossed(found, 0.0, alpha, g)
-    value, error = float(found.value[0]), float(found.error[0])
-    half = float(stats.t.ppf(1 - alpha, g - 1)) * error
-    t = float(_ratio(found.value, found.error)[0])
-    above, below = float(stats.t.sf(t, g - 1)), float(stats.t.cdf(t, g - 1))
-    return Comparison(value, value - half, value + half, above, below, error, 0.0, g, 1)
+        return _crossed(found, 0.0, alpha)
+    return _student(found, 0.0, sample.clusters - 1, 0.0, alpha)
 
 
 def estimate_of(values: Float[np.ndarray, "n c"], formula: Formula) -> float:
@@ -221,9 +218,7 @@ def estimate_of(values: Float[np.ndarray, "n c"], formula: Formula) -> float:
     return float(formula(values.mean(0, keepdims=True)).value[0]) if len(values) else math.nan
 
 
-def _studentised(
-    found: Estimates, again: Estimates, threshold: float, alpha: float, clusters: int
-) -> Comparison:
+def _studentised(found: Estimates, again: Estimates, threshold: float, alpha: float) -> Comparison:
     value, error = float(found.value[0]), float(found.error[0])
     # a resample that misses the few texts that differ has no error of its own: its distance
     # would be infinitely many errors, and one text among a hundred would end all certainty
@@ -231,7 +226,7 @@ def _studentised(
     t = np.sort(t[~np.isnan(t)])
     observed = float(_ratio(np.array([value - threshold]), np.array([error]))[0])
     if len(t) == 0 or math.isnan(observed):
-        return Comparison(value, math.nan, math.nan, 1.0, 1.0, error, 0.0, clusters, 1)
+        return Comparison(value, math.nan, math.nan, 1.0, 1.0, error, 0.0, found.clusters, 1)
     return Comparison(
         value,
         low=value - (_upper(t, alpha) * error if error else 0.0),
@@ -240,29 +235,35 @@ def _studentised(
         p_below=(1 + int((t <= observed).sum())) / (1 + len(t)),
         error=error,
         seed_error=0.0,
-        clusters=clusters,
+        clusters=found.clusters,
         checkpoints=1,
     )
 
 
-def _crossed(found: Estimates, threshold: float, alpha: float, clusters: int) -> Comparison:
+def _crossed(found: Estimates, threshold: float, alpha: float) -> Comparison:
     """Seeds and examples as crossed effects. The seeds' part has S − 1 degrees of freedom,
     the examples' G − 1; Satterthwaite's are those of their sum. What seeds and examples do
     together is in both parts, so the sum errs to the wide side."""
-    seeds = len(found.by_checkpoint)
-    value, error = float(found.value[0]), float(found.error[0])
+    seeds, error = len(found.by_checkpoint), float(found.error[0])
     seed_error = float(found.by_checkpoint[:, 0].std(ddof=1)) / math.sqrt(seeds)
+    parts = seed_error**4 / (seeds - 1) + error**4 / (found.clusters - 1)
+    freedom = math.hypot(error, seed_error) ** 4 / parts if parts > 0 else float(seeds - 1)
+    return _student(found, seed_error, freedom, threshold, alpha)
+
+
+def _student(
+    found: Estimates, seed_error: float, freedom: float, threshold: float, alpha: float
+) -> Comparison:
+    """Student's t with these degrees of freedom."""
+    value, error = float(found.value[0]), float(found.error[0])
     whole = math.hypot(error, seed_error)
-    parts = seed_error**4 / (seeds - 1) + error**4 / (clusters - 1)
-    freedom = whole**4 / parts if parts > 0 else float(seeds - 1)
     observed = float(_ratio(np.array([value - threshold]), np.array([whole]))[0])
     half = float(stats.t.ppf(1 - alpha, freedom)) * whole
     above, below = float(stats.t.sf(observed, freedom)), float(stats.t.cdf(observed, freedom))
     if math.isnan(observed):
         half, above, below = math.nan, 1.0, 1.0
-    return Comparison(
-        value, value - half, value + half, above, below, error, seed_error, clusters, seeds
-    )
+    counts = found.clusters, len(found.by_checkpoint)
+    return Comparison(value, value - half, value + half, above, below, error, seed_error, *counts)
 
 
 def _guarded(found: Comparison, threshold: float, alpha: float) -> Comparison:
@@ -308,16 +309,14 @@ def _upper(t: Float[np.ndarray, " r"], alpha: float) -> float:
     return float(t[max(index, 0)]) if index < len(t) else math.inf
 
 
-def needed(found: Comparison, threshold: float, alpha: float, power: float = 0.8) -> int | None:
-    """About how many clusters would decide, if the estimate stays where it is.
-
-    None where no number of examples would: the estimate sits on the threshold, or other
-    seeds alone could carry it across.
-    """
+def needed(found: Comparison, threshold: float, alpha: float) -> int | None:
+    """About how many clusters would decide, if the estimate stays where it is. None where no
+    number of examples would: the estimate sits on the threshold, or other seeds alone could
+    carry it across."""
     distance = abs(found.estimate - threshold)
     if not (distance > 0 and math.isfinite(distance) and math.isfinite(found.error)):
         return None
-    z = float(stats.norm.ppf(1 - alpha) + stats.norm.ppf(power))
+    z = float(stats.norm.ppf(1 - alpha) + stats.norm.ppf(_POWER))
     room = distance**2 - (z * found.seed_error) ** 2
     if room <= 0:
         return None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -43,48 +43,50 @@ Contenders = dict[str, tuple[Cell, ...]]
 
 IMPORTANCE, DIRECTION = "importance", "direction"
 """The two questions an explanation can answer: which words matter, and what for."""
+MAKERS = {IMPORTANCE: importance_cells, DIRECTION: direction_cells}
 
 
 def contenders(table: Table, question: str, chosen: Settings) -> Contenders:
     """Usable cells of every explanation that answers the question and is neither a baseline nor
     the oracle. Other layers and heads are a question of their own (`sites`)."""
     measures = (MEASURE,) if question == IMPORTANCE else chosen.metrics
-    names = {
-        str(name)
-        for measure in measures
-        for operator in table.operators(measure)
-        for name in table.get(table.main, measure, operator).columns
-    }
-    names -= {*chosen.floors, chosen.ceiling, ""}
-    names = {name for name in names if not other_site(name, chosen)}
+    names = explanations_of(
+        (table.get(table.main, name, each) for name in measures for each in table.operators(name)),
+        chosen,
+    )
     if question == DIRECTION:
         names &= set(chosen.signed)
     return cells_of(table, question, names, chosen)
 
 
-def other_site(name: str, chosen: Settings) -> bool:
-    """Whether this is the explanation on trial read elsewhere: `attention:layer=0,head=3`."""
-    return name != chosen.on_trial and name.partition(":")[0] == chosen.on_trial
+def explanations_of(tables: Iterable[pd.DataFrame], chosen: Settings) -> set[str]:
+    """What has a column there and is no baseline, no oracle, and not the explanation on trial read
+    elsewhere (`attention:layer=0,head=3`)."""
+    names = {str(name) for wide in tables for name in wide.columns}
+    names -= {*chosen.floors, chosen.ceiling, ""}
+    trial = chosen.on_trial
+    return {name for name in names if name == trial or name.partition(":")[0] != trial}
 
 
 def cells_of(table: Table, question: str, names: set[str], chosen: Settings) -> Contenders:
     """The usable cells of these explanations, those that have any."""
-    make = importance_cells if question == IMPORTANCE else direction_cells
-    usable = _usable(table, question, chosen)
-    made = {name: make(table, table.main, name, chosen) for name in sorted(names)}
+    make, usable = MAKERS[question], _usable(table, question, chosen)
     found = {
-        name: tuple(each for each in cells if key_of(each) in usable and each.examples)
-        for name, cells in made.items()
+        name: tuple(
+            each
+            for each in make(table, table.main, name, chosen)
+            if key_of(each) in usable and each.examples
+        )
+        for name in sorted(names)
     }
     return {name: cells for name, cells in found.items() if cells}
 
 
 def _usable(table: Table, question: str, chosen: Settings) -> set[tuple[str, str]]:
     """A matter of baseline and oracle, whichever explanation is scored."""
-    make = importance_cells if question == IMPORTANCE else direction_cells
     cluster_of, alpha = table.cluster_of, chosen.alpha
     base, random = (
-        {key_of(each): each for each in make(table, model, chosen.ceiling, chosen)}
+        {key_of(each): each for each in MAKERS[question](table, model, chosen.ceiling, chosen)}
         for model in (table.main, "randomised")
     )
     return {
@@ -133,26 +135,16 @@ def lead(means: np.ndarray) -> Value:
     return Value(ahead, np.stack([1 / gap, -1 / gap, ahead / gap, -ahead / gap], axis=1))
 
 
-def others_part(pair: Cell) -> Cell:
-    """The other of a pair as a cell of its own: value, floor, ceiling."""
-    names, values = pair.names[1:], pair.values[:, 1:]
-    return Cell(pair.measure, pair.operator, names, pair.examples, values, 0, pair.sign)
-
-
 def _mean_lead(pairs: Sequence[Cell]) -> float:
-    values = [estimate_of(each.values, lead) for each in pairs]
+    values = (estimate_of(each.values, lead) for each in pairs)
     known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan
 
 
 def _pair(one: Cell, other: Cell) -> Cell:
-    names = ("one", "other", "floor", "ceiling")
-    series = (_column(one, 0), _column(other, 0), _column(one, 1), _column(one, 2))
-    return cell(one.measure, one.operator, list(zip(names, series, strict=True)), one.sign)
-
-
-def _column(each: Cell, index: int) -> pd.Series:
-    return pd.Series(each.values[:, index], index=list(each.examples), dtype="float64")
+    left, right = (pd.DataFrame(c.values, index=list(c.examples)) for c in (one, other))
+    columns = [("one", left[0]), ("other", right[0]), ("floor", left[1]), ("ceiling", left[2])]
+    return cell(one.measure, one.operator, columns, one.sign)
 
 
 @dataclass(frozen=True)
@@ -249,7 +241,8 @@ class _Ranking:
         better = rejected([below for _, _, below in behind.values()], alpha)
         found = [self._ranked(best, own, 0.0, True)]
         for (name, each), *apart in zip(pairs.items(), worse, better, strict=True):
-            cells = [others_part(pair) for pair in each]
+            # the other of each pair as a cell of its own: value, floor, ceiling
+            cells = [replace(p, names=p.names[1:], values=p.values[:, 1:]) for p in each]
             found.append(self._ranked(name, cells, behind[name][0], not any(apart)))
         return tuple(sorted(found, key=lambda each: (math.isnan(each.behind), each.behind)))
 
@@ -291,10 +284,10 @@ def _preferred(ranked: Sequence[Ranked]) -> str:
     """Of those that are not clearly behind the best on average, to a hundredth; then the
     cheapest, where costs are known."""
     tied = [each for each in ranked if (each.tied or _ahead(each)) and each.measures]
-    prices = {e.explanation: e.milliseconds for e in tied if math.isfinite(e.milliseconds)}
 
     def order(each: Ranked) -> tuple[float, float]:
-        return round(each.behind, 2), prices.get(each.explanation, math.inf)
+        known = math.isfinite(each.milliseconds)
+        return round(each.behind, 2), each.milliseconds if known else math.inf
 
     return min(tied, key=order).explanation
 
@@ -400,7 +393,8 @@ class Sites:
 def sites(table: Table, chosen: Settings) -> Sites:
     known = (table.get(table.main, MEASURE, each) for each in table.operators(MEASURE))
     names = {str(name) for wide in known for name in wide.columns}
-    names = {name for name in names if name == chosen.on_trial or _is_attention(name, chosen)}
+    kinds = (chosen.on_trial, *WEIGHTED)
+    names = {n for n in names if n == chosen.on_trial or n.partition(":")[0] in kinds}
     cells = cells_of(table, IMPORTANCE, names, chosen)
     others = [name for name in cells if name != chosen.on_trial]
     if not others:
@@ -421,17 +415,12 @@ def sites(table: Table, chosen: Settings) -> Sites:
 
 
 def _sentence(best: Site, tried: int, explains: bool | None, chosen: Settings) -> str:
-    said = {True: "clears", False: "does not clear", None: "may clear"}[explains]
     score = f"{best.position:.2f} ({best.low:.2f} to {best.high:.2f})"
-    name = best.name.replace("_", " ")
     if best.name == chosen.on_trial:
         return f"of {tried} kinds of attention the one on trial is best: {score}."
-    bar = chosen.effect("importance")
-    return f"of {tried} kinds of attention {name} is best: {score}; it {said} the bar of {bar:g}."
-
-
-def _is_attention(name: str, chosen: Settings) -> bool:
-    return other_site(name, chosen) or name.partition(":")[0] in WEIGHTED
+    said = {True: "clears", False: "does not clear", None: "may clear"}[explains]
+    start = f"of {tried} kinds of attention {_plain(best.name)} is best: {score}"
+    return f"{start}; it {said} the bar of {chosen.effect('importance'):g}."
 
 
 def score_positions(rows: pd.DataFrame, chosen: Settings) -> pd.DataFrame:
@@ -442,10 +431,8 @@ def score_positions(rows: pd.DataFrame, chosen: Settings) -> pd.DataFrame:
     if rows.empty:
         return pd.DataFrame(columns=columns)
     table = tabulate_blocks([rows])
-    outside = {*chosen.floors, chosen.ceiling, ""}
-    names = {str(name) for wide in table.wide.values() for name in wide.columns} - outside
     lines = []
-    for name in sorted(name for name in names if not other_site(name, chosen)):
+    for name in sorted(explanations_of(table.wide.values(), chosen)):
         cells = list(importance_cells(table, table.main, name, chosen))
         if name in chosen.signed:
             cells += direction_cells(table, table.main, name, chosen)

@@ -108,16 +108,6 @@ class Statement:
         return self.decision in (Decision.SUPPORTED, Decision.NOT_SUPPORTED)
 
 
-def not_answered(name: str, unit: str, reason: str) -> Statement:
-    """For a question that this kind of explanation does not answer."""
-    return Statement(name, Decision.NOT_ANSWERED, unit, blocked=reason, notes=(reason,))
-
-
-def not_measured(name: str, unit: str, reason: str) -> Statement:
-    """For a property whose measurements are not there: said, not guessed."""
-    return Statement(name, Decision.NOT_MEASURED, unit, blocked=reason, notes=(reason,))
-
-
 def number(value: float) -> str:
     """Two digits after the point, three for small numbers."""
     if not math.isfinite(value):

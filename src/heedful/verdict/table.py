@@ -102,15 +102,11 @@ class Table:
         return tuple(sorted({op for _, name, op in self.wide if name == measure}))
 
 
-def tabulate_rows(rows: pd.DataFrame) -> Table:
-    """Spread rows out. Repeated measurements of one example are averaged, an infinity counts
-    as undefined, and an example without a cluster is its own."""
-    return tabulate_blocks([rows])
-
-
 def tabulate_blocks(blocks: Iterable[pd.DataFrame]) -> Table:
-    """The same of a table in blocks, each with all rows of its examples; one at a time, since
-    rows take many times the room of what they are spread out to."""
+    """Spread rows out. Repeated measurements of one example are averaged, an infinity counts
+    as undefined, and an example without a cluster is its own. Each block has all rows of its
+    examples; they are read one at a time, since rows take many times the room of what they are
+    spread out to."""
     wide: dict[tuple[str, str, str], list[pd.DataFrame]] = {}
     examples = []
     for block in blocks:
@@ -118,9 +114,11 @@ def tabulate_blocks(blocks: Iterable[pd.DataFrame]) -> Table:
         examples.append(_examples(rows))
         for key, part in rows.groupby(["model", "measure", "operator"], sort=True):
             model, measure, operator = map(str, key)
-            wide.setdefault((model, measure, operator), []).append(_spread(part))
-    spread = {key: _joined(wide[key]) for key in sorted(wide)}
-    return Table(spread, _joined(examples, by_name=False))
+            means = part.groupby(["example", "explanation"], sort=True)["value"].mean()
+            spread = means.unstack("explanation").sort_index()
+            wide.setdefault((model, measure, operator), []).append(spread)
+    whole = {key: _joined(wide[key]) for key in sorted(wide)}
+    return Table(whole, _joined(examples, by_name=False))
 
 
 def _joined(parts: list[pd.DataFrame], by_name: bool = True) -> pd.DataFrame:
@@ -146,11 +144,6 @@ def _tidy(rows: pd.DataFrame) -> pd.DataFrame:
     tidy["cluster"] = tidy["cluster"].where(tidy["cluster"] != "", tidy["example"])
     # A sum of floats depends on its order, and no verdict may depend on the order of rows.
     return tidy.sort_values(list(COLUMNS), kind="stable", ignore_index=True)
-
-
-def _spread(rows: pd.DataFrame) -> pd.DataFrame:
-    means = rows.groupby(["example", "explanation"], sort=True)["value"].mean()
-    return means.unstack("explanation").sort_index()
 
 
 def _examples(rows: pd.DataFrame) -> pd.DataFrame:

@@ -124,7 +124,7 @@ class Verdict:
         return f"<Verdict: {self.headline}>"
 
     def to_json(self) -> str:
-        data = {"schema_version": SCHEMA_VERSION, **_plain(self)}
+        data = {"schema_version": SCHEMA_VERSION, **_plain(asdict(self))}
         return json.dumps(data, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
 
     @staticmethod
@@ -170,7 +170,7 @@ def judge(
     table = tabulate_blocks([rows] if isinstance(rows, pd.DataFrame) else rows)
     if not table.checkpoints:
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
-    statements = decide([each(table, chosen) for each in PROPERTIES.values()], chosen)
+    statements = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
     found = overall(statements)
     costs = costs if costs is not None else pd.DataFrame()
     return Verdict(
@@ -266,12 +266,12 @@ def overall(statements: Sequence[Statement]) -> Overall:
     weights are not faithful, both reasons are possible and the answer is no all the same.
     """
     by_name = {each.property: each for each in statements}
-    if _is(by_name, "use", Decision.NOT_SUPPORTED):
+    if _said(by_name, "use") is Decision.NOT_SUPPORTED:
         return Overall(Decision.NOT_SUPPORTED, NOT_USED)
     if _failed(by_name):
-        used = _is(by_name, "use", Decision.SUPPORTED)
+        used = _said(by_name, "use") is Decision.SUPPORTED
         return Overall(Decision.NOT_SUPPORTED, NOT_FAITHFUL if used else EITHER)
-    if all(_passed(by_name, name) for name in REQUIRED):
+    if not _missing(by_name):
         return Overall(Decision.SUPPORTED)
     return Overall(Decision.INCONCLUSIVE, needed=_needed(by_name))
 
@@ -304,18 +304,13 @@ def _failure(each: Statement) -> str:
 def _open(by_name: Mapping[str, Statement], found: Overall) -> str:
     if found.needed is not None:
         return f"about {rounded(found.needed)} examples would decide"
-    said = {
-        name: by_name[name].decision.lower() if name in by_name else "not measured"
-        for name in REQUIRED
-        if not _passed(by_name, name)
-    }
-    return ", ".join(f"{name} {text}" for name, text in said.items())
+    return ", ".join(f"{name} {_said(by_name, name).lower()}" for name in _missing(by_name))
 
 
 def _needed(by_name: Mapping[str, Statement]) -> int | None:
     """Where some estimate is below its threshold, one such statement is enough for a no; else
     all that are open must be decided. None where one of those never will be."""
-    missing = [name for name in REQUIRED if not _passed(by_name, name)]
+    missing = _missing(by_name)
     known = [by_name[name] for name in missing if name in by_name]
     below = [each.needed for each in known if each.estimate < each.threshold and not each.blocked]
     if below:
@@ -327,17 +322,19 @@ def _needed(by_name: Mapping[str, Statement]) -> int | None:
 
 
 def _failed(by_name: Mapping[str, Statement]) -> list[str]:
-    return [name for name in FAITHFUL if _is(by_name, name, Decision.NOT_SUPPORTED)]
+    return [name for name in FAITHFUL if _said(by_name, name) is Decision.NOT_SUPPORTED]
 
 
-def _passed(by_name: Mapping[str, Statement], name: str) -> bool:
-    """Supported; or agreement where nothing could agree."""
-    silent = name == "agreement" and _is(by_name, name, Decision.UNUSABLE)
-    return silent or _is(by_name, name, Decision.SUPPORTED)
+def _missing(by_name: Mapping[str, Statement]) -> list[str]:
+    """What is required and not supported. Agreement is not missed where nothing could agree."""
+    said = {name: _said(by_name, name) for name in REQUIRED}
+    if said.get("agreement") is Decision.UNUSABLE:
+        del said["agreement"]
+    return [name for name, decision in said.items() if decision is not Decision.SUPPORTED]
 
 
-def _is(by_name: Mapping[str, Statement], name: str, decision: Decision) -> bool:
-    return name in by_name and by_name[name].decision is decision
+def _said(by_name: Mapping[str, Statement], name: str) -> Decision:
+    return by_name[name].decision if name in by_name else Decision.NOT_MEASURED
 
 
 def versions() -> dict[str, str]:
@@ -375,8 +372,6 @@ def _why(each: Statement) -> str:
 
 def _plain(value: Any) -> Any:
     """Only what JSON knows; undefined numbers are null, since NaN is no JSON."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

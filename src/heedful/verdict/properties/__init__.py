@@ -7,6 +7,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from heedful.verdict.evaluation import Property
+from heedful.verdict.inference import position
 
 
 def _defined() -> Iterator[Property]:
@@ -34,5 +35,5 @@ of them were measured: the data must not choose how many there are."""
 QUESTIONS: Mapping[str, str] = {name: each.question for name, each in PROPERTIES.items()}
 """What a page asks about each."""
 
-RELATIVE = tuple(name for name, each in PROPERTIES.items() if each.relative)
+RELATIVE = tuple(name for name, each in PROPERTIES.items() if each.formula is position)
 """Estimated as a share of the way from floor to ceiling: the floor is 0, the ceiling 1."""

@@ -11,7 +11,7 @@ import pandas as pd
 from heedful.verdict.evaluation import Property, contrast, evaluate_property, report_means
 from heedful.verdict.inference import difference, examples_needed, position
 from heedful.verdict.settings import Settings, level_of, share_of
-from heedful.verdict.statement import Decision, Statement, not_measured
+from heedful.verdict.statement import Decision, Statement
 from heedful.verdict.table import Cell, Table, best_floor, cell
 
 SILENT = "the importance measures do not agree with each other here, so nothing can agree with them"
@@ -27,19 +27,17 @@ def agreement(table: Table, chosen: Settings) -> Statement:
     do not agree by more than `smallest_tau`, the question cannot be asked. Where that is open, so
     is the answer, unless attention is near enough to them for any agreement within the bounds."""
 
-    def cells_of(model: str) -> tuple[Cell, ...]:
-        return () if model == "randomised" else tuple(_taus(table, model, chosen))
-
-    found = evaluate_property(AGREEMENT, cells_of, table, chosen)
+    found = evaluate_property(AGREEMENT, _taus, table, chosen)
     if not found.parts and any(table.measures("tau:")):
         missing = "needs tau with at least two importance measures."
-        return not_measured(AGREEMENT.name, AGREEMENT.unit, missing)
+        return AGREEMENT.without_number(Decision.NOT_MEASURED, missing)
     if found.decision is Decision.UNUSABLE:  # tau is undefined: that is not the measures' silence
         return replace(found, decision=Decision.NOT_MEASURED)
     if found.decision is not Decision.INCONCLUSIVE or found.blocked:
         return found
     level, cluster_of = level_of(AGREEMENT.name, chosen), table.cluster_of
-    cells = [part for model in table.checkpoints if (part := cells_of(model))]
+    measured = (tuple(_taus(table, model, chosen)) for model in table.checkpoints)
+    cells = [part for part in measured if part]
     among = contrast(cells, (0.0, -1.0, 1.0), cluster_of, level)
     least, asked = chosen.smallest_tau, found.threshold
     if among.high < least:
@@ -72,7 +70,10 @@ AGREEMENT = Property(
 
 
 def _taus(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
-    """Chance has a tau-b of 0 on average: it need not be drawn."""
+    """Chance has a tau-b of 0 on average: it need not be drawn. A randomised model's maps have
+    nothing to agree with."""
+    if model == "randomised":
+        return
     known = chosen.importance or tuple(name[4:] for name in table.measures("tau:"))
     for name in known:
         measure = f"tau:{name}"
@@ -110,9 +111,7 @@ PEOPLE = "annotators"
 def plausibility(table: Table, chosen: Settings) -> Statement:
     """A question of its own: a map can look right and have nothing to do with the decision. AUPRC
     decides, since it needs no cut-off; the other measures are shown beside it."""
-    found = evaluate_property(
-        PLAUSIBILITY, lambda model: _auprc(table, model, chosen), table, chosen
-    )
+    found = evaluate_property(PLAUSIBILITY, _auprc, table, chosen)
     shown = {
         measure: float(wide[chosen.on_trial].mean())
         for measure in SHOWN

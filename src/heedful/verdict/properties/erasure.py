@@ -14,7 +14,7 @@ from heedful.metrics import restricted_mean, sign_test
 from heedful.verdict.evaluation import Property, apart, evaluate_property
 from heedful.verdict.inference import difference, position
 from heedful.verdict.settings import Settings
-from heedful.verdict.statement import Statement, not_answered
+from heedful.verdict.statement import Decision, Statement
 from heedful.verdict.table import Cell, Table, best_floor, cell
 
 MEASURE = "importance_captured"
@@ -24,12 +24,7 @@ RANDOM = 0.0
 
 def importance(table: Table, chosen: Settings) -> Statement:
     """Measured under at least two perturbations, none of which made the explanation."""
-    return evaluate_property(
-        IMPORTANCE,
-        lambda model: importance_cells(table, model, chosen.on_trial, chosen),
-        table,
-        chosen,
-    )
+    return evaluate_property(IMPORTANCE, _importance, table, chosen)
 
 
 IMPORTANCE = Property(
@@ -63,6 +58,10 @@ def importance_cells(
             yield cell(MEASURE, operator, [*columns, (chosen.ceiling, wide[chosen.ceiling])])
 
 
+def _importance(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+    return importance_cells(table, model, chosen.on_trial, chosen)
+
+
 def _scored(
     table: Table, model: str, explanation: str, chosen: Settings
 ) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -78,7 +77,7 @@ def _scored(
 def baseline(table: Table, chosen: Settings) -> Statement:
     """Paired differences to the better of word frequency and position, which know nothing of the
     model."""
-    found = evaluate_property(BASELINE, lambda model: _leads(table, model, chosen), table, chosen)
+    found = evaluate_property(BASELINE, _leads, table, chosen)
     names = sorted({part.floor_name for part in found.parts})
     note = f"the better model-free baseline here: {', '.join(names)}."
     return replace(found, notes=(*found.notes, note)) if names else found
@@ -128,13 +127,8 @@ def direction(table: Table, chosen: Settings) -> Statement:
     them is shown."""
     if chosen.on_trial not in chosen.signed:
         reason = f"{chosen.on_trial.replace('_', ' ')} has no sign: judge it on importance."
-        return not_answered(DIRECTION.name, DIRECTION.unit, reason)
-    found = evaluate_property(
-        DIRECTION,
-        lambda model: direction_cells(table, model, chosen.on_trial, chosen),
-        table,
-        chosen,
-    )
+        return DIRECTION.without_number(Decision.NOT_ANSWERED, reason)
+    found = evaluate_property(DIRECTION, _direction, table, chosen)
     return _with_flips(_with_metrics(found), table, chosen)
 
 
@@ -165,6 +159,10 @@ def direction_cells(table: Table, model: str, explanation: str, chosen: Settings
             unfair = operator in chosen.made_with(explanation)
             if not unfair and set(names) <= set(wide.columns):
                 yield cell(measure, operator, [(n, wide[n]) for n in names], BETTER[measure])
+
+
+def _direction(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+    return direction_cells(table, model, chosen.on_trial, chosen)
 
 
 def _with_metrics(statement: Statement) -> Statement:

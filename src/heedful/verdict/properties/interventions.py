@@ -23,11 +23,7 @@ def use(table: Table, chosen: Settings) -> Statement:
     needs no labels. The accuracy lost is shown beside it: a model can use its attention on every
     text and answer as well without."""
 
-    def cells_of(model: str) -> Iterator[Cell]:
-        # a randomised model may use its attention as well: there is nothing to check
-        return iter(()) if model == "randomised" else _moved(table, model, chosen)
-
-    found = evaluate_property(USE, cells_of, table, chosen)
+    found = evaluate_property(USE, _moved, table, chosen)
     return _with_trained(replace(found, numbers={**found.numbers, **_beside(table, chosen)}), table)
 
 
@@ -45,7 +41,9 @@ USE = Property(
 
 
 def _moved(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
-    for edit in EDITS:
+    """None for a randomised model, which may use its attention as well: there is nothing to
+    check."""
+    for edit in () if model == "randomised" else EDITS:
         moved = _column(table, model, "tvd_permuted", chosen) if edit == "permute" else NOTHING
         if moved.empty:
             once = table.get(model, "tvd", edit)
