@@ -25,7 +25,6 @@ from heedful.apps.annotation import (
     write_jsonl,
     write_label_studio,
 )
-from heedful.auditing import looks_of
 from heedful.cli import main
 from heedful.cli import read as read_grid
 from heedful.errors import HeedfulError
@@ -44,7 +43,7 @@ from heedful.store import (
     write_tar,
 )
 from heedful.training import TrainingState, load, save
-from heedful.verdict import Settings, Verdict, judge
+from heedful.verdict import Settings, Verdict, judge, stored_verdict
 from verdict_tables import World, rows_of
 
 OLDER, NEWER, MISSING = 0, 3, None
@@ -177,7 +176,7 @@ def test_the_verdict_of_a_stored_audit(
         for name in ("rows", "maps", "costs", "documents", "shown"):
             writer.table(name, rows_of(SMALL))
     run = store.open(store.keys()[0])
-    for ask in (looks_of, audit_of_run):
+    for ask in (stored_verdict, audit_of_run):
         with pytest.raises(HeedfulError, match="another --store|update Heedful") as error:
             ask(run)
         refused(error, version, VERDICTS)

@@ -22,6 +22,7 @@ from heedful.auditing.explanation import names_in as names_in
 from heedful.auditing.explanation import not_by_own as not_by_own
 from heedful.auditing.measure import Measurer as Measurer
 from heedful.auditing.measure import checked_texts as checked_texts
+from heedful.auditing.measure import marked_words as marked_words
 from heedful.auditing.page_data import PageData as PageData
 from heedful.auditing.repair import CHOSEN_MODEL as CHOSEN_MODEL
 from heedful.auditing.repair import REPAIR as REPAIR
@@ -49,7 +50,6 @@ from heedful.auditing.result import TABLES as TABLES
 from heedful.auditing.result import VERSION as VERSION
 from heedful.auditing.result import Audit as Audit
 from heedful.auditing.result import identity as identity
-from heedful.auditing.result import looks_of as looks_of
 from heedful.auditing.result import spec_digest as spec_digest
 from heedful.auditing.result import store_audit as store_audit
 from heedful.auditing.result import stored_tables as stored_tables

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from heedful.attributions import fit_prior
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
-from heedful.auditing.measure import Measurer, checked_texts
+from heedful.auditing.measure import Measurer, checked_texts, marked_words
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import (
     KIND,
     Audit,
     find_audit,
     identity,
-    looks_of,
     spec_digest,
     store_audit,
     stored_tables,
@@ -40,7 +38,6 @@ from heedful.auditing.schedule import (
 )
 from heedful.auditing.spec import EXTRA, GROUPS, AuditSpec, group_name
 from heedful.auditing.tables import (
-    Home,
     Measurements,
     Part,
     counted,
@@ -51,9 +48,9 @@ from heedful.auditing.tables import (
 from heedful.errors import HeedfulError
 from heedful.progress import duration, silent
 from heedful.store import Frames, PartGone, Run, run_key
-from heedful.targets import AuditTarget, Document, open_target
+from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch
-from heedful.verdict import Settings, Verdict
+from heedful.verdict import Settings, Verdict, stored_verdict
 from heedful.words import word_mask
 
 LONG = 60.0
@@ -120,7 +117,8 @@ def audit_subject(
 
 def _measured(trial: Trial, settings: Settings) -> tuple[Measurements, Verdict]:
     """Wave by wave; with a budget until it is spent or the verdict is clear."""
-    plan, found = trial.plan, trial.measurements()
+    plan, store = trial.plan, trial.plan.opened
+    found = Measurements.temporary() if store is None else Measurements(store.scratch(trial.key))
     _forecast(trial, found)
     verdict: Verdict | None = None
     first = FIRST if plan.budget else WAVE
@@ -174,31 +172,23 @@ class Trial:
         spec = replace(spec, operators=distinct_operators(subject.model, spec.operators))
         self.subject, self.spec, self.plan = subject, spec, plan
         self.pace = Pace(plan.clock, plan.deadline)
-        prior = fit_prior(batch for _, batch in subject.batches())
-        checked = checked_texts(subject.ids, spec.seed)
-        kept = first_texts(subject, spec.seed, MOST_TEXTS)
         self.measure = Measurer(
-            subject.model, spec, prior, checked, plan.must, kept, subject.marked_share
+            subject.model,
+            spec,
+            fit_prior(batch for _, batch in subject.batches()),
+            checked_texts(subject.ids, spec.seed),
+            plan.must,
+            first_texts(subject, spec.seed, MOST_TEXTS),
+            subject.marked_share,
         )
         self._refuse(self.measure.skipped)
+        self.identity = identity(subject, spec)
         self.key = run_key(KIND, self.identity)
-        self.rationales = subject.rationales
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        return identity(self.subject, self.spec)
 
     @cached_property
     def site(self) -> str:
         """The attention on trial, in words."""
         return site_words(self.subject.model, self.subject.encode(np.array([0])))
-
-    def measurements(self) -> Measurements:
-        """Nothing yet. Without a store parts are kept in a folder that goes with the result."""
-        if self.plan.opened is not None:
-            return Measurements(self.plan.opened.scratch(self.key))
-        home = Home()
-        return Measurements(home.path, home)
 
     def add(self, found: Measurements, indices: np.ndarray) -> None:
         """Measured now, or found where an earlier start left it."""
@@ -215,7 +205,9 @@ class Trial:
         documents = [self.subject.documents[int(i)] for i in indices]
         clusters = tuple(each.cluster for each in documents)
         with self.pace.measuring(len(indices)):
-            found = self.measure(batch, clusters, self._rationale(documents, batch))
+            mask = word_mask(batch.texts["a"])
+            rationale = marked_words(documents, mask) if self.subject.rationales else None
+            found = self.measure(batch, clusters, rationale)
         return replace(found, documents=documents_table(documents).assign(place=indices))
 
     def _refuse(self, skipped: Mapping[str, str]) -> None:
@@ -226,18 +218,8 @@ class Trial:
             leave = f"leave out {name}, which cannot be measured here: " if group else ""
             raise HeedfulError(f"{leave}{skipped[name]}")
 
-    def _rationale(self, documents: Sequence[Document], batch: Batch) -> torch.Tensor | None:
-        """Marked words; a text without a rationale has none, and no measure of it."""
-        if not self.rationales:
-            return None
-        marks = torch.zeros_like(word_mask(batch.texts["a"]))
-        for row, document in enumerate(documents):
-            given = document.rationale or ()
-            width = min(len(given), marks.shape[1])
-            marks[row, :width] = torch.tensor(given[:width], dtype=torch.bool)
-        return marks
-
     def judge(self, found: Measurements, settings: Settings, look: int) -> Verdict:
+        """At this look of `LOOKS`, or once and for all where time is not limited."""
         looks = LOOKS if self.plan.budget else 1
         chosen = replace(settings, look=min(look, looks), looks=looks)
         rows = found.tables()["rows"]
@@ -247,6 +229,10 @@ class Trial:
     def facts(self, skipped: Mapping[str, str], measured: int, rows: Frames) -> dict[str, Any]:
         subject = self.subject
         total = len(subject)
+        left_out = (
+            f"{count} text{'s' * (count != 1)} left out: {why}."
+            for why, count in subject.dropped.items()
+        )
         oracle = search_facts(rows.first, self.spec.exact)  # of very many texts the first ones
         return {
             "model": subject.family,
@@ -258,7 +244,7 @@ class Trial:
             "truncated": subject.truncated.texts / max(1, total),
             "words_lost": subject.truncated.share,
             "dropped": dict(subject.dropped),
-            "notes": [*self.notes, *_left_out(subject), *counted(measured, total)],
+            "notes": [*self.notes, *left_out, *counted(measured, total)],
             "skipped": dict(skipped),
             "explanations": list(self.spec.explanations),
             "operators": list(self.spec.operators),
@@ -276,16 +262,10 @@ class Trial:
         self._refuse(skipped)
         tables = stored_tables(run)
         facts = self.facts(skipped, len(self.subject), tables["rows"])
-        looks = looks_of(run)
+        looks = stored_verdict(run).asked.looks
         chosen = replace(settings, look=looks, looks=looks)
         verdict = judge_rows(tables["rows"], tables["costs"].whole, facts, chosen)
         return Audit(verdict, tables, facts)
-
-
-def _left_out(subject: AuditTarget) -> Iterator[str]:
-    """Texts that could not be used are said, not only counted."""
-    for why, count in subject.dropped.items():
-        yield f"{count} text{'s' * (count != 1)} left out: {why}."
 
 
 SAME = 1e-6

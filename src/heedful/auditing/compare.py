@@ -123,25 +123,18 @@ def to_markdown(table: pd.DataFrame) -> str:
     """Explanations down, the best first; audits across: mean [low, high]."""
     audits = list(dict.fromkeys(table["audit"]))
     cell = {
-        (
-            row["audit"],
-            row["explanation"],
-        ): f"{row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
-        for row in table.to_dict("records")
+        (row.audit, row.explanation): f"{row.mean:.2f} [{row.low:.2f}, {row.high:.2f}]"
+        for row in table.itertuples()
     }
     up = bool(set(table["measure"]) & LOWER_IS_BETTER)
     order = table.groupby("explanation")["mean"].mean().sort_values(ascending=up).index
-    lines = [
-        "| explanation | " + " | ".join(escape(each) for each in audits) + " |",
-        "|---|" + "---|" * len(audits),
-        *(
-            f"| {escape(str(name))} | "
-            + " | ".join(cell.get((each, name), "–") for each in audits)
-            + " |"
-            for name in order
-        ),
+    rows = [
+        [escape(str(name)), *(cell.get((each, name), "–") for each in audits)] for name in order
     ]
-    return "\n".join(lines)
+    head, *body = (
+        f"| {' | '.join(row)} |" for row in (["explanation", *map(escape, audits)], *rows)
+    )
+    return "\n".join([head, "|---|" + "---|" * len(audits), *body])
 
 
 # Several trainings of one model: one verdict, with seeds and texts as crossed effects.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.attributions import Prior, mass_outside, text_site
 from heedful.auditing.experiments import EXPERIMENTS, AuditBatch, Values, removals
 from heedful.auditing.explanation import (
     Decisions,
+    Explained,
     Named,
     all_named,
     baselines,
@@ -22,20 +25,25 @@ from heedful.auditing.explanation import (
 )
 from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
-from heedful.auditing.tables import Facts, Part, Table
+from heedful.auditing.tables import Part, Table
 from heedful.experiments import ForwardBatch, head_maps, randomised
 from heedful.randomness import stable_hash
+from heedful.targets import Document
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 
 CHECKED_SHARE = 4  # one text in so many is measured on the randomised model too
-ERASED, UNIQUE = "erasure of an item of attention", "uniqueness"
-NULL_SPACE = "null_space"
 MOST_SITES = 512
 """Layers and heads of attention whose maps are scored too."""
 GROUPS_OF = {"removals": ERASING | {"eraser", "candidates"}}
 """The groups that ask for an experiment, where it is not one of the same name."""
 GATED = "it needs weights that sum to 1, and this model has a gate."
+NOT_OF_GATES = {
+    "interventions": "erasure of an item of attention",
+    "uniqueness": "uniqueness",
+    "null_space": "null_space",
+}
+"""What is skipped of each group where a gate keeps weights from summing to 1."""
 
 
 class Measurer:
@@ -59,8 +67,10 @@ class Measurer:
         chosen = all_named(name for name in spec.mapped if name not in BASELINES)
         self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
-        self.normalised = text_site(model).normalised
-        self.skipped = {} if self.normalised else _not_of_gates(spec)
+        self.skipped: dict[str, str] = {}
+        if not text_site(model).normalised:
+            gated = (what for group, what in NOT_OF_GATES.items() if group in spec.only)
+            self.skipped = dict.fromkeys(gated, GATED)
 
     def __call__(
         self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
@@ -68,15 +78,22 @@ class Measurer:
         forward = ForwardBatch.of(self.model, batch)
         p = forward.probabilities
         check_finite(p, batch.ids)
-        made = Decisions(self.model, batch, forward.predicted)
         mask = word_mask(batch.texts["a"])
-        table = Table(_facts(batch, clusters, p, mask))
+        table = Table(
+            {
+                "example": np.array(batch.ids, dtype=object),
+                "cluster": np.array(clusters, dtype=object),
+                "label": batch.labels.cpu().numpy(),
+                "predicted": p.argmax(-1).cpu().numpy(),
+                "confidence": p.amax(-1).detach().cpu().numpy(),
+                "length": mask.sum(-1).cpu().numpy(),
+            }
+        )
         shown = PageData(batch, self.kept)
         shown.linear(self.model, forward.trace)
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
-        found = explained(made, self.wanted, self.spec.target, self.skipped, self.must)
+        found, maps = self._explained(forward, self.must)
         self.skipped = found.skipped
-        maps = {**found.maps, **baselines(made, self.prior, self.random)}
         audit = AuditBatch(
             forward,
             self.spec,
@@ -94,6 +111,14 @@ class Measurer:
             self._check_randomised(table, batch)
         kept = _maps(batch, maps, mask)
         return Part(table.rows(), kept, found.costs, dict(self.skipped), shown.table())
+
+    def _explained(
+        self, forward: ForwardBatch, must: frozenset[str] = frozenset()
+    ) -> tuple[Explained, dict[str, Tensor]]:
+        """What was explained, and its maps with those of the baselines."""
+        decisions = Decisions(forward.model, forward.batch, forward.predicted)
+        found = explained(decisions, self.wanted, self.spec.target, self.skipped, must)
+        return found, {**found.maps, **baselines(decisions, self.prior, self.random)}
 
     def _sites(self, forward: ForwardBatch, maps: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Maps of other layers and of heads, but for those that were asked for by name."""
@@ -118,13 +143,11 @@ class Measurer:
         if not chosen:
             return
         some = batch.take(torch.tensor(chosen, device=batch.labels.device))
-        part = Table(table.facts.take(chosen))
+        part = table.of(chosen)
         with randomised(self.model, self.spec.seed) as model:
             with torch.no_grad():
                 forward = ForwardBatch(model, some, model(some))
-            made = Decisions(model, some, forward.predicted)
-            found = explained(made, self.wanted, self.spec.target, self.skipped)
-            maps = {**found.maps, **baselines(made, self.prior, self.random)}
+            _, maps = self._explained(forward)
             audit = AuditBatch(forward, self.spec, maps, role="randomised")
             _write(part, removals(audit), audit.role)
         table.extend(part)
@@ -132,15 +155,10 @@ class Measurer:
 
 def _write(table: Table, found: Iterable[Values], role: str = "base") -> None:
     for values in found:
-        part = table if values.rows is None else Table(table.facts.take(values.rows))
+        part = table if values.rows is None else table.of(values.rows)
         part.add(values.measures, values.explanation, values.operator, role)
         if part is not table:
             table.extend(part)
-
-
-def _not_of_gates(spec: AuditSpec) -> dict[str, str]:
-    groups = {"interventions": ERASED, "uniqueness": UNIQUE, NULL_SPACE: NULL_SPACE}
-    return {name: GATED for group, name in groups.items() if group in spec.only}
 
 
 def checked_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
@@ -149,15 +167,13 @@ def checked_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
     return frozenset(order[: -(-len(order) // CHECKED_SHARE)])
 
 
-def _facts(batch: Batch, clusters: tuple[str, ...], p: Tensor, mask: Tensor) -> Facts:
-    return Facts(
-        batch.ids,
-        clusters,
-        batch.labels.cpu().numpy(),
-        p.argmax(-1).cpu().numpy(),
-        p.amax(-1).detach().cpu().numpy(),
-        mask.sum(-1).cpu().numpy(),
-    )
+def marked_words(documents: Sequence[Document], mask: Bool[Tensor, "b w"]) -> Bool[Tensor, "b w"]:
+    """The words of the rationales. A text without a rationale has none, and no measure of it."""
+    marks = torch.zeros_like(mask)
+    for row, document in enumerate(documents):
+        words = (document.rationale or ())[: marks.shape[1]]
+        marks[row, : len(words)] = torch.tensor(words, dtype=torch.bool)
+    return marks
 
 
 def _maps(batch: Batch, maps: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:

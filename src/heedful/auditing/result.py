@@ -36,7 +36,6 @@ from heedful.verdict import (
     facts_text,
     read_facts,
     read_text,
-    stored_verdict,
 )
 
 AUDIT = "audit"
@@ -228,11 +227,6 @@ def store_audit(store: Store, identity: Mapping[str, Any], audit: Audit) -> Audi
         writer.made_with["torch"] = torch.__version__.split("+")[0]
         writer.made_with["device"] = str(audit.facts.get("device", ""))
     return replace(audit, tables=stored_tables(store.open(run_key(KIND, identity))))
-
-
-def looks_of(run: Run) -> int:
-    """How often the evidence was looked at until it was decided."""
-    return stored_verdict(run).asked.looks
 
 
 def stored_tables(run: Run) -> dict[str, Frames]:

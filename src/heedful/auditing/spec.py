@@ -281,10 +281,6 @@ def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:
 
 def works(name: str) -> tuple[str, ...]:
     """The papers behind a number of an audit, whichever group measures it."""
-    found = {key: None for each in NUMBERS.values() for key in _papers(name, each)}
-    return tuple(found)
-
-
-def _papers(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
-    declared = declaration(name, measures)
-    return () if declared is None else measures[declared].papers
+    declared = ((measures, declaration(name, measures)) for measures in NUMBERS.values())
+    papers = (measures[known].papers for measures, known in declared if known is not None)
+    return tuple(dict.fromkeys(key for keys in papers for key in keys))

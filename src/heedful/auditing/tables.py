@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from torch import Tensor
 
@@ -41,43 +40,12 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known of each example of a batch before anything is measured."""
-
-    example: tuple[str, ...]
-    cluster: tuple[str, ...]
-    label: np.ndarray
-    predicted: np.ndarray
-    confidence: np.ndarray
-    length: np.ndarray
-
-    def columns(self) -> dict[str, np.ndarray]:
-        return {
-            "example": np.array(self.example, dtype=object),
-            "cluster": np.array(self.cluster, dtype=object),
-            "label": self.label,
-            "predicted": self.predicted,
-            "confidence": self.confidence,
-            "length": self.length,
-        }
-
-    def take(self, rows: list[int]) -> Facts:
-        return Facts(
-            tuple(self.example[row] for row in rows),
-            tuple(self.cluster[row] for row in rows),
-            self.label[rows],
-            self.predicted[rows],
-            self.confidence[rows],
-            self.length[rows],
-        )
-
-
 @dataclass
 class Table:
-    """Gathers measures of one batch."""
+    """Gathers measures of one batch. `facts` are the columns of what is known of each example
+    before anything is measured."""
 
-    facts: Facts
+    facts: Columns
     _parts: list[Columns] = field(default_factory=list)
 
     def add(
@@ -89,8 +57,13 @@ class Table:
     ) -> None:
         """One number per example for each measure."""
         names = {"model": model, "explanation": explanation, "operator": operator}
-        columns = {key: repeated(name, len(self.facts.example)) for key, name in names.items()}
-        gather(self._parts, {**columns, **self.facts.columns()}, measures)
+        count = len(self.facts["example"])
+        columns = {key: repeated(name, count) for key, name in names.items()}
+        gather(self._parts, {**columns, **self.facts}, measures)
+
+    def of(self, rows: list[int]) -> Table:
+        """An empty one for some of the examples."""
+        return Table({name: column[rows] for name, column in self.facts.items()})
 
     def extend(self, other: Table) -> None:
         """Add what was measured on some of the examples."""
@@ -106,12 +79,12 @@ def ordered(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(keys, kind="stable").reset_index(drop=True)
 
 
-# What an audit has measured so far.
+# Finished batches of an unfinished audit, kept on disk so that a second start goes on.
 
 
 @dataclass(frozen=True)
 class Part:
-    """Its rows of the table, the maps, what they cost, what was skipped, and what a page shows."""
+    """A batch: its rows, its maps, what they cost, what was skipped, and what a page shows."""
 
     rows: pd.DataFrame
     maps: pd.DataFrame
@@ -119,9 +92,6 @@ class Part:
     skipped: Mapping[str, str]
     shown: pd.DataFrame = field(default_factory=nothing)
     documents: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
-# Finished batches of an unfinished audit, kept on disk so that a second start goes on.
 
 
 KINDS = ("rows", "maps", "shown", "documents", "costs")
@@ -141,7 +111,9 @@ def read_part(folder: Path, name: str, ids: tuple[str, ...]) -> Part | None:
         rows, maps, shown, documents, costs = (parts.read(name, kind) for kind in KINDS)
         shown = shown[list(SHOWN)]
         whole = set(rows["example"]) == set(ids) == set(maps["example"])
-        part = Part(rows, maps, _costs(costs), _skipped(costs), shown, documents)
+        gone = costs[costs["skipped"] != ""]
+        skipped = dict(zip(gone["explanation"], gone["skipped"], strict=True))
+        part = Part(rows, maps, _costs(costs.drop(gone.index)), skipped, shown, documents)
         return part if whole and list(documents["example"]) == list(ids) else None
     except (PartGone, KeyError, ValueError):
         return None
@@ -160,17 +132,12 @@ def _cost_table(part: Part) -> pd.DataFrame:
 
 
 def _costs(table: pd.DataFrame) -> Mapping[str, Cost]:
-    done = table[table["skipped"] == ""]
-    columns = (done[name] for name in ("explanation", "seconds", "passes", "texts"))
     return {
-        str(name): Cost(float(seconds), int(passes), int(texts))
-        for name, seconds, passes, texts in zip(*columns, strict=True)
+        str(line["explanation"]): Cost(
+            float(line["seconds"]), int(line["passes"]), int(line["texts"])
+        )
+        for line in table.to_dict("records")
     }
-
-
-def _skipped(table: pd.DataFrame) -> Mapping[str, str]:
-    gone = table[table["skipped"] != ""]
-    return dict(zip(gone["explanation"], gone["skipped"], strict=True))
 
 
 # What has been measured so far: on disk, but for sums. So memory does not grow with texts.
@@ -182,24 +149,22 @@ def _skipped(table: pd.DataFrame) -> Mapping[str, str]:
 BLOCK = 1024
 
 
-class Home:
-    """A folder that is gone when nobody holds this any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="heedful-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
 @dataclass
 class Measurements:
-    """`home` is held where the folder is to be gone with this, and with its tables."""
+    """The batches measured so far, whose parts are in the folder."""
 
     folder: Path
-    home: Home | None = None
     texts: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
     _costs: dict[str, Cost] = field(default_factory=dict)
     _blocks: list[list[str]] = field(default_factory=list)
+
+    @staticmethod
+    def temporary() -> Measurements:
+        """In a folder that is gone when nobody holds this, or its tables, any more."""
+        made = Measurements(Path(tempfile.mkdtemp(prefix="heedful-")))
+        weakref.finalize(made, shutil.rmtree, made.folder, ignore_errors=True)
+        return made
 
     @property
     def begun(self) -> bool:
