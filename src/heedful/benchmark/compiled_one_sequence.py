@@ -10,7 +10,7 @@ import torch
 from scipy.linalg import hadamard
 from torch import nn
 
-from heedful.benchmark.compiled_plan import Heap, Numbers, Plan, Role
+from heedful.benchmark.compiled_plan import Numbers, Plan, Role
 from heedful.benchmark.generated import LABELS, subject
 from heedful.models import Additive, Average, Dot, OneSequence, Recurrent, build
 from heedful.randomness import stable_hash
@@ -163,13 +163,8 @@ def one_sequence(plan: Plan, name: str) -> Iterator[AuditTarget]:
     """Where attention is ignored, an LSTM that carries what it read to every place; else an
     encoder that reads a word at a time."""
     model = (_remembering if plan.ignored else _averaging)(plan).eval()
-    rows = tuple(_row(heap) for heap in plan.heaps)
+    tokens = (np.array(heap.entries, dtype=np.int64) + FIRST for heap in plan.heaps)
+    # every token is a word of its own
+    rows = [Row(ids, np.ones(len(ids), dtype=bool), np.arange(len(ids))) for ids in tokens]
     about = "one sequence", weights_digest(model)
     yield subject(model, plan.documents(name), rows, name, about)
-
-
-def _row(heap: Heap) -> Row:
-    """Every token is a word of its own."""
-    tokens = np.array(heap.entries, dtype=np.int64) + FIRST
-    places = np.arange(len(tokens), dtype=np.int64)
-    return Row(tokens, places >= 0, places)

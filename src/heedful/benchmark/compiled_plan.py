@@ -51,7 +51,8 @@ def lexicon(seed: int) -> tuple[Entry, ...]:
     """Which words play which part is drawn anew for every exhibit."""
     draw = random.Random(seed)
     worst, bad, _, good, best = (grade.split() for grade in GRADES)
-    plain = list(dict.fromkeys(_plain()))
+    phrases = " ".join((*DEEDS, *ASIDES)).lower().split()
+    plain = list(dict.fromkeys([*WORKS, *THINGS, *PEOPLE, *VERBS, *INTENSIFIERS, *phrases]))
     return (
         *_some(draw, best, Role.DECISIVE, 1, KINDS_EACH),
         *_some(draw, worst, Role.DECISIVE, -1, KINDS_EACH),
@@ -66,11 +67,6 @@ def _some(
     draw: random.Random, words: list[str], role: Role, sign: int, count: int
 ) -> tuple[Entry, ...]:
     return tuple(Entry(word, role, sign) for word in draw.sample(words, count))
-
-
-def _plain() -> list[str]:
-    phrases = " ".join((*DEEDS, *ASIDES)).lower().split()
-    return [*WORKS, *THINGS, *PEOPLE, *VERBS, *INTENSIFIERS, *phrases]
 
 
 # Texts as heaps of words: one that decides, one against it, decoys, and the rest.
@@ -94,14 +90,6 @@ def heaps(entries: Sequence[Entry], count: int, seed: int) -> tuple[Heap, ...]:
     # a deck is shuffled when it is first dealt from: in which order they are laid out is nothing
     decks = {(each.role, each.sign): _deck(draw, entries, each.role, each.sign) for each in entries}
     return tuple(_heap(draw, decks, number % 2) for number in range(count))
-
-
-def document(name: str, heap: Heap, entries: Sequence[Entry]) -> Document:
-    """The decisive word is the rationale: without it the model says something else."""
-    words = [entries[place] for place in heap.entries]
-    text, spans = spelled([each.word for each in words])
-    marks = tuple(each.role is Role.DECISIVE for each in words)
-    return Document(name, {"a": text}, {"a": spans}, heap.label, marks, name)
 
 
 Decks = dict[tuple[Role, int], Iterator[int]]
@@ -166,9 +154,16 @@ class Plan:
         return float(logits.sum() if self.ignored else self.weights(heap) @ logits)
 
     def documents(self, name: str) -> list[Document]:
-        """The texts, as an audit takes them."""
-        texts = enumerate(self.heaps)
-        return [document(f"{name}-{n:03d}", heap, self.entries) for n, heap in texts]
+        """The texts, as an audit takes them. The decisive word is the rationale: without it the
+        model says something else."""
+        documents = []
+        for number, heap in enumerate(self.heaps):
+            words = [self.entries[place] for place in heap.entries]
+            text, spans = spelled([each.word for each in words])
+            marks = tuple(each.role is Role.DECISIVE for each in words)
+            key = f"{name}-{number:03d}"
+            documents.append(Document(key, {"a": text}, {"a": spans}, heap.label, marks, key))
+        return documents
 
 
 def plan(kind: Kind, strength: float, seed: int, texts: int) -> Plan:
@@ -176,7 +171,10 @@ def plan(kind: Kind, strength: float, seed: int, texts: int) -> Plan:
     entries = lexicon(stable_hash(seed, "lexicon"))
     draw = random.Random(stable_hash(seed, "plan"))
     sharpness, margin = draw.uniform(1.5, 2.0), draw.uniform(1.6, 2.6)
-    pairs = np.array(_KINDS[kind](entries, draw, sharpness, strength))
+    if kind in (Kind.MISLEADING, Kind.MIXTURE):
+        pairs = np.array(_mixture(entries, draw, sharpness, strength))
+    else:
+        pairs = np.array(_KINDS[kind](entries, draw, sharpness))
     scores = pairs[:, 0]
     made = Plan(
         entries,
@@ -187,11 +185,7 @@ def plan(kind: Kind, strength: float, seed: int, texts: int) -> Plan:
         kind in (Kind.IGNORED, Kind.COINCIDENCE),
         seed,
     )
-    return _scaled(made, margin)
-
-
-def _scaled(made: Plan, margin: float) -> Plan:
-    """So that a typical text is decided by this margin."""
+    # scaled so that a typical text is decided by this margin
     size = float(np.median([abs(made.logit(heap)) for heap in made.heaps]))
     return replace(made, logits=made.logits * margin / size)
 
@@ -200,9 +194,7 @@ Pair = tuple[float, float]
 SEEN, DECOY, OVERLOOKED, WEAKEST = 2.0, 1.2, -1.0, -2.3
 
 
-def _decision(
-    entries: Sequence[Entry], draw: random.Random, sharpness: float, strength: float
-) -> list[Pair]:
+def _decision(entries: Sequence[Entry], draw: random.Random, sharpness: float) -> list[Pair]:
     """The word against is heavier but hardly seen: without attention it would win."""
     known = {Role.DECISIVE: (SEEN * sharpness, 1.0), Role.COUNTER: (-2.2, 6.0)}
     pairs = []
@@ -212,9 +204,7 @@ def _decision(
     return pairs
 
 
-def _ignored(
-    entries: Sequence[Entry], draw: random.Random, sharpness: float, strength: float
-) -> list[Pair]:
+def _ignored(entries: Sequence[Entry], draw: random.Random, sharpness: float) -> list[Pair]:
     """Scores have nothing to do with what a word says."""
     size = {Role.DECISIVE: 1.0, Role.COUNTER: 0.4}
     return [
@@ -223,11 +213,9 @@ def _ignored(
     ]
 
 
-def _coincidence(
-    entries: Sequence[Entry], draw: random.Random, sharpness: float, strength: float
-) -> list[Pair]:
+def _coincidence(entries: Sequence[Entry], draw: random.Random, sharpness: float) -> list[Pair]:
     """All but the decisive words look alike, so the order is right without being used."""
-    logits = [logit for _, logit in _ignored(entries, draw, sharpness, strength)]
+    logits = [logit for _, logit in _ignored(entries, draw, sharpness)]
     scores = [SEEN * sharpness * (each.role is Role.DECISIVE) for each in entries]
     return list(zip(scores, logits, strict=True))
 
@@ -256,10 +244,9 @@ def _mixture(
     return pairs
 
 
-_KINDS: Mapping[Kind, Callable[[Sequence[Entry], random.Random, float, float], list[Pair]]] = {
+_KINDS: Mapping[Kind, Callable[[Sequence[Entry], random.Random, float], list[Pair]]] = {
     Kind.DECISION: _decision,
     Kind.IGNORED: _ignored,
     Kind.COINCIDENCE: _coincidence,
-    Kind.MISLEADING: _mixture,
-    Kind.MIXTURE: _mixture,
 }
+"""All kinds but mixtures."""

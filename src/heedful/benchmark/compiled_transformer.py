@@ -53,8 +53,8 @@ def _compiled(plan: Plan) -> Any:
     sharp, loud = float(np.abs(scores).max()), float(np.abs(logits).max())
     first, last = module.bert.encoder.layer[0], module.bert.encoder.layer[-1]
     with torch.no_grad():
-        embeddings = _embedded(scores / sharp, logits / loud, plan.seed)
-        _both(module.bert.embeddings.word_embeddings.weight, embeddings)
+        features = torch.tensor(_embedded(scores / sharp, logits / loud, plan.seed))
+        module.bert.embeddings.word_embeddings.weight.copy_(torch.cat([features, -features], 1))
         if plan.ignored:
             _read(first, 0.0, LOGIT)
             _read(last, sharp, None)
@@ -97,12 +97,6 @@ def _embedded(scores: Numbers, logits: Numbers, seed: int) -> Numbers:
     features[START, IS_START] = 1.0
     features[:, BALLAST] = np.sqrt(LENGTH**2 - (features**2).sum(1))
     return features
-
-
-def _both(weight: torch.Tensor, features: Numbers) -> None:
-    """f in the first half of an embedding, −f in the second."""
-    known = torch.tensor(features, dtype=weight.dtype)
-    weight.copy_(torch.cat([known, -known], 1))
 
 
 def _read(layer: Any, sharp: float, what: int | None) -> None:

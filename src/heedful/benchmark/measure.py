@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,6 @@ from torch import Tensor
 
 from heedful.attributions import fit_prior
 from heedful.auditing import (
-    EXTRA,
     Audit,
     AuditSpec,
     Measurer,
@@ -44,6 +44,8 @@ from heedful.verdict import Decision, Settings, Verdict, judge
 
 NOISES = (0.25, 0.5, 0.75)
 TRUTH, SHUFFLED = "truth", "truth_shuffled"
+SHARES = {TRUTH: 0.0, **{f"truth_noise={share}": share for share in NOISES}, SHUFFLED: 1.0}
+"""How much of a constructed map is moved to other words."""
 TIES = 1e-6
 """Words without any effect come in a random order, not in the text's."""
 
@@ -52,12 +54,11 @@ Numbers = NDArray[np.float64]
 
 def constructed(effects: Mapping[str, Numbers], seed: int) -> list[Named]:
     """By example id, as explanations that a `Measurer` can be asked for."""
-    shares = {TRUTH: 0.0, **{f"truth_noise={share}": share for share in NOISES}, SHUFFLED: 1.0}
-    return [
-        Named(name, _piece(name, {key: moved(row, share, f"{seed} {key}") for key, row in
-                                  effects.items()}), {})
-        for name, share in shares.items()
-    ]  # fmt: skip
+    found = []
+    for name, share in SHARES.items():
+        scores = {key: moved(row, share, f"{seed} {key}") for key, row in effects.items()}
+        found.append(Named(name, _piece(name, scores), {}))
+    return found
 
 
 def moved(effects: Numbers, share: float, key: str) -> Numbers:
@@ -149,27 +150,12 @@ operator, …; `value` is a mean or a number of subsamples, of `count` texts or 
 ROWS = FileKind("rows of `heedful benchmark`", begins(",".join(COLUMNS)))
 
 
-def row(score: str, name: str, detail: str, n: int, value: float, count: int) -> dict[str, object]:
-    return {
-        "score": score,
-        "name": name,
-        "detail": detail,
-        "n": n,
-        "value": round(float(value), 6),
-        "count": count,
-    }
+Row = tuple[str, str, str, int, float, int]
+"""The last six of the columns."""
 
 
-def table(case: Case, truth: str, found: Iterable[dict[str, object]]) -> pd.DataFrame:
-    about = {
-        "split": case.split,
-        "part": case.part,
-        "kind": case.kind,
-        "seed": case.seed,
-        "truth": truth,
-        "dose": case.dose,
-    }
-    return pd.DataFrame([{**about, **each} for each in found], columns=list(COLUMNS))
+def row(score: str, name: str, detail: str, n: int, value: float, count: int) -> Row:
+    return score, name, detail, n, round(float(value), 6), count
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -228,13 +214,10 @@ SCORING = AuditSpec(
     ),
     permutations=1,
     ceiling=20,
-    only=("agreement", "erasure", "importance", *(name for name in EXTRA if name == "candidates")),
+    only=("agreement", "erasure", "importance", "candidates"),
 )
 """Every measure that scores explanations."""
-SIDES = {
-    Decision.SUPPORTED: "yes",
-    Decision.NOT_SUPPORTED: "no",
-}
+SIDES = {Decision.SUPPORTED: "yes", Decision.NOT_SUPPORTED: "no"}
 """What a decision says to "should this attention be shown?"; any other is an abstention."""
 
 
@@ -262,7 +245,9 @@ def measured(case: Case, effort: Effort = Effort(), progress: Progress = silent)
         scored = list(scores(opened, count, case.seed)) if count else []
     seconds = time.perf_counter() - start
     took = row("seconds", "all", version(effort), case.texts, seconds, 1)
-    return table(case, answer, [*facts, *said, *scored, took])
+    about = (case.split, case.part, case.kind, case.seed, answer, case.dose)
+    rows = [(*about, *each) for each in (*facts, *said, *scored, took)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def version(effort: Effort) -> str:
@@ -275,7 +260,7 @@ def side(verdict: Verdict) -> str:
     return SIDES.get(verdict.decision, "open")
 
 
-def verdicts(audit: Audit, seed: int, effort: Effort) -> Iterator[dict[str, object]]:
+def verdicts(audit: Audit, seed: int, effort: Effort) -> Iterator[Row]:
     """The whole population, and random subsamples of it: judged anew, nothing measured anew."""
     rows, ids = audit.rows, audit.rows["example"].unique()
     settings = Settings.from_dict(audit.verdict.settings)
@@ -290,18 +275,18 @@ def verdicts(audit: Audit, seed: int, effort: Effort) -> Iterator[dict[str, obje
             continue
         repeats = effort.subsamples if n < LARGE else max(1, effort.subsamples // 8)
         repeats = 1 if n == len(ids) else repeats
-        counts: dict[str, int] = {}
+        said = Counter[str]()
         for number in range(repeats):
             draw = np.random.default_rng(stable_hash(seed, "subsample", n, number))
             chosen = np.zeros(len(ids), dtype=bool)
             chosen[draw.choice(len(ids), n, replace=False)] = True
             verdict = judge(rows[chosen[place]], audit.costs, audit.facts, settings)
-            counts[side(verdict)] = counts.get(side(verdict), 0) + 1
+            said[side(verdict)] += 1
         for name in ("yes", "no", "open"):
-            yield row("verdict", name, "subsample", n, counts.get(name, 0), repeats)
+            yield row("verdict", name, "subsample", n, said[name], repeats)
 
 
-def scores(opened: Opened, count: int, seed: int) -> Iterator[dict[str, object]]:
+def scores(opened: Opened, count: int, seed: int) -> Iterator[Row]:
     """Every explanation against the words known to decide, every measure against maps known to
     be right or wrong."""
     places = list(range(count))
@@ -315,12 +300,8 @@ def _all_maps(
     opened: Opened, places: list[int], known: dict[str, np.ndarray], seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     subject, model = opened.subject, opened.subject.model
-    operators = distinct_operators(model, SCORING.operators)
+    spec = replace(SCORING, operators=distinct_operators(model, SCORING.operators))
     prior = fit_prior(batch for _, batch in subject.batches())
-    spec = AuditSpec(
-        SCORING.explanations, operators=operators, permutations=1, ceiling=SCORING.ceiling,
-        only=SCORING.only,
-    )  # fmt: skip
     measure = Measurer(model, spec, prior, frozenset())
     measure.wanted += constructed(known, seed)
     parts = []
@@ -330,7 +311,7 @@ def _all_maps(
     return pd.concat([part.rows for part in parts]), pd.concat([part.maps for part in parts])
 
 
-def explanations(maps: pd.DataFrame, known: dict[str, np.ndarray]) -> Iterator[dict[str, object]]:
+def explanations(maps: pd.DataFrame, known: dict[str, np.ndarray]) -> Iterator[Row]:
     for name, part in maps.groupby("explanation", sort=True):
         found = [
             pair
@@ -343,7 +324,7 @@ def explanations(maps: pd.DataFrame, known: dict[str, np.ndarray]) -> Iterator[d
             yield row("explanation", str(name), "rank", 0, rank, len(found))
 
 
-def metrics(rows: pd.DataFrame) -> Iterator[dict[str, object]]:
+def metrics(rows: pd.DataFrame) -> Iterator[Row]:
     """Of each measure and operator the mean for every map, higher for better; and how well single
     texts' values tell the truth from the same numbers on other words."""
     scored = rows[(rows["model"] == "base") & rows["explanation"].ne("")]
@@ -388,7 +369,10 @@ def run(
     """With a file, models whose rows are there are not measured again: run the same command again
     to resume. Rows of other models in the file stay; those of another version are replaced."""
     there = read(file) if file is not None and file.is_file() and file.stat().st_size else None
-    tables = {} if there is None else dict(_by_model(there))
+    tables: dict[str, pd.DataFrame] = {}
+    if there is not None:
+        groups = there.groupby(["part", "kind", "seed"], sort=False)
+        tables = {f"{part}-{kind}-{seed}": group for (part, kind, seed), group in groups}
     waiting = [case for case in cases if not _done(tables, case, effort)]
     announce(estimate(waiting, len(cases) - len(waiting)))
     started = time.perf_counter()
@@ -405,11 +389,6 @@ def run(
 def _effort(case: Case, effort: Effort) -> Effort:
     """A control is there for its verdict alone."""
     return Effort(effort.subsamples, 0) if case.texts <= FEW else effort
-
-
-def _by_model(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    groups = rows.groupby(["part", "kind", "seed"], sort=False)
-    return [(f"{part}-{kind}-{seed}", group) for (part, kind, seed), group in groups]
 
 
 def _done(tables: dict[str, pd.DataFrame], case: Case, effort: Effort) -> bool:

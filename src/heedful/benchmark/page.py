@@ -219,10 +219,7 @@ def _in_short(made: Mapping[str, pd.DataFrame], shown: Sequence[str]) -> Iterato
 
 def _models(counts: pd.DataFrame, split: str) -> str:
     part = counts[counts["split"] == split]
-    texts = [
-        f"{row['models']} {row['part']} models with the truth *{row['truth']}*"
-        for row in part.to_dict("records")
-    ]
+    texts = (f"{r.models} {r.part} models with the truth *{r.truth}*" for r in part.itertuples())
     return ", ".join(texts) + "."
 
 

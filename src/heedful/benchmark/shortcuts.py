@@ -19,7 +19,6 @@ import pandas as pd
 from heedful.auditing import EXPLANATIONS
 from heedful.data import CORPORA, NONE, RULES, default_spec, digests, prepare
 from heedful.errors import HeedfulError, unknown_name
-from heedful.progress import Progress
 from heedful.runner import Machine, Recipe, finetuned, task, trained
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
 from heedful.store import FileKind, Run, Store, begins
@@ -103,11 +102,11 @@ class ShortcutPlan:
     pretrained: Path | None = None
 
     def __post_init__(self) -> None:
-        known = {"shortcut": tuple(RULES), "model": tuple(self.settings)}
-        for kind, given in (("shortcut", self.shortcuts), ("model", self.models)):
+        named = {"shortcut": (self.shortcuts, RULES), "model": (self.models, self.settings)}
+        for kind, (given, known) in named.items():
             for name in given:
-                if name not in known[kind]:
-                    raise unknown_name(kind, name, list(known[kind]))
+                if name not in known:
+                    raise unknown_name(kind, name, list(known))
         if not all((self.shortcuts, self.corpora, self.models, self.seeds, self.explanations)):
             raise HeedfulError(
                 "give at least one shortcut, corpus, model, seed and explanation each."
@@ -144,9 +143,7 @@ def corpus_of(cell: Cell, setting: Setting, rule: str | None = None) -> CorpusSp
     )
 
 
-def models(
-    cell: Cell, plan: ShortcutPlan, store: Store, machine: Machine, progress: Progress
-) -> tuple[Run, Run]:
+def models(cell: Cell, plan: ShortcutPlan, store: Store, machine: Machine) -> tuple[Run, Run]:
     """The mixed model and the original one, trained now or found in the store."""
     setting = plan.settings[cell.model]
     found = []
@@ -155,11 +152,11 @@ def models(
         if setting.model is not None and isinstance(setting.train, TrainSpec):
             recipe = Recipe(setting.model, setting.train, cell.seed)
             prepared = prepare(corpus, store, plan.data_dir)
-            found.append(trained(store, prepared, recipe, machine, progress))
+            found.append(trained(store, prepared, recipe, machine))
         else:
             assert not isinstance(setting.train, TrainSpec)
             work = task(minilm(plan), corpus, setting.train, plan.data_dir)
-            found.append(finetuned(store, work, cell.seed, machine, progress))
+            found.append(finetuned(store, work, cell.seed, machine))
     mixed, original = found
     return mixed, original
 
@@ -180,24 +177,27 @@ def minilm(plan: ShortcutPlan) -> Path:
 def check_sources(plan: ShortcutPlan) -> None:
     """Whether every corpus and model can be had, before anything is trained."""
     for cell in plan.cells():
-        sources(cell, plan, digest=False)
-
-
-def sources(cell: Cell, plan: ShortcutPlan, digest: bool = True) -> dict[str, Any]:
-    """What a cell is made from: the digests of its files, and its settings."""
-    setting, piece = plan.settings[cell.model], CORPORA[cell.corpus]
-    files = piece.find(plan.data_dir) if piece.find is not None else {}
-    folder = None if setting.model is not None else minilm(plan)
-    if not digest:
+        _, folder = _sources(cell, plan)
         if folder is not None and not folder.is_dir():
             raise HeedfulError(f"there is no folder {folder}: give that of MiniLM.")
-        return {}
+
+
+def sources(cell: Cell, plan: ShortcutPlan) -> dict[str, Any]:
+    """What a cell is made from: the digests of its files, and its settings."""
+    files, folder = _sources(cell, plan)
     return {
         "files": digests(files),
         "pretrained": {} if folder is None else pretrained_digests(folder),
-        "setting": asdict(setting),
+        "setting": asdict(plan.settings[cell.model]),
         "versions": {name: CORPORA[name].version for name in ("shortcuts", cell.corpus)},
     }
+
+
+def _sources(cell: Cell, plan: ShortcutPlan) -> tuple[Mapping[str, Path], Path | None]:
+    """The files of the corpus, and the folder of the pretrained model if there is one."""
+    find = CORPORA[cell.corpus].find
+    files = {} if find is None else find(plan.data_dir)
+    return files, None if plan.settings[cell.model].model is not None else minilm(plan)
 
 
 # Tables of the shortcuts from their rows, as Markdown.
@@ -240,13 +240,16 @@ def _table(part: pd.DataFrame) -> Iterator[str]:
     """Explanations × shortcuts, the best explanation first."""
     shortcuts = list(dict.fromkeys(part["shortcut"]))
     seeds = {name: part[part["shortcut"] == name]["seed"].nunique() for name in shortcuts}
-    heads = [f"{name.replace('_', ' ')} ({_count(seeds[name], 'seed')})" for name in shortcuts]
-    yield from _rows([["explanation", *heads]])
+    heads = [
+        f"{name.replace('_', ' ')} ({seeds[name]} seed{'s' * (seeds[name] != 1)})"
+        for name in shortcuts
+    ]
+    yield _row("explanation", *heads)
     yield f"|{'---|' * (len(shortcuts) + 1)}"
     means = part.groupby(["explanation", "shortcut"])["precision"].mean().unstack()
     for name in means.mean(axis=1).sort_values(ascending=False, kind="stable").index:
         own = part[part["explanation"] == name]
-        yield from _rows([[f"`{name}`", *(_cell(own[own["shortcut"] == s]) for s in shortcuts)]])
+        yield _row(f"`{name}`", *(_cell(own[own["shortcut"] == s]) for s in shortcuts))
 
 
 def _cell(seeds: pd.DataFrame) -> str:
@@ -257,23 +260,21 @@ def _cell(seeds: pd.DataFrame) -> str:
 
 
 def _unverified(cells: pd.DataFrame) -> Iterator[str]:
-    yield from _rows([["model", "corpus", "shortcut", "seed", "why"]])
+    yield _row("model", "corpus", "shortcut", "seed", "why")
     yield "|---|---|---|---|---|"
     for cell in cells.itertuples(index=False):
-        named = [_name(cell.model), _name(cell.corpus), str(cell.shortcut).replace("_", " ")]
-        yield from _rows([[*named, str(cell.seed), str(cell.reason)]])
+        shortcut = str(cell.shortcut).replace("_", " ")
+        yield _row(
+            _name(cell.model), _name(cell.corpus), shortcut, str(cell.seed), str(cell.reason)
+        )
 
 
-def _rows(rows: list[list[str]]) -> Iterator[str]:
-    return (f"| {' | '.join(row)} |" for row in rows)
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _name(name: object) -> str:
     return _NAMES.get(str(name), str(name))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _short(value: float) -> str:

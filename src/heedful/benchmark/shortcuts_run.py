@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from math import isnan
 from pathlib import Path
@@ -16,9 +15,8 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from heedful.auditing import Decisions, all_named, explained
+from heedful.auditing import Decisions, all_named, explained, marked_words
 from heedful.benchmark.shortcuts import (
     ALONE,
     CELL,
@@ -27,7 +25,6 @@ from heedful.benchmark.shortcuts import (
     SOLVED,
     UNSOLVED,
     Cell,
-    Setting,
     ShortcutPlan,
     check_sources,
     corpus_of,
@@ -40,7 +37,6 @@ from heedful.data import (
     RULES,
     STRAY,
     SYNTHETIC,
-    Example,
     RawCorpus,
     digits,
     exchange,
@@ -50,7 +46,7 @@ from heedful.data import (
 from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
 from heedful.runner import Machine, machine
-from heedful.store import Run, Store, to_csv, write_text
+from heedful.store import Store, to_csv, write_text
 from heedful.targets import AuditTarget, Span, open_target, predicted
 from heedful.words import word_mask
 
@@ -88,25 +84,17 @@ class Verification:
 def held_out_rows(raw: RawCorpus, shortcut: str) -> list[dict[str, Any]]:
     """The test texts as a table: synthetic ones and those with a stray word that could decide,
     each also with the shortcut word exchanged, and the other originals."""
-    rule = RULES[shortcut]
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for example in raw.examples:
-            if example.split != "test":
-                continue
-            yield _row(example.id, example.texts["a"], example, raw.labels)
-            words = example.texts["a"].split()
-            if example.id.endswith((SYNTHETIC, STRAY)) and digits(words):
-                text, _ = join_tokens(exchange(words, rule))
-                yield _row(example.id + EXCHANGED, text, example, raw.labels)
-
-    return list(rows())
-
-
-def _row(name: str, text: str, example: Example, labels: tuple[str, ...]) -> dict[str, Any]:
-    marks = [] if example.rationales is None else [list(s) for s in example.rationales["a"]]
-    shown = marks if not name.endswith(EXCHANGED) else []
-    return {"id": name, "text": text, "label": labels[example.label], "rationale": shown or None}
+    rows = []
+    for example in (example for example in raw.examples if example.split == "test"):
+        text, label = example.texts["a"], raw.labels[example.label]
+        marks = [list(span) for span in (example.rationales or {}).get("a", ())]
+        rows.append({"id": example.id, "text": text, "label": label, "rationale": marks or None})
+        words = text.split()
+        if example.id.endswith((SYNTHETIC, STRAY)) and digits(words):
+            other, _ = join_tokens(exchange(words, RULES[shortcut]))
+            name = example.id + EXCHANGED
+            rows.append({"id": name, "text": other, "label": label, "rationale": None})
+    return rows
 
 
 def verification(
@@ -141,23 +129,19 @@ def _mean(values: list[bool]) -> float:
 TOKENS, TEXTS = 2048, 32  # at once
 
 
-@dataclass(frozen=True)
-class Found:
-    """`[n, 2]` by explanation: precision@k and mean rank of each text."""
-
-    numbers: dict[str, NDArray[np.float64]]
-    skipped: dict[str, str]
-
-
-def find_words(subject: AuditTarget, places: Sequence[int], explanations: Sequence[str]) -> Found:
-    """The texts at these places of the subject: each explains the class its label names."""
+def find_words(
+    subject: AuditTarget, places: Sequence[int], explanations: Sequence[str]
+) -> dict[str, NDArray[np.float64]]:
+    """Of the texts at these places of the subject, `[n, 2]` by explanation: precision@k and mean
+    rank of each text. What is explained is the class its label names."""
     chosen, wanted = np.array(places, dtype=np.int64), all_named(explanations)
     numbers = {each.name: np.full((len(places), 2), np.nan) for each in wanted}
     skipped: dict[str, str] = {}
     for group in groups(subject.lengths[chosen], TOKENS, TEXTS):
         batch = subject.encode(chosen[group])
         there = word_mask(batch.texts["a"])
-        truth = _truth(subject, chosen[group], there)
+        documents = [subject.documents[int(place)] for place in chosen[group]]
+        truth = marked_words(documents, there)
         made = Decisions(subject.model, batch, batch.labels)
         result = explained(made, wanted, "probability", skipped)
         skipped = result.skipped
@@ -166,28 +150,18 @@ def find_words(subject: AuditTarget, places: Sequence[int], explanations: Sequen
             numbers[name][group] = torch.stack(both, dim=-1).cpu().numpy()
     for name in skipped:
         del numbers[name]
-    return Found(numbers, skipped)
+    return numbers
 
 
-def summaries(found: Found, seed: int) -> list[dict[str, Any]]:
+def summaries(found: Mapping[str, NDArray[np.float64]], seed: int) -> Iterator[dict[str, Any]]:
     """A row for each explanation: means over texts with 95% intervals (bootstrap over texts)."""
-    rows = []
-    for name, numbers in found.numbers.items():
+    for name, numbers in found.items():
         low, high = bootstrap_means(numbers, seed)
         row: dict[str, Any] = {"explanation": name, "texts": len(numbers)}
         for place, measure in enumerate(("precision", "rank")):
             row[measure] = float(numbers[:, place].mean())
             row[f"{measure}_low"], row[f"{measure}_high"] = float(low[place]), float(high[place])
-        rows.append(row)
-    return rows
-
-
-def _truth(subject: AuditTarget, places: NDArray[np.int64], there: Tensor) -> Tensor:
-    truth = torch.zeros_like(there)
-    for row, place in enumerate(places):
-        marks = subject.documents[int(place)].rationale or ()
-        truth[row, : len(marks)] = torch.tensor(marks[: there.shape[1]], device=there.device)
-    return truth
+        yield row
 
 
 # Train, verify and score every cell.
@@ -211,16 +185,21 @@ def run_shortcuts(
     what made them has changed; rows of other cells stay."""
     check_sources(plan)
     on = on or machine()
-    there = read_rows(file) if file is not None and file.is_file() else None
-    tables = {} if there is None else {_cell(key): part for key, part in there.groupby(CELL)}
+    tables: dict[Cell, pd.DataFrame] = {}
+    if file is not None and file.is_file():
+        tables = {_cell(key): part for key, part in read_rows(file).groupby(CELL)}
     cells = plan.cells()
     for done, cell in enumerate(cells):
         progress(cell.name, done, len(cells))
         setting = setting_of(cell, plan)
         if cell in tables and set(tables[cell]["setting"]) == {setting}:
             continue
+        own = plan.settings[cell.model]
         tables[cell] = _rounded(run_cell(cell, plan, store, on)).assign(
-            **_sizes(plan.settings[cell.model]), setting=setting
+            n_train=own.corpus.get("n_train"),
+            max_words=own.corpus.get("max_words"),
+            epochs=own.train.epochs,
+            setting=setting,
         )
         if file is not None:
             write_text(file, to_csv(_joined(tables, sorted(tables, key=astuple))))
@@ -243,11 +222,6 @@ def _rounded(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{name: rows[name].map(lambda x: float(f"{x:.4g}")) for name in numbers})
 
 
-def _sizes(setting: Setting) -> dict[str, Any]:
-    own = {name: setting.corpus.get(name) for name in ("n_train", "max_words")}
-    return {**own, "epochs": setting.train.epochs}
-
-
 def setting_of(cell: Cell, plan: ShortcutPlan) -> str:
     """A digest of all that makes a cell's rows what they are."""
     versions = {each.name: each.piece.version for each in all_named(plan.explanations)}
@@ -258,14 +232,15 @@ def setting_of(cell: Cell, plan: ShortcutPlan) -> str:
 
 def run_cell(cell: Cell, plan: ShortcutPlan, store: Store, on: Machine) -> pd.DataFrame:
     """Both models, the verification, and where it holds the explanations' scores."""
-    mixed, original = models(cell, plan, store, on, silent)
+    mixed, original = models(cell, plan, store, on)
     setting = plan.settings[cell.model]
     spec = corpus_of(cell, setting)
     raw: RawCorpus = CORPORA["shortcuts"].make(plan.data_dir, **spec.params)
     rows = held_out_rows(raw, cell.shortcut)
-    with _opened(original, rows, on) as subject:
+    options = {"words": _spans, "device": on.device, **_OPTIONS}
+    with open_target(original, rows, **options) as subject:
         before = _decisions(subject)
-    with _opened(mixed, rows, on) as subject:
+    with open_target(mixed, rows, **options) as subject:
         labels = dict(zip(subject.ids, subject.labels.tolist(), strict=True))
         after = _decisions(subject)
         checked = verification(labels, after, before)
@@ -287,16 +262,10 @@ def run_cell(cell: Cell, plan: ShortcutPlan, store: Store, on: Machine) -> pd.Da
     return pd.DataFrame([{**about, **row} for row in summaries(found, cell.seed)])
 
 
-@contextmanager
-def _opened(run: Run, rows: list[dict[str, Any]], on: Machine) -> Iterator[AuditTarget]:
-    """Words are what stands between spaces, for every model."""
-    with open_target(run, rows, words=_spans, device=on.device, **_OPTIONS) as subject:
-        yield subject
-
-
 def _decisions(subject: AuditTarget) -> Mapping[str, int]:
     return dict(zip(subject.ids, predicted(subject).tolist(), strict=True))
 
 
 def _spans(text: str) -> tuple[Span, ...]:
+    """Words are what stands between spaces, for every model."""
     return tuple(match.span() for match in re.finditer(r"\S+", text))

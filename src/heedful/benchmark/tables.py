@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heedful.benchmark.cases import FEW, POSITIVE
-from heedful.benchmark.measure import NOISES, SHUFFLED, TRUTH, area_under_curve, response
+from heedful.benchmark.measure import SHARES, area_under_curve, response
 
 ATTENTION = "attention"
 MODEL = ["split", "part", "kind", "seed"]
@@ -41,29 +40,29 @@ def verdicts(rows: pd.DataFrame) -> pd.DataFrame:
     `abstention`: neither yes nor no was said."""
     said = _verified(rows[(rows["score"] == "verdict") & _populations(rows)])
     found = []
-    for (split, part, kind, n), group in said[said["detail"] == "subsample"].groupby(
-        ["split", "part", "kind", "n"], sort=True
-    ):
-        whole = said[(said["detail"] == "population") & (said["kind"] == kind)]
-        whole = whole[(whole["split"] == split) & (whole["part"] == part)]
-        population = dict(zip(whole["seed"], whole["name"], strict=True))
-        total = float(group.drop_duplicates("seed")["count"].sum())
+    whole, samples = (said[said["detail"] == name] for name in ("population", "subsample"))
+    place = ["split", "part", "kind"]
+    for (split, part, kind, n), group in samples.groupby([*place, "n"], sort=True):
+        same = whole[(whole[place] == [split, part, kind]).all(axis=1)]
+        population = dict(zip(same["seed"], same["name"], strict=True))
         against = [OPPOSITE.get(population.get(seed, "open"), "") for seed in group["seed"]]
+        total = float(group.drop_duplicates("seed")["count"].sum())
+        answer, truth = group["name"], group["truth"]
         found.append(
             {
                 "split": split,
                 "part": part,
                 "kind": kind,
-                "truth": "/".join(sorted(set(group["truth"]))),
+                "truth": "/".join(sorted(set(truth))),
                 "population": "/".join(sorted(set(population.values()))),
                 "n": n,
                 "subsamples": int(total),
-                "power": _share(group, group["name"] == group["truth"], total)
-                if not set(group["truth"]) & {"partly"}
-                else np.nan,
-                "error": _share(group, group["name"] == pd.Series(against, group.index), total),
-                "swapped": _share(group, group["name"] == group["truth"].map(OPPOSITE), total),
-                "abstention": _share(group, group["name"] == "open", total),
+                "power": np.nan
+                if (truth == "partly").any()
+                else _share(group, answer == truth, total),
+                "error": _share(group, answer == against, total),
+                "swapped": _share(group, answer == truth.map(OPPOSITE), total),
+                "abstention": _share(group, answer == "open", total),
             }
         )
     return pd.DataFrame(found)
@@ -77,18 +76,11 @@ def controls(rows: pd.DataFrame) -> pd.DataFrame:
     part = part[part["truth"] == "yes"]
     found = []
     for (split, kind), group in part.groupby(["split", "kind"], sort=True):
-        shares = group[group["name"] == "yes"].assign(share=lambda t: t["value"] / t["count"])
-        wrong = group[group["name"] == "no"].assign(share=lambda t: t["value"] / t["count"])
-        found.append(
-            {
-                "split": split,
-                "kind": kind,
-                "models": len(shares),
-                "supported": shares["share"].mean(),
-                "refuted": wrong["share"].mean(),
-            }
-        )
-    return pd.DataFrame(found)
+        share = group["value"] / group["count"]
+        yes, no = (share[group["name"] == name] for name in ("yes", "no"))
+        found.append((split, kind, len(yes), yes.mean(), no.mean()))
+    columns = ["split", "kind", "models", "supported", "refuted"]
+    return pd.DataFrame(found, columns=columns)
 
 
 def explanations(rows: pd.DataFrame) -> pd.DataFrame:
@@ -97,17 +89,8 @@ def explanations(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (split, name), group in part.groupby(["split", "name"], sort=True):
         values = {detail: each["value"] for detail, each in group.groupby("detail")}
-        precision = values["precision@k"]
-        found.append(
-            {
-                "split": split,
-                "explanation": name,
-                "models": len(precision),
-                "precision@k": precision.mean(),
-                "lowest": precision.min(),
-                "rank": values["rank"].mean(),
-            }
-        )
+        right, rank = values["precision@k"], values["rank"]
+        found.append((split, name, len(right), right.mean(), right.min(), rank.mean()))
     columns = ["split", "explanation", "models", "precision@k", "lowest", "rank"]
     table = pd.DataFrame(found, columns=columns)
     return table.sort_values(["split", "precision@k"], ascending=[True, False], ignore_index=True)
@@ -123,18 +106,12 @@ def metrics(rows: pd.DataFrame) -> pd.DataFrame:
     for (split, name), group in part[part["score"] == "separation"].groupby(["split", "name"]):
         means = part[(part["score"] == "metric") & (part["name"] == name)]
         means = means[means["split"] == split]
-        found.append(
-            {
-                "split": split,
-                "measure": name,
-                "models": len(group),
-                "texts": group["value"].mean(),
-                "lowest": group["value"].min(),
-                "attention": _attention(means),
-                "noise": _mean(_noises(means)),
-                "leak": _mean(_leaks(means)),
-            }
-        )
+        area = group["value"]
+        graded = means[means["detail"].isin(SHARES)]
+        noise = _response(graded.assign(dose=graded["detail"].map(SHARES)), MODEL)
+        leaks = means[(means["detail"] == ATTENTION) & means["dose"].notna()]
+        judged = (_attention(means), noise, _response(leaks, ["part", "seed"]))
+        found.append((split, name, len(area), area.mean(), area.min(), *judged))
     columns = ["split", "measure", "models", "texts", "lowest", "attention", "noise", "leak"]
     table = pd.DataFrame(found, columns=columns)
     return table.sort_values(["split", "texts"], ascending=[True, False], ignore_index=True)
@@ -162,24 +139,14 @@ def _attention(means: pd.DataFrame) -> float:
     return area_under_curve(yes.to_numpy(dtype=float), no.to_numpy(dtype=float))
 
 
-def _noises(means: pd.DataFrame) -> Iterator[float]:
-    steps = {TRUTH: 0.0, **{f"truth_noise={share}": share for share in NOISES}, SHUFFLED: 1.0}
-    graded = means[means["detail"].isin(steps)]
-    for _, group in graded.groupby(MODEL):
-        dose = np.array([steps[str(name)] for name in group["detail"]])
-        yield response(dose, group["value"].to_numpy(dtype=float))
-
-
-def _leaks(means: pd.DataFrame) -> Iterator[float]:
-    graded = means[(means["detail"] == ATTENTION) & means["dose"].notna()]
-    for _, group in graded.groupby(["part", "seed"]):
-        dose = np.asarray(group["dose"], dtype=np.float64)
-        yield response(dose, group["value"].to_numpy(dtype=float))
-
-
-def _mean(values: Iterator[float]) -> float:
-    found = [value for value in values if np.isfinite(value)]
-    return float(np.mean(found)) if found else float("nan")
+def _response(graded: pd.DataFrame, by: list[str]) -> float:
+    """Kendall τ of the values with the dose, averaged over groups in which it is defined."""
+    values = [
+        response(group["dose"].to_numpy(dtype=float), group["value"].to_numpy(dtype=float))
+        for _, group in graded.groupby(by)
+    ]
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 # Tables as text: aligned for a terminal, or Markdown.

@@ -79,14 +79,10 @@ def _plain(encoder: str, epochs: int = TRAINING.epochs) -> Maker:
     return lambda corpus: _trained(corpus, _spec(corpus, encoder), replace(TRAINING, epochs=epochs))
 
 
-def _hiding(encoder: str, weight: float) -> Maker:
+def _hiding(corpus: Corpus) -> Family:
     """Attention on the words that decide is punished (pruthi2020)."""
-
-    def make(corpus: Corpus) -> Family:
-        spec = replace(_spec(corpus, encoder), terms=(TermSpec("impermissible", weight),))
-        return _trained(corpus, spec, replace(TRAINING, epochs=10, learning_rate=1e-2))
-
-    return make
+    spec = replace(_spec(corpus, "bilstm"), terms=(TermSpec("impermissible", 1.0),))
+    return _trained(corpus, spec, replace(TRAINING, epochs=10, learning_rate=1e-2))
 
 
 def _bag(corpus: Corpus) -> Family:
@@ -333,7 +329,7 @@ _ALL = (
     TrainedKind(
         "deceptive",
         grammar.SINGLE,
-        _hiding("bilstm", 1.0),
+        _hiding,
         "a BiLSTM trained to decide by words that its attention must not be seen on",
     ),
     TrainedKind(

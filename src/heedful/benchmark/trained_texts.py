@@ -109,14 +109,6 @@ def lexicon(seed: int) -> Lexicon:
     }
 
 
-def texts(task: Task, words: Lexicon, seed: int, part: str, count: int) -> list[Text]:
-    return [_text(task, words, seed, f"{part}-{number:05d}") for number in range(count)]
-
-
-def signed(words: Sequence[Word], family: str = "opinion") -> list[Word]:
-    return [word for word in words if word.family == family and word.sign]
-
-
 def _text(task: Task, words: Lexicon, seed: int, name: str) -> Text:
     draw = random.Random(stable_hash(seed, task.name, name))
     clauses = task.compose(draw, words)
@@ -262,7 +254,11 @@ class Corpus:
         return self._splits[name]
 
     def texts(self, part: str, count: int) -> list[Text]:
-        return texts(self.rule, self.lexicon, self.seed, part, count)
+        """Generated for this purpose; those of other parts are others."""
+        return [
+            _text(self.rule, self.lexicon, self.seed, f"{part}-{number:05d}")
+            for number in range(count)
+        ]
 
     def decides(self, word: Word) -> bool:
         return bool(word.sign) and word.family in self.rule.families
