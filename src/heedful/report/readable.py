@@ -4,14 +4,14 @@ and what papers do not print: a line for each model, with intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from heedful.metrics import OVER_SEEDS
-from heedful.report.evidence import Evidence
+from heedful.report.evidence import Evidence, lines_of
 from heedful.report.formats import interval, number, with_sd
 from heedful.studies import DATASETS, dataset_name, published
 
@@ -35,14 +35,8 @@ TITLES = {
     ("tutek2020", "6"): "encoders of several layers",
 }
 CAPTIONS = {
-    (
-        "tutek2020",
-        "2",
-    ): "In nats: the paper does not say its unit. Difference is measured minus paper.",
-    (
-        "tutek2020",
-        "3",
-    ): "The mean over the tokens of texts that are read right. Difference is measured minus paper.",
+    ("tutek2020", "2"): f"In nats: the paper does not say its unit. {DIFFERENCE}",
+    ("tutek2020", "3"): f"The mean over the tokens of texts that are read right. {DIFFERENCE}",
 }
 DECODERS = (
     "The same models with either decoder. With the context-only decoder the second text reaches "
@@ -109,23 +103,19 @@ def _of_wiegreffe2019(evidence: Evidence) -> list[Readable]:
 
 
 def _numbered(frame: pd.DataFrame, paper: str) -> list[Readable]:
-    numbers = list(dict.fromkeys(frame["table"]))
-    tables = [
-        Readable(f"table{number}", _title(paper, number), caption, beside(frame, number))
-        for number in numbers
-        for caption in [CAPTIONS.get((paper, number), PER_CENT)]
-    ]
+    tables = []
+    for table in dict.fromkeys(frame["table"]):
+        words = TITLES.get((paper, table))
+        title = f"Table {table}: {words}" if words else f"Table {table}"
+        digits = 3 if _lines(frame, table)["metric"].str.startswith(FINE).any() else 1
+        caption = CAPTIONS.get((paper, table), PER_CENT)
+        tables.append(Readable(f"table{table}", title, caption, beside(frame, table, digits)))
     return [*tables, Readable("decoders", "The two decoders", DECODERS, decoders(frame))]
-
-
-def _title(paper: str, number: str) -> str:
-    words = TITLES.get((paper, number))
-    return f"Table {number}: {words}" if words else f"Table {number}"
 
 
 SUBSET = "subset of the training data"
 PLACE = ["dataset", "class", "model"]
-DECODER = r"(?s)^(.*)-(context|query)(?: \(.*\))?$"
+DECODER = r"(?s)^(?P<stem>.*)-(?P<decoder>context|query)(?: \(.*\))?$"
 """A model's name before its decoder, and the decoder."""
 EDITS = {"permute": "shuffled"}
 NAMES = {
@@ -147,99 +137,83 @@ FINE = ("mutual_information", "token_probability")
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
     """Table 1 for reading: the score of every model."""
-    table = frame[frame["table"] == "1"]
-    others = (table["metric"] != "f1").any()
-    unit = "" if others else " F1"
-    return pd.DataFrame(
-        {
-            "Data": table["dataset"],
-            "Model": table["model"],
-            **({"Score": table["metric"].map(metric_name)} if others else {}),
-            f"Paper{unit}": table["published_paper"].map(number),
-            f"Measured{unit}": table["measured"].map(lambda value: number(value) or "undefined"),
-            "95% interval": _intervals(table),
-            "Difference": table["difference"].map(lambda value: number(value, signed=True)),
-            "Seeds": table["seeds"].astype(str),
-            "Note": _notes(table),
-        }
-    ).reset_index(drop=True)
+    table = beside(frame, "1", digits=2).rename(columns={"Number": "Score"})
+    if (_lines(frame, "1")["metric"] != "f1").any():
+        return table
+    names = {"Paper": "Paper F1", "Measured": "Measured F1"}
+    return table.drop(columns="Score").rename(columns=names)
 
 
-def correlations(frame: pd.DataFrame, metric: str, evidence: Evidence) -> pd.DataFrame:
-    """Table 2 for reading: τ with one importance measure, and its significant fraction."""
-    table = frame[(frame["table"] == "2") & (frame["metric"] == metric)].set_index(PLACE)
-    sig = frame[(frame["table"] == "2") & (frame["metric"] == f"{metric}_sig_fraction")]
-    sig = sig.set_index(PLACE).reindex(table.index)
-    names = _class_names(evidence)
-    where = [tuple(str(part) for part in place) for place in table.index]
-    columns = {
-        "Data": [data for data, _, _ in where],
-        "Class": [names.get((data, label), label) for data, label, _ in where],
-        "Model": [model for _, _, model in where],
-        "Paper τ": _pairs(table, "published_paper", "published_paper_sd"),
-        "Slides τ": _pairs(table, "published_slides", "published_slides_sd"),
-        "Measured\N{NO-BREAK SPACE}τ": [
-            text or "undefined" for text in _pairs(table, "measured", "measured_sd")
-        ],
-        "95% interval": _intervals(table),
-        "−\N{NO-BREAK SPACE}paper": [number(value, signed=True) for value in table["difference"]],
-        "−\N{NO-BREAK SPACE}slides": [
-            number(value, signed=True) for value in table["difference_slides"]
-        ],
-        "Sig. paper": [number(value) for value in sig["published_paper"]],
-        "Sig. slides": [number(value) for value in sig["published_slides"]],
-        "Sig. measured": [number(value) for value in sig["measured"]],
-        "Seeds": [str(count) for count in table["seeds"]],
-        "Note": _notes(table),
-    }
-    return pd.DataFrame(columns)
-
-
-def beside(frame: pd.DataFrame, table: str) -> pd.DataFrame:
+def beside(frame: pd.DataFrame, table: str, digits: int) -> pd.DataFrame:
     """Any table for reading: one number a line, in the paper's unit."""
-    lines = frame[frame["table"] == table]
-    digits = 3 if lines["metric"].str.startswith(FINE).any() else 1
+    lines = _lines(frame, table)
     return pd.DataFrame(
         {
             "Data": lines["dataset"],
             "Model": lines["model"],
             "Number": lines["metric"].map(metric_name),
-            "Paper": _pairs(lines, "published_paper", "published_paper_sd", digits),
-            "Measured": [number(value, digits) or "undefined" for value in lines["measured"]],
+            "Paper": _pairs(lines, "published_paper", digits),
+            "Measured": _measured(lines["measured"], digits),
             "95% interval": _intervals(lines, digits),
-            "Difference": [number(value, digits, signed=True) for value in lines["difference"]],
+            "Difference": _numbers(lines["difference"], digits, signed=True),
             "Seeds": lines["seeds"].astype(str),
             "Note": _notes(lines),
         }
     ).reset_index(drop=True)
 
 
+def correlations(frame: pd.DataFrame, metric: str, evidence: Evidence) -> pd.DataFrame:
+    """Table 2 for reading: τ with one importance measure, and its significant fraction."""
+    lines = _lines(frame, "2")
+    table = lines[lines["metric"] == metric].set_index(PLACE)
+    sig = lines[lines["metric"] == f"{metric}_sig_fraction"].set_index(PLACE).reindex(table.index)
+    names, places = _class_names(evidence), table.index.to_frame()
+    columns = {
+        "Data": list(places["dataset"]),
+        "Class": [names.get((data, label), label) for data, label, _ in table.index],
+        "Model": list(places["model"]),
+        "Paper τ": _pairs(table, "published_paper"),
+        "Slides τ": _pairs(table, "published_slides"),
+        "Measured\N{NO-BREAK SPACE}τ": [text or "undefined" for text in _pairs(table, "measured")],
+        "95% interval": _intervals(table),
+        "−\N{NO-BREAK SPACE}paper": _numbers(table["difference"], signed=True),
+        "−\N{NO-BREAK SPACE}slides": _numbers(table["difference_slides"], signed=True),
+        "Sig. paper": _numbers(sig["published_paper"]),
+        "Sig. slides": _numbers(sig["published_slides"]),
+        "Sig. measured": _numbers(sig["measured"]),
+        "Seeds": list(map(str, table["seeds"])),
+        "Note": _notes(table),
+    }
+    return pd.DataFrame(columns)
+
+
 def decoders(frame: pd.DataFrame) -> pd.DataFrame:
     """Models of two texts that differ in nothing but their decoder, beside each other."""
-    parts = frame["model"].str.extract(DECODER)
-    named = frame.assign(stem=parts[0], decoder=parts[1])[parts[1].notna()]
     by = ["dataset", "stem", "metric"]
-    both = named.groupby(by, sort=False).filter(lambda part: part["decoder"].nunique() == 2)
-    sides = {
-        name: both[both["decoder"] == name].drop_duplicates(by).set_index(by)
-        for name in ("context", "query")
-    }
-    places = sides["context"].index
-    first, second = sides["context"], sides["query"].reindex(places)
-    apart = [number(value, 1, signed=True) for value in second["measured"] - first["measured"]]
+    lines = frame.join(frame["model"].str.extract(DECODER)).drop_duplicates([*by, "decoder"])
+    context, query = (
+        lines[lines["decoder"] == name].set_index(by) for name in ("context", "query")
+    )
+    context = context[context.index.isin(query.index)]
+    query = query.reindex(context.index)
+    places = context.index.to_frame()
     return pd.DataFrame(
         {
-            "Data": [str(data) for data, _, _ in places],
-            "Model": [str(stem) for _, stem, _ in places],
-            "Number": [metric_name(str(metric)) for _, _, metric in places],
-            "Paper": [number(value, 1) for value in first["published_paper"]],
-            "Context only": [number(value, 1) or "undefined" for value in first["measured"]],
-            "95% interval (context)": _intervals(first, 1),
-            "With the query": [number(value, 1) or "undefined" for value in second["measured"]],
-            "95% interval (query)": _intervals(second, 1),
-            "Query − context": apart,
+            "Data": list(places["dataset"]),
+            "Model": list(places["stem"]),
+            "Number": list(places["metric"].map(metric_name)),
+            "Paper": _numbers(context["published_paper"], 1),
+            "Context only": _measured(context["measured"], 1),
+            "95% interval (context)": _intervals(context, 1),
+            "With the query": _measured(query["measured"], 1),
+            "95% interval (query)": _intervals(query, 1),
+            "Query − context": _numbers(query["measured"] - context["measured"], 1, signed=True),
         }
     )
+
+
+def _lines(frame: pd.DataFrame, table: str) -> pd.DataFrame:
+    return frame[frame["table"] == table]
 
 
 def metric_name(metric: str) -> str:
@@ -253,8 +227,17 @@ def metric_name(metric: str) -> str:
     return NAMES.get(metric, metric)
 
 
-def _pairs(table: pd.DataFrame, value: str, sd: str, digits: int = 2) -> list[str]:
-    return [with_sd(*pair, digits) for pair in zip(table[value], table[sd], strict=True)]
+def _numbers(values: Iterable[float], digits: int = 2, signed: bool = False) -> list[str]:
+    return [number(value, digits, signed) for value in values]
+
+
+def _measured(values: Iterable[float], digits: int) -> list[str]:
+    return [text or "undefined" for text in _numbers(values, digits)]
+
+
+def _pairs(table: pd.DataFrame, name: str, digits: int = 2) -> list[str]:
+    pairs = zip(table[name], table[f"{name}_sd"], strict=True)
+    return [with_sd(value, sd, digits) for value, sd in pairs]
 
 
 def _notes(table: pd.DataFrame) -> list[str]:
@@ -329,36 +312,30 @@ BY_MODEL = {
 }
 
 
+Line = dict[Any, Any]
+Numbers = dict[str, Line]
+"""The lines of one corpus and model by measure."""
+
+
 def by_model(together: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     """Numbers over all texts; a blank where a model was not asked. Columns without any are out."""
+    lines = []
     kept = together[together["group"] == "all"]
-    cells = {
-        (str(line["corpus"]), str(line["model"]), str(line["probe"]), str(line["measure"])): line
-        for line in kept.to_dict("records")
-    }
-    models = dict.fromkeys((corpus, model) for corpus, model, _, _ in cells)
-    lines = [
-        {
-            "Data": dataset_name(corpus),
-            "Model": model,
-            **{
-                title: _shown(cells.get((corpus, model, column.probe, column.measure)), column)
-                for title, column in columns.items()
-            },
-        }
-        for corpus, model in models
-    ]
+    for (corpus, model), part in kept.groupby(["corpus", "model"], sort=False):
+        cells = {(line["probe"], line["measure"]): line for line in part.to_dict("records")}
+        shown = [_shown(cells.get((c.probe, c.measure)), c) for c in columns.values()]
+        lines.append((dataset_name(str(corpus)), model, *shown))
     table = pd.DataFrame(lines, columns=["Data", "Model", *columns])
     return table[[name for name in table if (table[name] != "").any()]] if len(table) else table
 
 
-def _shown(line: Mapping[object, object] | None, column: Column) -> str:
+def _shown(line: Line | None, column: Column) -> str:
     if line is None:
         return ""
-    if column.decided and float(str(line["mean"])) in (0, 1):
+    if column.decided and line["mean"] in (0, 1):
         return "yes" if line["mean"] else "no"
-    mean, low, high = (float(str(line[name])) for name in ("mean", "low", "high"))
-    shown = number(mean, 2, column.signed) or "undefined"
+    low, high = line["low"], line["high"]
+    shown = number(line["mean"], 2, column.signed) or "undefined"
     return shown if low == high or low != low else f"{shown} ({interval(low, high, 2)})"
 
 
@@ -367,40 +344,30 @@ INFORMATION_CAPTION = (
     "In nats, over seeds. Few vectors in many clusters tell something about their words by "
     "chance: the same clusters, shuffled, show how much. At most: the entropy of the words."
 )
-INFORMATION_COLUMNS = [
-    "Data", "Model", "Words", "Measured", "95% interval", "By chance", "At most",
-    "Vectors", "Clusters",
-]  # fmt: skip
 
 
 def information(together: pd.DataFrame) -> pd.DataFrame:
     """A line for each model and way to choose words."""
-    cells = together[(together["probe"] == "mutual_information") & (together["group"] == "all")]
-    lines = [
-        (dataset_name(str(corpus)), str(model), words, *_numbers(_by_measure(part), way))
-        for (corpus, model), part in cells.groupby(["corpus", "model"], sort=False)
-        for way, words in INFORMATION_WORDS.items()
-        if (part["measure"] == f"mutual_information:{way}").any()
-    ]
-    return pd.DataFrame(lines, columns=INFORMATION_COLUMNS)
 
+    def lines(corpus: str, model: str, numbers: Numbers) -> Iterator[Line]:
+        for way, words in INFORMATION_WORDS.items():
+            own = numbers.get(f"mutual_information:{way}")
+            if own is not None:
+                chance, most, vectors, clusters = (
+                    numbers[f"{name}:{way}"]["mean"]
+                    for name in ("chance", "entropy", "vectors", "clusters")
+                )
+                yield {
+                    "Words": words,
+                    "Measured": number(own["mean"], 3) or "undefined",
+                    "95% interval": interval(own["low"], own["high"], 3),
+                    "By chance": number(chance, 3),
+                    "At most": number(most, 3),
+                    "Vectors": f"{vectors:,.0f}",
+                    "Clusters": f"{clusters:,.0f}",
+                }
 
-def _by_measure(part: pd.DataFrame) -> dict[str, dict[Any, Any]]:
-    return {str(line["measure"]): line for line in part.to_dict("records")}
-
-
-def _numbers(cells: dict[str, dict[Any, Any]], way: str) -> list[str]:
-    def mean(name: str) -> float:
-        return float(cells[f"{name}:{way}"]["mean"])
-
-    own = cells[f"mutual_information:{way}"]
-    return [
-        number(mean("mutual_information"), 3) or "undefined",
-        interval(own["low"], own["high"], 3),
-        number(mean("chance"), 3),
-        number(mean("entropy"), 3),
-        *(f"{mean(name):,.0f}" for name in ("vectors", "clusters")),
-    ]
+    return _table(together, "mutual_information", lines)
 
 
 QUARTERS_WORDS = {
@@ -418,37 +385,29 @@ QUARTERS_COLUMNS = [
 
 
 def quarters(together: pd.DataFrame) -> pd.DataFrame:
-    """A line for each model, replacement and way to order the texts."""
-    changed = together["measure"].str.startswith("changed:")
-    cells = together[(together["probe"] == "substitution") & changed]
-    lines = [
-        (dataset_name(str(corpus)), str(model), words, label, *_quarters(part, when, by))
-        for (corpus, model), part in cells.groupby(["corpus", "model"], sort=False)
-        for when, words in QUARTERS_WORDS.items()
-        for by, label in BY.items()
-    ]
+    """A line for each model, replacement and way to order the texts; empty for a quarter that equal
+    texts left empty."""
+    lines = []
+    cells = together[together["probe"] == "substitution"]
+    cells = cells[cells["measure"].str.startswith("changed:")]
+    for (corpus, model), part in cells.groupby(["corpus", "model"], sort=False):
+        for when, words in QUARTERS_WORDS.items():
+            own = part[part["measure"] == f"changed:{when}"].to_dict("records")
+            change = {line["group"]: _points(line) for line in own}
+            for by, label in BY.items():
+                quarter = [change.get(f"{by}={place}", "") for place in range(1, 5)]
+                lines.append((dataset_name(str(corpus)), model, words, label, *quarter))
     return pd.DataFrame(lines, columns=QUARTERS_COLUMNS)
 
 
-def _quarters(cells: pd.DataFrame, when: str, by: str) -> list[str]:
-    """Empty for a quarter that equal texts left empty."""
-    own = cells[cells["measure"] == f"changed:{when}"]
-    found = {str(line["group"]): line for line in own.to_dict("records")}
-    return [_points(found.get(f"{by}={quarter}")) for quarter in range(1, 5)]
+def _points(line: Line) -> str:
+    shown = number(100 * line["mean"], 1, signed=True)
+    around = interval(100 * line["low"], 100 * line["high"], 1)
+    return f"{shown} ({around})" if around else shown
 
 
-def _points(line: dict[object, float] | None) -> str:
-    if line is None:
-        return ""
-    mean, low, high = (100 * float(line[name]) for name in ("mean", "low", "high"))
-    around = interval(low, high, 1)
-    return f"{number(mean, 1, signed=True)} ({around})" if around else number(mean, 1, signed=True)
-
-
-Line = dict[str, Any]
-Numbers = dict[str, Line]
-"""The lines of one corpus and model by measure."""
-
+SIGNED = ("delta:", "leak:")
+"""How the names of differences begin."""
 GUIDES = {
     "model": "(the model itself)",
     "own": "its own",
@@ -476,22 +435,51 @@ FOUR_TESTS = {
 
 def uniform(together: pd.DataFrame) -> pd.DataFrame:
     """Test 1: the score with even attention in training too."""
-    return _table(together, "substitution", _uniform)
+    when = "uniform:train+infer"
+    measures = {"F1": "score", "Uniform": f"score:{when}", "Change": f"delta:{when}"}
+
+    def lines(corpus: str, model: str, numbers: Numbers) -> Iterator[Line]:
+        if f"score:{when}" in numbers:
+            yield {"jain2019": _printed(corpus, model), **_row(numbers, measures)}
+
+    return _table(together, "substitution", lines)
 
 
 def seeds(together: pd.DataFrame) -> pd.DataFrame:
     """Test 2: how far apart ordinary models are."""
-    return _table(together, "seeds", _seeds)
+    measures = {"JSD": "jsd_seeds", "Furthest": "jsd_seeds_max", "Δp": "delta_seeds"}
+    return _table(together, "seeds", lambda corpus, model, numbers: [_row(numbers, measures)])
 
 
 def guides(together: pd.DataFrame) -> pd.DataFrame:
     """Test 3: an MLP under each guide."""
-    return _table(together, "guides", _guides)
+
+    def lines(corpus: str, model: str, numbers: Numbers) -> Iterator[Line]:
+        for name, words in GUIDES.items():
+            if f"score:{name}" in numbers:
+                measures = {
+                    "F1": f"score:{name}",
+                    "− own": f"delta:{name}:own",
+                    "− uniform": f"delta:{name}:uniform",
+                    "Attended word": f"attended:{name}",
+                    "Leak": f"leak:{name}",
+                }
+                yield {"Attention": words, **_row(numbers, measures)}
+
+    return _table(together, "guides", lines)
 
 
 def frontier(together: pd.DataFrame) -> pd.DataFrame:
     """Test 4: an adversary for each λ."""
-    return _table(together, "frontier", _frontier)
+
+    def lines(corpus: str, model: str, numbers: Numbers) -> Iterator[Line]:
+        for point in points(list(numbers)):
+            goal = "the labels" if point.startswith("labels") else "the model's outputs"
+            names = {"JSD": "jsd", "TVD": "tvd", "Inside": "alternative"}
+            measures = {title: f"{name}:{point}" for title, name in names.items()}
+            yield {"Trained for": goal, "λ": f"{weight(point):g}", **_row(numbers, measures)}
+
+    return _table(together, "frontier", lines)
 
 
 def points(measures: list[str]) -> list[str]:
@@ -504,90 +492,29 @@ def weight(point: str) -> float:
     return float(point.removeprefix("labels"))
 
 
-def trained_for(point: str) -> str:
-    return "the labels" if point.startswith("labels") else "the model's outputs"
-
-
 def _table(
-    together: pd.DataFrame, probe: str, lines: Callable[[str, str, Numbers], list[Line]]
+    together: pd.DataFrame, probe: str, lines: Callable[[str, str, Numbers], Iterable[Line]]
 ) -> pd.DataFrame:
-    kept = together[(together["probe"] == probe) & (together["group"] == "all")]
-    found = []
-    for (corpus, model), part in kept.groupby(["corpus", "model"], sort=False):
-        named = [{str(key): x for key, x in line.items()} for line in part.to_dict("records")]
-        numbers = {str(line["measure"]): line for line in named}
-        texts: Line = {"Data": dataset_name(str(corpus)), "Model": str(model)}
-        found += [{**texts, **line} for line in lines(str(corpus), str(model), numbers)]
-    return pd.DataFrame(found).fillna("")
+    """The lines of each corpus and model, given the numbers of a probe."""
+    table: list[Line] = []
+    for (corpus, model), part in lines_of(together, probe).groupby(["corpus", "model"], sort=False):
+        numbers: Numbers = {line["measure"]: line for line in part.to_dict("records")}
+        place = {"Data": dataset_name(str(corpus)), "Model": str(model)}
+        table += [{**place, **line} for line in lines(str(corpus), str(model), numbers)]
+    return pd.DataFrame(table).fillna("")
 
 
-def _uniform(corpus: str, model: str, numbers: Numbers) -> list[Line]:
-    trained, change = "score:uniform:train+infer", "delta:uniform:train+infer"
-    if trained not in numbers:
-        return []
-    return [
-        {
-            "jain2019": _printed(corpus, model),
-            **_pair("F1", numbers["score"], 3),
-            **_pair("Uniform", numbers[trained], 3),
-            **_pair("Change", numbers[change], 3, signed=True),
-            **_seeds_of(numbers["score"]),
-        }
-    ]
-
-
-def _seeds(corpus: str, model: str, numbers: Numbers) -> list[Line]:
-    return [
-        {
-            **_pair("JSD", numbers["jsd_seeds"], 3),
-            **_pair("Furthest", numbers["jsd_seeds_max"], 3),
-            **_pair("Δp", numbers["delta_seeds"], 3),
-            **_seeds_of(numbers["jsd_seeds"]),
-        }
-    ]
-
-
-def _guides(corpus: str, model: str, numbers: Numbers) -> list[Line]:
-    return [
-        {
-            "Attention": words,
-            **_pair("F1", numbers[f"score:{name}"], 3),
-            **_pair("− own", numbers.get(f"delta:{name}:own"), 3, signed=True),
-            **_pair("− uniform", numbers.get(f"delta:{name}:uniform"), 3, signed=True),
-            **_pair("Attended word", numbers.get(f"attended:{name}"), 3),
-            **_pair("Leak", numbers.get(f"leak:{name}"), 3, signed=True),
-            **_seeds_of(numbers[f"score:{name}"]),
-        }
-        for name, words in GUIDES.items()
-        if f"score:{name}" in numbers
-    ]
-
-
-def _frontier(corpus: str, model: str, numbers: Numbers) -> list[Line]:
-    return [
-        {
-            "Trained for": trained_for(point),
-            "λ": f"{weight(point):g}",
-            **_pair("JSD", numbers[f"jsd:{point}"], 3),
-            **_pair("TVD", numbers[f"tvd:{point}"], 3),
-            **_pair("Inside", numbers.get(f"alternative:{point}"), 3),
-            **_seeds_of(numbers[f"jsd:{point}"]),
-        }
-        for point in points(list(numbers))
-    ]
-
-
-def _pair(name: str, line: Line | None, digits: int, signed: bool = False) -> Line:
-    """A number, and its interval in the next column."""
-    if line is None:
-        return {name: "", f"{name}, 95%": ""}
-    shown = number(line["mean"], digits, signed) or "undefined"
-    return {name: shown, f"{name}, 95%": interval(line["low"], line["high"], digits)}
-
-
-def _seeds_of(line: Line) -> Line:
-    over = "seeds" if line["interval"] == OVER_SEEDS else "texts"
-    return {"Runs": str(line["seeds"]), "Interval over": over}
+def _row(numbers: Numbers, measures: Mapping[str, str]) -> Line:
+    """Each measure under its title, its interval in the next column; and what the interval of the
+    first one is over."""
+    row: Line = {}
+    for title, measure in measures.items():
+        line, signed = numbers.get(measure), measure.startswith(SIGNED)
+        row[title] = (number(line["mean"], 3, signed) or "undefined") if line else ""
+        row[f"{title}, 95%"] = interval(line["low"], line["high"], 3) if line else ""
+    first = numbers[next(iter(measures.values()))]
+    over = "seeds" if first["interval"] == OVER_SEEDS else "texts"
+    return {**row, "Runs": str(first["seeds"]), "Interval over": over}
 
 
 def _printed(corpus: str, model: str) -> str:
