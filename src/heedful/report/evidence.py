@@ -214,20 +214,22 @@ class Evidence:
 
     def params(self, corpus: str, label: str, probe: str) -> dict[str, Any]:
         """The parameters that a probe was given on a model; seeds share them."""
-        cells = self.cells[(self.cells["corpus"] == corpus) & (self.cells["label"] == label)]
-        runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
+        runs = self._probe_runs(corpus, label, probe)
         return runs[0].fact("params", dict) if runs and "params" in runs[0].facts else {}
 
     def notes(self, corpus: str, label: str, probe: str) -> dict[str, str]:
         """What a probe says about its numbers, such as BLEU's signature; seeds share it."""
-        cells = self.cells[(self.cells["corpus"] == corpus) & (self.cells["label"] == label)]
-        runs = [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
         return {
             name: text
-            for run in runs
+            for run in self._probe_runs(corpus, label, probe)
             if run.has("notes.json")
             for name, text in run.json("notes").items()
         }
+
+    def _probe_runs(self, corpus: str, label: str, probe: str) -> list[Run]:
+        cells = self.cells
+        cells = cells[(cells["corpus"] == corpus) & (cells["label"] == label)]
+        return [self.store.open(str(key)) for key in cells["run"][cells["probe"] == probe]]
 
     def writes(self, corpus: str) -> bool:
         """Whether texts are generated, so that classes are words; where the corpus was not

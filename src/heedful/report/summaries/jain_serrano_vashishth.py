@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.figures.curves import curves
 from heedful.report.figures.erasure import RANKINGS, Removed, compared, removals
@@ -373,25 +372,3 @@ def _number(line: pd.Series) -> str:
     digits = 1 if line["high"] > 1 else 2
     low, high = number(line["low"], digits), number(line["high"], digits)
     return f"{number(line['mean'], digits)} ({low} to {high})"
-
-
-ENTRIES = (
-    PaperSummary(
-        name="jain2019",
-        description="score, attention against gradients and leaving out, shuffled, adversarial",
-        make=jain2019,
-        paper="jain2019",
-    ),
-    PaperSummary(
-        name="serrano2019",
-        description="score, single weights erased, flips, importance sets and their order",
-        make=serrano2019,
-        paper="serrano2019",
-    ),
-    PaperSummary(
-        name="vashishth2019",
-        description="attention replaced for one text, two texts, generation; single weights; gates",
-        make=vashishth2019,
-        paper="vashishth2019",
-    ),
-)

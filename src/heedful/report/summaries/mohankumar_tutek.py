@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.formats import number
 from heedful.report.summaries.jain_serrano_vashishth import score_line
@@ -234,19 +233,3 @@ def _conicity(together: pd.DataFrame) -> str:
     if not firm:
         return "Conicity of the states: not measured, or inconclusive."
     return f"Conicity of the states: {within(firm[0]) if len(firm) == 1 else reach(firm)}."
-
-
-ENTRIES = (
-    PaperSummary(
-        name="mohankumar2020",
-        description="conicity, shuffling, removal, gradients, kinds of words, extracted rationales",
-        make=mohankumar2020,
-        paper="mohankumar2020",
-    ),
-    PaperSummary(
-        name="tutek2020",
-        description="scores, replaced attention, mutual information, single tokens, quarters",
-        make=tutek2020,
-        paper="tutek2020",
-    ),
-)

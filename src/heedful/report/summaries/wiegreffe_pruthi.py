@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
-from heedful.entries import PaperSummary
 from heedful.report.evidence import Evidence
 from heedful.report.figures.curves import weight
 from heedful.report.formats import number
@@ -20,6 +17,7 @@ from heedful.report.summaries.wording import (
     firm_findings,
     firm_or_why,
     points,
+    reach,
     sentence,
     share,
     span,
@@ -109,12 +107,15 @@ def _verdict(found: list[Finding], words: str) -> str:
 
 def frontier_line(together: pd.DataFrame) -> str:
     """The furthest adversary whose outputs moved no more than a seed's, against the seeds."""
-    near = {one.where: one for one in firm_findings(together, "seeds", "jsd_seeds")}
-    moved = {one.where: one for one in firm_findings(together, "seeds", "delta_seeds")}
+    near, moved = (
+        {one.where: one for one in firm_findings(together, "seeds", name)}
+        for name in ("jsd_seeds", "delta_seeds")
+    )
+    trained = {where: _points_at(where, together) for where in near if where in moved}
     said = [
-        _against(where, near[where], moved[where], together)
-        for where in near
-        if where in moved and _points_at(where, together)
+        _against(where, near[where], moved[where], points)
+        for where, points in trained.items()
+        if points
     ]
     return " ".join(said) if said else NOTHING
 
@@ -125,18 +126,19 @@ Point = tuple[str, Finding, Finding]
 
 def _points_at(where: str, together: pd.DataFrame) -> list[Point]:
     measures = together.loc[together["probe"] == "frontier", "measure"].unique()
-    found = []
-    for name in adversaries([str(measure) for measure in measures]):
-        far = [x for x in findings(together, "frontier", f"jsd:{name}") if x.where == where]
-        change = [x for x in findings(together, "frontier", f"tvd:{name}") if x.where == where]
+    points = []
+    for name in adversaries(list(map(str, measures))):
+        far, change = (
+            [x for x in findings(together, "frontier", f"{axis}:{name}") if x.where == where]
+            for axis in ("jsd", "tvd")
+        )
         if far and change and far[0].firm:
-            found.append((name, far[0], change[0]))
-    return found
+            points.append((name, far[0], change[0]))
+    return points
 
 
-def _against(where: str, near: Finding, moved: Finding, together: pd.DataFrame) -> str:
-    every = _points_at(where, together)
-    kept = [point for point in every if point[2].mean <= moved.high]
+def _against(where: str, near: Finding, moved: Finding, points: list[Point]) -> str:
+    kept = [point for point in points if point[2].mean <= moved.high]
     if not kept:
         return (
             f"Every trained adversary changes the outputs more than a seed does "
@@ -252,31 +254,6 @@ def _signals(honest: pd.DataFrame, told: pd.DataFrame) -> str:
 
 def _apart(hit: list[Finding], rest: list[Finding]) -> str:
     """Both ranges, and whether one cut lies between them."""
-    apart = max(_means(hit)) < min(_means(rest)) or min(_means(hit)) > max(_means(rest))
+    apart = hit[-1].mean < rest[0].mean or hit[0].mean > rest[-1].mean
     verdict = "separates them" if apart else "does not separate them"
-    return f"{_range(hit)} against {_range(rest)}, which {verdict}"
-
-
-def _range(found: list[Finding]) -> str:
-    low, high = number(min(_means(found))), number(max(_means(found)))
-    return low if low == high else f"{low} to {high}"
-
-
-def _means(found: list[Finding]) -> list[float]:
-    return [one.mean for one in found if math.isfinite(one.mean)]
-
-
-ENTRIES = (
-    PaperSummary(
-        name="wiegreffe2019",
-        description="even attention, seeds, guides, trained adversaries against seeds, per text",
-        make=wiegreffe2019,
-        paper="wiegreffe2019",
-    ),
-    PaperSummary(
-        name="pruthi2020",
-        description="attention kept off tokens that models need, and what gives it away",
-        make=pruthi2020,
-        paper="pruthi2020",
-    ),
-)
+    return f"{reach(hit)} against {reach(rest)}, which {verdict}"

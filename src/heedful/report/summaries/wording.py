@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from heedful.report.evidence import lines_of
 from heedful.report.formats import number
 from heedful.studies import dataset_name
 
@@ -35,11 +36,7 @@ class Finding:
 
 def findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
     """The cells of one measure over all texts, lowest first, undefined ones last."""
-    kept = together[
-        (together["probe"] == probe)
-        & (together["measure"] == measure)
-        & (together["group"] == "all")
-    ].sort_values("mean", kind="stable")
+    lines = lines_of(together, probe, measure).sort_values("mean", kind="stable")
     return [
         Finding(
             f"{line['model']} on {dataset_name(line['corpus'])}",
@@ -49,7 +46,7 @@ def findings(together: pd.DataFrame, probe: str, measure: str) -> list[Finding]:
             int(line["texts"]),
             float(line["median"]),
         )
-        for line in kept.assign(texts=texts_of(kept)).to_dict("records")
+        for line in lines.assign(texts=texts_of(lines)).to_dict("records")
     ]
 
 
