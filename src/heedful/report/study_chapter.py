@@ -48,14 +48,14 @@ class Content:
 def study_chapter(content: Content, charts: Charts) -> dict[str, str]:
     """The HTML of the lines on top, the tables and figures, and the small print."""
     evidence, markup = content.evidence, need("markupsafe").Markup
+    tables = [(paper, one) for paper, some in content.tables.items() for one in some]
+    notes = [note for _, one in tables if "Note" in one.table for note in one.table["Note"]]
     given = {
         "summary": content.summary,
         "limits": limits(evidence),
-        "tables": [
-            _table(paper, one, markup) for paper, some in content.tables.items() for one in some
-        ],
+        "tables": [_table(paper, one, markup) for paper, one in tables],
         "several": len(content.summary) > 1,
-        "subset": any(table["Note"].str.contains("subset").any() for table in _noted(content)),
+        "subset": any("subset" in note for note in notes),
         "texts": "adversarial" in expected_probes(evidence) | set(evidence.cells["probe"]),
         "figures": [_figure(figure, charts) for figure in content.figures],
         "heatmaps": heatmaps(evidence),
@@ -81,11 +81,6 @@ def _table(paper: str, one: Readable, markup: Any) -> dict[str, Any]:
     filled = [column for column in one.table if (one.table[column] != "").any()]
     html = markup(to_html(one.table.loc[:, filled]))
     return {"paper": paper, "title": one.title, "caption": one.caption, "html": html}
-
-
-def _noted(content: Content) -> list[pd.DataFrame]:
-    tables = (one.table for some in content.tables.values() for one in some)
-    return [table for table in tables if "Note" in table]
 
 
 def _figure(figure: Figure, charts: Charts) -> dict[str, Any]:
@@ -188,15 +183,13 @@ VERSIONS = ("heedful", "python", "torch", "numpy")
 
 def provenance(evidence: Evidence) -> list[dict[str, str]]:
     """One line per run behind the report: first those asked for, then what they rest on."""
-    return [
-        {
-            "key": run.key,
-            "piece": _piece(run),
-            "digest": run.digest,
-            "made_with": _made_with(run),
-        }
-        for run in _runs(evidence)
-    ]
+    lines = []
+    for run in _runs(evidence):
+        made = run.record.made_with
+        versions = ", ".join(f"{name} {made[name]}" for name in VERSIONS if name in made)
+        key, digest = run.key, run.digest
+        lines.append({"key": key, "piece": _piece(run), "digest": digest, "made_with": versions})
+    return lines
 
 
 def _runs(evidence: Evidence) -> Iterator[Run]:
@@ -214,11 +207,6 @@ def _piece(run: Run) -> str:
     number = f" v{facts['version']}" if "version" in facts else ""
     seed = f" seed {facts['seed']}" if "seed" in facts else ""
     return f"{facts.get('piece', run.kind)}{number}{seed}"
-
-
-def _made_with(run: Run) -> str:
-    made = run.record.made_with
-    return ", ".join(f"{name} {made[name]}" for name in VERSIONS if name in made)
 
 
 STRIKING, RANDOM, SEED = 6, 3, 0

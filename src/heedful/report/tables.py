@@ -142,7 +142,8 @@ def _place(
     inside = frozenset({asked}) & paper.datasets
     sizes = _sizes(evidence, report, corpus, label) if study and study.sized else ""
     subset = SUBSET if report.subset or report.limited else ""
-    notes = (subset, _instead(instead), sizes)
+    other = f"substitute for {instead}, not the same data" if instead else ""
+    notes = (subset, other, sizes)
     return Place(
         corpus=corpus,
         label=label,
@@ -204,10 +205,6 @@ def _vectors(evidence: Evidence, corpus: str, label: str) -> Iterator[tuple[str,
             way = measure.partition(":")[2]
             vectors, clusters = (means[f"{name}:{way}"] for name in ("vectors", "clusters"))
             yield metric, f"{vectors:,.0f} vectors, {clusters:,.0f} clusters"
-
-
-def _instead(name: str) -> str:
-    return f"substitute for {name}, not the same data" if name else ""
 
 
 COLUMNS = [

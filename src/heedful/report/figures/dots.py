@@ -9,7 +9,7 @@ from html import escape
 
 from heedful.metrics import Estimate
 from heedful.report.formats import number
-from heedful.report.panels import CLASSES, FAINT, FONT, INK
+from heedful.report.panels import FAINT, FONT, INK, class_colour
 
 WIDTH, LABELS, RIGHT = 720, 200, 24
 LINE, HEAD, FOOT, KEY = 24, 30, 46, 30
@@ -48,12 +48,12 @@ class Picture:
 
     def svg(self) -> str:
         top = KEY if len(self.series) > 1 else 8
-        heights = [_height(panel) for panel in self.panels]
-        left = max([LABELS, *(_room(row.label) for panel in self.panels for row in panel.rows)])
+        longest = max((len(row.label) for panel in self.panels for row in panel.rows), default=0)
+        left = max(LABELS, round(6.8 * longest) + 14)  # enough for a label in any font
         parts = list(_key(self.series, left)) if len(self.series) > 1 else []
-        for panel, height in zip(self.panels, heights, strict=True):
+        for panel in self.panels:
             parts += _panel(panel, self.series, top, left)
-            top += height
+            top += HEAD + LINE * len(panel.rows) + FOOT
         return _document(parts, top, self.says)
 
 
@@ -67,21 +67,12 @@ def _document(parts: Iterable[str], height: int, says: str) -> str:
     return "\n".join([head, f"<title>{escape(says)}</title>", ground, *parts, "</svg>", ""])
 
 
-def _room(label: str) -> int:
-    """Enough for a label in any font."""
-    return round(6.8 * len(label)) + 14
-
-
 def _key(series: Sequence[str], left: int) -> Iterator[str]:
     x = left
     for kind, name in enumerate(series):
         yield _mark(x + 5, 14, kind)
         yield _text(x + 16, 18, name)
         x += 36 + 7 * len(name)
-
-
-def _height(panel: Panel) -> int:
-    return HEAD + LINE * len(panel.rows) + FOOT
 
 
 def _panel(panel: Panel, series: Sequence[str], top: int, left: int) -> list[str]:
@@ -116,17 +107,15 @@ def _dot(
     parts = [_mark(mean, y, kind)]
     if math.isfinite(found.low) and math.isfinite(found.high):
         line = f'x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}"'
-        parts.insert(0, f'<line {line} stroke="{_colour(kind)}" stroke-width="2.5" opacity="0.6"/>')
+        parts.insert(
+            0, f'<line {line} stroke="{class_colour(kind)}" stroke-width="2.5" opacity="0.6"/>'
+        )
     return parts
-
-
-def _colour(kind: int) -> str:
-    return CLASSES[kind % len(CLASSES)]
 
 
 def _mark(x: float, y: float, kind: int) -> str:
     """Shapes and colours both tell series apart."""
-    colour, shape = _colour(kind), kind % 3
+    colour, shape = class_colour(kind), kind % 3
     if shape == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
     corners = {
