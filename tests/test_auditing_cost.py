@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,6 +58,11 @@ class Clock:
         return self.now - start
 
 
+def keep_time(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (schedule, import_module("heedful.auditing.explanation")):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=clock))
+
+
 @contextmanager
 def running(module: torch.nn.Module, clock: Clock) -> Iterator[None]:
     def count(module: torch.nn.Module, inputs: Any, output: Any) -> None:
@@ -91,7 +97,7 @@ def test_an_estimate_is_about_right(
     """Whether each run costs most, or each text: within a factor of two."""
     model, module, options = subject(kind)
     clock, rows = Clock(call, text), texts(40)
-    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
+    keep_time(clock, monkeypatch)
     with running(module, clock):
         asked = clock.now
         found = heedful.estimate(model, rows, SPEC, **options)
@@ -105,7 +111,7 @@ def test_an_estimate_is_about_right(
 def test_few_texts_are_estimated_too(monkeypatch: pytest.MonkeyPatch) -> None:
     model, module, options = subject("adapter")
     clock = Clock(0.1, 1.0)
-    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
+    keep_time(clock, monkeypatch)
     with running(module, clock):
         for count in (1, 3):
             found = heedful.estimate(model, texts(count), SPEC, **options)
@@ -119,7 +125,7 @@ def test_a_long_audit_says_so_before_it_starts(
     """To whoever listens; a short one, a second start and one with a budget say nothing."""
     model, module, options = subject("adapter")
     rows, clock = texts(8), Clock(0.0, 0.0)
-    monkeypatch.setattr(schedule, "time", SimpleNamespace(perf_counter=clock))
+    keep_time(clock, monkeypatch)
     said: list[str] = []
     seen: list[tuple[str, int]] = []
 

@@ -141,7 +141,7 @@ def _imported() -> set[str]:
                 found |= {name.name.partition(".")[0] for name in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
                 found.add(node.module.partition(".")[0])
-    return found - set(sys.stdlib_module_names) - {"heedful"}
+    return found - set(sys.stdlib_module_names) - {"heedful", "paper_tables"}  # lies beside src/
 
 
 def _needs() -> list[str]:
