@@ -12,9 +12,9 @@ from typing import Any
 
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.studies import MASKING, MODELS, TRAINING, Setting, Study
-from heedful.studies.jain2019 import STUDY as JAIN
-from heedful.studies.tutek2020 import STUDY as TUTEK
-from heedful.studies.vashishth2019 import STUDY as VASHISHTH
+from heedful.studies.papers import JAIN2019 as JAIN
+from heedful.studies.papers import TUTEK2020 as TUTEK
+from heedful.studies.papers import VASHISHTH2019 as VASHISHTH
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from heedful.runner import (
 )
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store
-from heedful.studies.jain2019 import STUDY
+from heedful.studies.papers import JAIN2019 as STUDY
 
 HERE = Machine(threads=1)
 # Not importorskip: who imports Ray first decides where it listens.

@@ -20,7 +20,7 @@ from heedful.models import probabilities
 from heedful.report import build_report
 from heedful.runner import Choice, Machine, grid, run_study
 from heedful.store import Run, Store
-from heedful.studies.jain2019 import STUDY
+from heedful.studies.papers import JAIN2019 as STUDY
 from heedful.targets import open_target
 from parsed_page import parse
 from test_report_fake import Fake, fake_study

@@ -21,7 +21,8 @@ from heedful.errors import HeedfulError
 from heedful.specs import ModelSpec
 from heedful.store import Store
 from heedful.studies import STUDIES
-from heedful.studies.jain2019 import STUDY
+from heedful.studies.papers import ENTRIES
+from heedful.studies.papers import JAIN2019 as STUDY
 from verbs import TINY, run
 
 ROOT = Path(__file__).parent.parent
@@ -146,7 +147,7 @@ def test_a_dry_run_says_what_is_left_out(
     monkeypatch.delenv("HEEDFUL_DATA", raising=False)
     setting = replace(STUDY.settings[0], corpora=("sst", "planted"), models=(ModelSpec("average"),))
     piece = replace(STUDIES["jain2019"], make=lambda: replace(STUDY, settings=(setting,)))
-    monkeypatch.setattr("heedful.studies.jain2019.ENTRY", piece)
+    monkeypatch.setitem(ENTRIES, "jain2019", piece)
     given = ["study", "jain2019", "--dry-run", "--limit", "40", "--store", tmp_path]
     code, out, err = run(capsys, *given)
     assert code == 0 and "1 cells" in out

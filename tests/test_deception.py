@@ -40,7 +40,7 @@ from heedful.runner import (
 from heedful.specs import ModelSpec, ProbeSpec, TermSpec, TrainSpec
 from heedful.store import Run, Store
 from heedful.studies import LAMBDAS
-from heedful.studies.pruthi2020 import STUDY
+from heedful.studies.papers import PRUTHI2020 as STUDY
 from heedful.targets import open_target
 from heedful.training import Objective, TermContext, exposure, impermissible, loss_of, train
 from probing import LENGTHS, evidence, find, table

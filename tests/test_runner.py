@@ -17,7 +17,7 @@ from heedful.data import default_spec
 from heedful.runner import Grid, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
-from heedful.studies.jain2019 import STUDY
+from heedful.studies.papers import JAIN2019 as STUDY
 
 SIZE = {"n_train": 120, "n_dev": 40, "n_test": 16}
 OPTIONS = ["--corpora", "planted", "--encoders", "bilstm,average", "--attention", "additive"]

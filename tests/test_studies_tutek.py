@@ -29,7 +29,7 @@ from heedful.runner import Choice, Machine, grid, run_study
 from heedful.specs import ProbeSpec
 from heedful.store import Store
 from heedful.studies import MODELS, published
-from heedful.studies.tutek2020 import STUDY
+from heedful.studies.papers import TUTEK2020 as STUDY
 
 SMALL = {
     "score": {"resamples": 5},

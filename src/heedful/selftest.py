@@ -22,7 +22,7 @@ from heedful.models import ATTENTIONS, ENCODERS, build
 from heedful.runner import Choice, Machine, grid, machine, run_study
 from heedful.specs import ModelSpec
 from heedful.store import Run, Store
-from heedful.studies.jain2019 import STUDY
+from heedful.studies.papers import JAIN2019 as STUDY
 from heedful.types import Batch, Keep, Text
 
 

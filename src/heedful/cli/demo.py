@@ -89,7 +89,7 @@ def _study(store: Store, choice: Choice, seed: int, here: Machine, progress: Pro
     from heedful.data import class_words, default_spec
     from heedful.data.planted import NEGATORS
     from heedful.runner import grid, run_study
-    from heedful.studies.jain2019 import STUDY
+    from heedful.studies.papers import JAIN2019 as STUDY
 
     words = {word for label in (0, 1) for word in class_words(label, 2)}
     corpus = default_spec("planted", impermissible=",".join(sorted({*words, *NEGATORS})))

@@ -1,4 +1,9 @@
-from heedful.studies.pruthi2020 import LAMBDAS as LAMBDAS
+from heedful.studies.papers import BASE as BASE
+from heedful.studies.papers import LAMBDAS as LAMBDAS
+from heedful.studies.papers import MASKING as MASKING
+from heedful.studies.papers import MODELS as MODELS
+from heedful.studies.papers import QUICK as QUICK
+from heedful.studies.papers import TYING as TYING
 from heedful.studies.published import CONDITIONS as CONDITIONS
 from heedful.studies.published import DATASETS as DATASETS
 from heedful.studies.published import FLIPS as FLIPS
@@ -14,8 +19,3 @@ from heedful.studies.study import TRAINING as TRAINING
 from heedful.studies.study import Setting as Setting
 from heedful.studies.study import Small as Small
 from heedful.studies.study import Study as Study
-from heedful.studies.tutek2020 import BASE as BASE
-from heedful.studies.tutek2020 import MASKING as MASKING
-from heedful.studies.tutek2020 import MODELS as MODELS
-from heedful.studies.tutek2020 import TYING as TYING
-from heedful.studies.wiegreffe2019 import QUICK as QUICK

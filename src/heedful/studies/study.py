@@ -23,7 +23,7 @@ _NAMES = (
     "tutek2020",
     "mohankumar2020",
 )
-STUDIES = Registry("study", PaperStudy, {name: f"heedful.studies.{name}" for name in _NAMES})
+STUDIES = Registry("study", PaperStudy, dict.fromkeys(_NAMES, "heedful.studies.papers:ENTRIES"))
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,13 @@ class Study:
     small: Mapping[str, Small] = field(default_factory=dict)
     sized: bool = False
     deeper: tuple[str, ...] = ()
+    description: str = ""
+    citation: str = ""
 
-    def entry(self, description: str, citation: str) -> PaperStudy:
+    def entry(self) -> PaperStudy:
         """Its entry in the registry, under the paper's key in the bibliography."""
         return PaperStudy(
-            name=self.name,
-            description=description,
-            make=lambda: self,
-            paper=self.name,
-            citation=citation,
+            self.name, self.description, lambda: self, paper=self.name, citation=self.citation
         )
 
     @property

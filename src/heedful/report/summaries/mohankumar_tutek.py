@@ -23,7 +23,7 @@ from heedful.report.summaries.wording import (
     share,
     within,
 )
-from heedful.studies.tutek2020 import STUDY
+from heedful.studies.papers import TUTEK2020 as STUDY
 
 Groups = Callable[[list[Finding]], dict[str, list[Finding]]]
 
