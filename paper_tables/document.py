@@ -139,6 +139,12 @@ def _decimals(value: float) -> int:
     return len(repr(value).partition(".")[2])
 
 
+def folded(summary: str, text: str) -> str:
+    """Text that opens when its summary is clicked, on the site as on GitHub."""
+    head = f'<details markdown="block">\n<summary>{summary}</summary>'
+    return f"{head}\n\n{text.strip()}\n\n</details>\n"
+
+
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     rows = [head, ["---"] * len(head), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -235,11 +241,13 @@ VERDICTS = (judge.REPRODUCED, judge.DIRECTION, judge.NOT, judge.FEW)
 HEAD = """# Published beside measured
 
 Every number that the papers print and that the complete corpora allow, beside what the same
-experiment gives here. This page is made by `heedful study all --report` from
-`reproduction/rows.csv` (summaries of runs: no data, no weights), `reproduction/reasons.csv` and the
-published numbers that come with the package, and from nothing else.
-
-- **Published**: as printed. jain2019's Table 2 also stands in the slides of a lecture about it
+experiment gives here. `heedful study all --report` makes this page from `reproduction/rows.csv`
+(summaries of runs: no data, no weights), `reproduction/reasons.csv` and the published numbers in
+the package, and from nothing else.
+"""
+READING = folded(
+    "How to read the tables",
+    """- **Published**: as printed. jain2019's Table 2 also stands in the slides of a lecture
   (Kovács, TU Wien, 2021), with other numbers: the paper's come first, and either may be met.
 - **Ours**: mean over seeds (trainings that differ in their random start), and in brackets where
   one more training is expected (95% prediction interval, by Student's t; it is not cut at what
@@ -255,8 +263,11 @@ published numbers that come with the package, and from nothing else.
 - The tolerances for τ and scores were set before anything was run. Those for the share of
   significant τ, for probabilities and for nats, and that zero must be left out for a direction,
   were set after the first numbers of SST and 20News had been seen.
-- **Not reproduced**: neither; the reason is given below. Fewer than three seeds are not judged.
-"""
+- **Not reproduced**: neither; [the reason](#where-we-do-not-agree) is given below. Fewer than
+  three seeds are not judged.""",
+)
+FILTER = '<div class="wide-page" id="judgement-filter"></div>\n'
+"""Tables take the whole width; `docs/site.js` puts a choice of judgements here."""
 
 
 def document(rows: pd.DataFrame, reasons: Sequence[Reason]) -> str:
@@ -265,7 +276,8 @@ def document(rows: pd.DataFrame, reasons: Sequence[Reason]) -> str:
     counted = [cell for cell in cells if cell.counted]
     found = judged(counted, rows)
     partly = judged([cell for cell in cells if cell.dataset in PARTLY], rows)
-    parts = [HEAD, _overview(counted, found), *_papers(found), disagreements(found, reasons)]
+    parts = [HEAD, _overview(counted, found), READING, FILTER, *_papers(found)]
+    parts += [disagreements(found, reasons)]
     parts += [tried(counted, found, rows), left(counted, found), apart(cells, partly)]
     parts += [absent(cells), commands_behind(rows)]
     return "\n".join(part for part in parts if part)
@@ -276,9 +288,10 @@ def _overview(counted: Sequence[Published], found: Sequence[Judged]) -> str:
     head = ["", "cells", "measured", *VERDICTS]
     head += ["reproduced or same direction", "within the tolerance itself"]
     papers = list(dict.fromkeys(cell.paper for cell in counted))
+    known = {each.cell.paper for each in found}
     lines = [
         _counts(
-            paper,
+            f"[{paper}](#{paper})" if paper in known else paper,
             sum(cell.paper == paper for cell in counted),
             [each for each in found if each.cell.paper == paper],
         )

@@ -44,6 +44,14 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert found == sorted(str(page.relative_to(DOCS)) for page in OF_SITE)
 
 
+def test_the_navigation_is_a_path() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    tabs = [next(iter(tab)) for tab in nav]
+    assert tabs == ["Start here", "Tutorial", "How to", "Understand", "Reference"]
+    groups = [group for tab in nav for group in next(iter(tab.values()))]
+    assert all(len([*_leaves(group)]) <= 6 for group in groups)
+
+
 def _leaves(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -74,7 +82,9 @@ def test_commands_stand_in_fences(page: Path) -> None:
 def test_the_site_fetches_nothing() -> None:
     told = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     assert told["theme"]["font"] is False and told["extra"]["generator"] is False
-    assert not {"extra_javascript", "repo_url"} & set(told)
+    assert "repo_url" not in told
+    for name in (*told["extra_css"], *told["extra_javascript"]):
+        assert "http" not in (DOCS / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -204,8 +204,9 @@ def test_a_section_answers_first_and_in_one_sentence(kept: Evidence, finding: An
     assert len(answer.split()) <= 25 and answer.endswith(".") and not re.search(r"\w\. ", answer)
     shown_ = numbers(re.sub(r" \[[^\]]*\]", "", answer))
     assert len(shown_) <= 2, shown_
-    order = [text.index(part) for part in ("**", "![", "| --- |", "*What this does not show.*")]
-    assert order == sorted(order)
+    parts = ("**", "![", "<details", "| --- |", "</details>", "*What this does not show.*")
+    order = [text.index(part) for part in parts]
+    assert order == sorted(order) and text.rindex("| --- |") < text.rindex("</details>")
     assert not re.search(r"\b(shuffled|even weights|texts)\b", text)
 
 

@@ -279,7 +279,7 @@ def test_the_document_says_what_it_is_made_of() -> None:
         in page
     )
     assert "- Half of it | was lost.\n    - tutek2020, table 1: SST, bilstm-dot-base, F1" in page
-    assert "| tutek2020 | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
+    assert "| [tutek2020](#tutek2020) | 192 | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
     assert "| of these, three seeds |  | 2 | 1 | 0 | 1 | 0 | 50% | 1 (50%) |" in page
     assert "| more seeds |  | 0 | 0 | 0 | 0 | 0 |  | 0 |" in page
     assert "| tutek2020 | 1 | SST | bilstm-dot-base | 2 |" in page  # of its 3 cells one
@@ -305,7 +305,7 @@ def test_a_trial_is_shown_and_not_counted(store: Store) -> None:
     assert rows[rows["run"] == key]["paper"].tolist() == ["tutek2020-wide"]
     page = document(rows, [])
     assert "| SST | bilstm-additive-base | F1 |  | 84.2 | 70.0 | 80.0 | 1 |" in page
-    assert "| tutek2020 | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 (0%) |" in page
+    assert "| [tutek2020](#tutek2020) | 192 | 1 | 0 | 0 | 1 | 0 | 0% | 0 (0%) |" in page
     assert "- `python -m tools.trials tutek2020-wide --corpora sst --attention additive" in page
 
 

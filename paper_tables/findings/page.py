@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paper_tables.document import table
+from paper_tables.document import folded, table
 from paper_tables.findings.adversary_and_seeds import FINDING as ADVERSARY_AND_SEEDS
 from paper_tables.findings.evidence import Evidence, Finding, Told
 from paper_tables.findings.faithful_methods import FINDING as FAITHFUL_METHODS
@@ -28,8 +28,10 @@ Each section asks one question, answers it in one sentence and shows the numbers
 You need not have read the papers. Words such as *larger* or *better* appear only where an interval
 excludes zero, without a correction for the number of comparisons. Everywhere else the page says
 that it cannot tell.
-
-| term | meaning |
+"""
+TERMS = folded(
+    "The words of this page",
+    """| term | meaning |
 | --- | --- |
 | number [low, high] | A mean and its interval, over trainings where there are several, otherwise \
 over examples. Unless the section says otherwise, the interval contains the true mean nineteen \
@@ -46,7 +48,8 @@ times in twenty. Intervals of three trainings are rough. |
 in the second. |
 | SNLI | Pairs of sentences: does one follow from the other? |
 | HateXplain | Social-media posts: are they offensive? |
-"""
+""",
+)
 MISSING = "Not measured yet. To measure it:"
 FOOT = """## What this page is made of
 
@@ -68,7 +71,7 @@ def page(evidence: Evidence) -> str:
     """The whole page."""
     told = [(finding, finding.tell(evidence)) for finding in FINDINGS]
     sections = [_section(finding, each) for finding, each in told]
-    return "\n".join([HEAD, *sections, FOOT, _backing(told)])
+    return "\n".join([HEAD, TERMS, *sections, FOOT, _backing(told)])
 
 
 def _section(finding: Finding, told: Told | None) -> str:
@@ -76,13 +79,14 @@ def _section(finding: Finding, told: Told | None) -> str:
     if told is None:
         missing = f"{MISSING}\n\n{_commands(finding)}\n"
         return f"{head}\n{finding.question}\n\n{missing}"
+    numbers = "\n\n".join(table(each.head, each.rows) for each in told.tables)
     parts = [
         head,
         f"**{told.answer}**\n",
-        f"{finding.question}\n",
         f"![{told.picture.says}](figures/findings/{finding.name}.svg)\n",
-        *(f"{table(each.head, each.rows)}\n" for each in told.tables),
+        f"{finding.question}\n",
         *([f"{' '.join(told.sentences)}\n"] if told.sentences else []),
+        folded(f"The numbers, by {told.tables[-1].head[0]}", numbers),
         f"*What this does not show.* {finding.limits}\n",
     ]
     return "\n".join(parts)

@@ -1,0 +1,70 @@
+"""The script of the documentation in a browser: judged tables can be filtered, and show everything
+without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsing import accessibility, opened_browser, visiting
+
+DOCS = Path(__file__).parent.parent / "docs"
+JUDGED = (
+    ("F1", "reproduced"),
+    ("change of F1", "same direction"),
+    ("τ", "<strong>not reproduced</strong>"),
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as opened:
+        yield opened
+
+
+def page_of(folder: Path, script: bool) -> str:
+    """Two judged tables and one of another kind, as mkdocs writes them."""
+    place = '<div class="wide-page" id="judgement-filter"></div>'
+    assert place in (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    tables = [_table(JUDGED), _table(JUDGED[:1]), _table((("jain2019", "2"),), "cells")]
+    source, style = ((DOCS / name).read_text(encoding="utf-8") for name in ("site.js", "site.css"))
+    (folder / "page.html").write_text(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Tables</title>"
+        f"<style>{style}</style>"
+        f"<main><h1>Tables</h1>{place}{''.join(tables)}</main>"
+        + (f"<script>{source}</script>" if script else ""),
+        encoding="utf-8",
+    )
+    return (folder / "page.html").as_uri()
+
+
+def _table(rows: tuple[tuple[str, str], ...], last: str = "judgement") -> str:
+    body = "".join(f"<tr><td>{name}<td>{said}" for name, said in rows)
+    return f"<table><thead><tr><th>metric<th>{last}<tbody>{body}</table>"
+
+
+def shown(page: Any) -> list[str]:
+    rows = page.locator("tbody tr").all()
+    return [row.locator("td").first.inner_text() for row in rows if row.is_visible()]
+
+
+def test_what_was_not_reproduced_is_read_alone(browser: Any, tmp_path: Path) -> None:
+    with visiting(browser, page_of(tmp_path, script=True)) as page:
+        assert len(shown(page)) == 5 and page.inner_text("[role=status]").startswith("4 of 4")
+        page.click("button:text-is('not reproduced')")
+        assert shown(page) == ["τ", "jain2019"]
+        assert page.inner_text("[role=status]") == "1 of 4 numbers are shown."
+        assert not page.locator("table").nth(1).is_visible()
+        assert page.locator("[aria-pressed=true]").all_inner_texts() == ["not reproduced"]
+        page.click("button:text-is('reproduced')")
+        assert shown(page) == ["F1", "F1", "jain2019"]
+        page.click("button:text-is('all')")
+        assert len(shown(page)) == 5 and accessibility(page) == []
+
+
+def test_everything_is_there_without_the_script(browser: Any, tmp_path: Path) -> None:
+    with visiting(browser, page_of(tmp_path, script=False)) as page:
+        assert len(shown(page)) == 5 and page.locator("button").count() == 0
