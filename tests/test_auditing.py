@@ -45,7 +45,7 @@ from heedful.auditing import (
     tables,
 )
 from heedful.auditing import measure as measuring
-from heedful.cli import MeasureOptions, main, measured_by
+from heedful.cli import MeasureOptions, catalogue, main
 from heedful.data import default_spec, prepare
 from heedful.entries import ANY, Piece
 from heedful.errors import HeedfulError
@@ -187,7 +187,7 @@ def test_every_number_says_what_it_is(of_run: Audit, of_bert: Audit) -> None:
     declared = {name: group for group, each in NUMBERS.items() if group != SEEDS for name in each}
     assert {re.sub("^(tau|search_gap):.*", r"\1:*", name) for name in names} == set(declared)
     for name in names:
-        assert any(each.by.startswith("heedful audit") for each in measured_by(name, {})), name
+        assert catalogue().measured(name, catalogue().of_audits()), name
     ranges = {name: each.range for group in NUMBERS.values() for name, each in group.items()}
     for name, values in of_run.rows.groupby("measure")["value"]:
         low, high = ranges.get(str(name)) or ANY

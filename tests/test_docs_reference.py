@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tools.reference import FOLDER, pages
+from tools.reference import CATALOGUE, FOLDER, pages
 
 from counted import count_by_blanks
 from heedful.attributions import SALIENCIES, explain
-from heedful.cli import in_words, main, measures_of
+from heedful.cli import catalogue_text, in_words, main, measures_of
 from heedful.data import Prepared
 from heedful.entries import Experiment, Measure
 from heedful.experiments import ERASURE_MEASURES, PROBES, Findings
@@ -41,6 +41,7 @@ def test_the_committed_pages_are_what_the_pieces_say() -> None:
     written = {name: (FOLDER / name).read_text(encoding="utf-8") for name in wanted}
     stale = [name for name, text in wanted.items() if written[name] != text]
     assert not stale, "run `make reference`"
+    assert CATALOGUE.read_text(encoding="utf-8") == catalogue_text(), "run `make reference`"
 
 
 @pytest.mark.parametrize(("catalogue", "name"), OWN)

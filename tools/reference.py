@@ -15,7 +15,15 @@ from typing import Any
 import typer
 
 from heedful.auditing import NUMBERS
-from heedful.cli import app, better, catalogues, in_words, measures_of, reading
+from heedful.cli import (
+    app,
+    better,
+    catalogue_text,
+    catalogues,
+    in_words,
+    measures_of,
+    reading,
+)
 from heedful.entries import Entry
 from heedful.registry import Registry
 from heedful.runner import NEEDS
@@ -141,6 +149,7 @@ def _rule() -> str:
 
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+CATALOGUE = FOLDER.parent.parent / "src" / "heedful" / "catalogue.json"
 WRITTEN = "<!-- Written by tools/reference.py: change the pieces, then run `make reference`. -->"
 OTHERS = ("model", "batch", "label", "target", "trace", "evidence", "context", "data_dir")
 """What a piece is handed, and nobody sets."""
@@ -190,6 +199,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    CATALOGUE.write_text(catalogue_text(), encoding="utf-8")
 
 
 def pages() -> dict[str, str]:

@@ -40,6 +40,14 @@ class Measure:
     papers: tuple[str, ...] = ()
 
 
+def declaration(name: str, measures: Mapping[str, Any]) -> str | None:
+    """The name a number is declared under: its own, or the longest beginning that stands for it."""
+    if name in measures:
+        return name
+    starred = [each for each in measures if each[-1] == "*" and name.startswith(each[:-1])]
+    return max(starred, key=len, default=None)
+
+
 @dataclass(frozen=True)
 class Role:
     """Another model that an experiment compares with the one on trial.

@@ -83,6 +83,11 @@ class OpenRegistry(Registry[E]):
             raise unknown_name(self.kind, name, list(self))
         return self._loaded(name, offers[0])
 
+    def plugins(self) -> list[str]:
+        """The names that this process or an installed package gives, our own among them where a
+        package takes one of them."""
+        return list(dict.fromkeys((*self.added, *self._offers())))
+
     def add(self, entry: E) -> None:
         """An entry of this process. Added again from the same place it takes its own place: so
         does the cell of a notebook that is run twice."""

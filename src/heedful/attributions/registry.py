@@ -3,12 +3,13 @@
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import parameters_of
-from heedful.perturbations import REMOVALS
 from heedful.registry import OpenRegistry
 
 
 def check_uses(piece: Attribution) -> None:
     """Refuse a saliency that does not say which perturbations it uses."""
+    from heedful.perturbations import REMOVALS  # needs torch, and a list of names does not
+
     origin = piece.origin.partition(" sha256 ")[0]
     saliency = f"the saliency {piece.name!r}" + f" from {origin}" * bool(origin)
     if piece.uses is None:

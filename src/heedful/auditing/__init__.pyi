@@ -75,7 +75,6 @@ from heedful.auditing.spec import NUMBERS as NUMBERS
 from heedful.auditing.spec import ORACLE as ORACLE
 from heedful.auditing.spec import SEEDS as SEEDS
 from heedful.auditing.spec import AuditSpec as AuditSpec
-from heedful.auditing.spec import declaration as declaration
 from heedful.auditing.spec import group_name as group_name
 from heedful.auditing.spec import works as works
 from heedful.auditing.tables import COLUMNS as COLUMNS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from heedful.entries import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure
+from heedful.entries import LN2, NOT_NEGATIVE, SHARE, SIGNED, Measure, declaration
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import (
     CANDIDATE_MEASURES,
@@ -269,14 +269,6 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
 }
 """`randomization_check` measures erasure again, on a randomised model, after importance where that
 is asked."""
-
-
-def declaration(name: str, measures: Mapping[str, Measure]) -> str | None:
-    """The name a number is declared under: its own, or the longest beginning that stands for it."""
-    if name in measures:
-        return name
-    starred = [each for each in measures if each[-1] == "*" and name.startswith(each[:-1])]
-    return max(starred, key=len, default=None)
 
 
 def works(name: str) -> tuple[str, ...]:

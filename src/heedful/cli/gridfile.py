@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful.cli.list import catalogues
+from heedful.cli.catalogue import catalogues
 from heedful.cli.options import MOST_SEEDS
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import LARGEST_SEED
