@@ -126,6 +126,16 @@ class OpenRegistry(Registry[E]):
         return loaded
 
 
+def places(package: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Where a registry finds its entries: in the `ENTRIES` of a package's modules, which are given
+    with the names of their entries."""
+    return {
+        name: f"{package}.{module}:ENTRIES"
+        for module, some in names.items()
+        for name in some.split()
+    }
+
+
 def check_name(kind: str, name: str) -> None:
     """Commas, colons and blanks have a meaning where names are typed."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):

@@ -3,7 +3,7 @@
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import parameters_of
-from heedful.registry import OpenRegistry
+from heedful.registry import OpenRegistry, places
 
 
 def check_uses(piece: Attribution) -> None:
@@ -32,27 +32,19 @@ def check_uses(piece: Attribution) -> None:
             raise unknown_name(what, name[1:], known or ["(none)"])
 
 
-_PLACES = {
-    "attention": "attention:ENTRIES",
-    "rollout": "attention:ENTRIES",
-    "value_norm": "attention:ENTRIES",
-    "gradient_attention": "attention:ENTRIES",
-    "effective_attention": "attention:ENTRIES",
-    "gradient": "gradient:ENTRIES",
-    "gradient_input": "gradient:ENTRIES",
-    "integrated_gradients": "integrated_gradients",
-    "smoothgrad": "gradient:ENTRIES",
-    "lrp": "lrp",
-    "leave_one_out": "occlusion:ENTRIES",
-    "occlusion": "occlusion:ENTRIES",
-    "lime": "linear_models:ENTRIES",
-    "kernel_shap": "linear_models:ENTRIES",
-    "prior": "baselines:ENTRIES",
-    "random": "baselines:ENTRIES",
-}
 SALIENCIES = OpenRegistry(
     "saliency",
     Attribution,
-    {name: f"heedful.attributions.{place}" for name, place in _PLACES.items()},
+    places(
+        "heedful.attributions",
+        {
+            "attention": "attention rollout value_norm gradient_attention effective_attention",
+            "gradient": "gradient gradient_input smoothgrad",
+            "occlusion": "leave_one_out occlusion",
+            "linear_models": "lime kernel_shap",
+            "baselines": "prior random",
+        },
+    )
+    | {name: f"heedful.attributions.{name}" for name in ("integrated_gradients", "lrp")},
     check=check_uses,
 )

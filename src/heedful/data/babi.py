@@ -25,7 +25,7 @@ from heedful.data.example import (
 )
 from heedful.data.files import Row, Source, digests, read_rows
 from heedful.data.generated import Generator
-from heedful.entries import Corpus, Range
+from heedful.entries import Corpus, Range, by_name
 from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec
 
@@ -295,9 +295,9 @@ def _published(task: int, facts: str, question: str) -> Corpus:
     )
 
 
-ENTRIES = {
-    "babi": BABI,
-    "babi1": _published(1, "one supporting fact", "Where is a person?"),
-    "babi2": _published(2, "two supporting facts", "Where is a thing?"),
-    "babi3": _published(3, "three supporting facts", "Where was a thing before?"),
-}
+ENTRIES = by_name(
+    BABI,
+    _published(1, "one supporting fact", "Where is a person?"),
+    _published(2, "two supporting facts", "Where is a thing?"),
+    _published(3, "three supporting facts", "Where was a thing before?"),
+)

@@ -21,7 +21,7 @@ from typing import ClassVar
 from heedful.data.example import Example, GivenTokens, marked_spans, matched_tokens
 from heedful.data.files import Row, Source, by_split, published
 from heedful.data.generated import Generator, Token, plain, spell
-from heedful.entries import SHARE, Corpus, Range
+from heedful.entries import SHARE, Corpus, Range, by_name
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
 
@@ -247,31 +247,31 @@ def _published(
     )
 
 
-ENTRIES = {
-    "deception": DECEPTION,
-    "deception_occupation": _generated(
+ENTRIES = by_name(
+    DECEPTION,
+    _generated(
         name="deception_occupation",
         description="Generated biographies; gender words, not to be seen on, go with the trade",
         make=partial(read, task="occupation"),
         version=2,
     ),
-    "pronoun": _published(
+    _published(
         "pronoun",
         "Sentences about a woman or a man; the pronouns are impermissible",
         "pronoun",
         {"F": "female", "M": "male"},
         _is_pronoun,
     ),
-    "occupation": _published(
+    _published(
         "occupation",
         "Biographies of physicians and surgeons; words of gender are impermissible",
         "occupation_classification",
         {"0": "physician", "1": "surgeon"},
     ),
-    "sst_wiki": _published(
+    _published(
         "sst_wiki",
         "A review's sentence, impermissible, and one of Wikipedia after it",
         "sst_wiki",
         {"0": "negative", "1": "positive"},
     ),
-}
+)

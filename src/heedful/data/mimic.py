@@ -19,7 +19,7 @@ from heedful.data.files import (
     read_cells,
     stream_columns,
 )
-from heedful.entries import Corpus
+from heedful.entries import Corpus, by_name
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
 
@@ -176,15 +176,15 @@ _mimic = partial(
     # jain2019 trains word2vec on the summaries; those vectors are not public, so here it is GloVe.
     prepare=PrepareSpec(tokenizer="spacy", min_df=5, max_length=4000, vectors="glove"),
 )
-ENTRIES = {
-    "diabetes": _mimic(
+ENTRIES = by_name(
+    _mimic(
         name="diabetes",
         description="Discharge summaries, with or without a code for diabetes",
         make=read_diabetes,
     ),
-    "anemia": _mimic(
+    _mimic(
         name="anemia",
         description="Discharge summaries of patients with chronic or acute anemia",
         make=read_anemia,
     ),
-}
+)

@@ -8,6 +8,7 @@ from functools import partial
 
 from heedful.data.example import Example, join_tokens, marked_spans
 from heedful.data.files import Row, Source, by_split, published
+from heedful.entries import by_name
 from heedful.errors import HeedfulError, short
 from heedful.specs import PrepareSpec
 
@@ -143,7 +144,7 @@ def majority(rationales: Sequence[str], size: int) -> list[bool]:
 
 
 _posts = partial(published, kind="single")
-_ALL = (
+ENTRIES = by_name(
     _posts(
         AGNEWS,
         ("world", "business"),
@@ -236,4 +237,3 @@ _ALL = (
         prepare=PrepareSpec(tokenizer="spacy", min_df=5, max_length=399),
     ),
 )
-ENTRIES = {piece.name: piece for piece in _ALL}

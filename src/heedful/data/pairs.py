@@ -16,7 +16,7 @@ from pathlib import Path
 
 from heedful.data.example import Example, RawCorpus, Spans, matched_tokens, numbered
 from heedful.data.files import MissingData, Row, Source, by_split
-from heedful.entries import Corpus
+from heedful.entries import Corpus, by_name
 from heedful.errors import HeedfulError, unknown_name
 from heedful.specs import PrepareSpec
 
@@ -244,8 +244,8 @@ def _question(one: Question, places: dict[str, int]) -> Example | None:
 
 _inference = partial(Corpus, needs=("data",), kind="pair")
 _PREPARE = PrepareSpec(tokenizer="spacy", min_df=3, vectors="glove")
-ENTRIES = {
-    "snli": _inference(
+ENTRIES = by_name(
+    _inference(
         name="snli",
         description="A premise and a hypothesis: entailment, contradiction or neither",
         make=read_snli,
@@ -256,7 +256,7 @@ ENTRIES = {
         "highlights: Camburu et al. 2018, e-SNLI",
         prepare=_PREPARE,
     ),
-    "snli_cad": _inference(
+    _inference(
         name="snli_cad",
         description="SNLI pairs and their counterfactual revisions",
         make=read_snli_cad,
@@ -266,7 +266,7 @@ ENTRIES = {
         citation="Kaushik et al. 2020, Learning the Difference That Makes a Difference",
         prepare=_PREPARE,
     ),
-    "mnli": _inference(
+    _inference(
         name="mnli",
         description="A premise from one of several genres and a hypothesis",
         make=read_mnli,
@@ -277,7 +277,7 @@ ENTRIES = {
         "Understanding",
         prepare=replace(_PREPARE, dev_fraction=0.1),
     ),
-    "cnn": _inference(
+    _inference(
         name="cnn",
         description="News articles and a sentence with a gap; the answer is an entity of the "
         "article",
@@ -288,4 +288,4 @@ ENTRIES = {
         citation="Hermann et al. 2015, Teaching Machines to Read and Comprehend",
         prepare=PrepareSpec(tokenizer="whitespace", min_df=8, vectors="glove"),
     ),
-}
+)

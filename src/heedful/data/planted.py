@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from heedful.data.example import Example, marked_spans
 from heedful.data.generated import LENGTH, Generator, Token, plain, spell
-from heedful.entries import SHARE, Range
+from heedful.entries import SHARE, Range, by_name
 from heedful.specs import PrepareSpec
 
 
@@ -263,15 +263,15 @@ class Aspects(Generator):
         return sentences
 
 
-ENTRIES = {
-    "planted": Planted.entry(
+ENTRIES = by_name(
+    Planted.entry(
         description="Generated reviews whose decisive words are known",
         kind="single",
         prepare=PrepareSpec(tokenizer="given"),
     ),
-    "aspects": Aspects.entry(
+    Aspects.entry(
         description="Generated reviews of service and food; the aspect asked for decides",
         kind="pair",
         prepare=PrepareSpec(tokenizer="given"),
     ),
-}
+)

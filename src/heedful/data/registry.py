@@ -10,57 +10,27 @@ from typing import Any
 from heedful.entries import Corpus, Range
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters
-from heedful.registry import OpenRegistry
+from heedful.registry import OpenRegistry, places
 from heedful.specs import LARGEST_DIMENSION, CorpusSpec, PrepareSpec
 
 CORPORA = OpenRegistry(
     "corpus",
     Corpus,
-    {
-        "planted": "heedful.data.planted:ENTRIES",
-        "sst": "heedful.data.reviews:ENTRIES",
-        "imdb": "heedful.data.reviews:ENTRIES",
-        "agnews": "heedful.data.news_posts:ENTRIES",
-        "20news": "heedful.data.news_posts:ENTRIES",
-        "adr": "heedful.data.news_posts:ENTRIES",
-        "hatexplain": "heedful.data.news_posts:ENTRIES",
-        "movies": "heedful.data.reviews:ENTRIES",
-        "tweets": "heedful.data.news_posts:ENTRIES",
-        "toxicity": "heedful.data.news_posts:ENTRIES",
-        "shortcuts": "heedful.data.shortcuts",
-        "toytranslation": "heedful.data.toytranslation:ENTRIES",
-        "multi30k": "heedful.data.translation:ENTRIES",
-        "newscommentary": "heedful.data.translation:ENTRIES",
-        "wmt13": "heedful.data.translation:ENTRIES",
-        "parallel": "heedful.data.translation:ENTRIES",
-        "snli": "heedful.data.pairs:ENTRIES",
-        "snli_cad": "heedful.data.pairs:ENTRIES",
-        "mnli": "heedful.data.pairs:ENTRIES",
-        "cnn": "heedful.data.pairs:ENTRIES",
-        "babi": "heedful.data.babi:ENTRIES",
-        "babi1": "heedful.data.babi:ENTRIES",
-        "babi2": "heedful.data.babi:ENTRIES",
-        "babi3": "heedful.data.babi:ENTRIES",
-        "aspects": "heedful.data.planted:ENTRIES",
-        "imdb8": "heedful.data.reviews:ENTRIES",
-        "imdb10": "heedful.data.reviews:ENTRIES",
-        "yelp": "heedful.data.reviews:ENTRIES",
-        "yelp_sentences": "heedful.data.reviews:ENTRIES",
-        "yahoo": "heedful.data.reviews:ENTRIES",
-        "yahoo2": "heedful.data.reviews:ENTRIES",
-        "amazon": "heedful.data.reviews:ENTRIES",
-        "diabetes": "heedful.data.mimic:ENTRIES",
-        "anemia": "heedful.data.mimic:ENTRIES",
-        "deception": "heedful.data.deception:ENTRIES",
-        "deception_occupation": "heedful.data.deception:ENTRIES",
-        "pronoun": "heedful.data.deception:ENTRIES",
-        "occupation": "heedful.data.deception:ENTRIES",
-        "sst_wiki": "heedful.data.deception:ENTRIES",
-        "toy_copy": "heedful.data.toytranslation:ENTRIES",
-        "toy_reverse": "heedful.data.toytranslation:ENTRIES",
-        "toy_flip": "heedful.data.toytranslation:ENTRIES",
-        "file": "heedful.data.tables",
-    },
+    places(
+        "heedful.data",
+        {
+            "planted": "planted aspects",
+            "reviews": "sst imdb imdb8 imdb10 movies yelp yelp_sentences yahoo yahoo2 amazon",
+            "news_posts": "agnews 20news adr hatexplain tweets toxicity",
+            "mimic": "diabetes anemia",
+            "pairs": "snli snli_cad mnli cnn",
+            "babi": "babi babi1 babi2 babi3",
+            "deception": "deception deception_occupation pronoun occupation sst_wiki",
+            "toytranslation": "toytranslation toy_copy toy_reverse toy_flip",
+            "translation": "multi30k newscommentary wmt13 parallel",
+        },
+    )
+    | {"shortcuts": "heedful.data.shortcuts", "file": "heedful.data.tables"},
 )
 
 

@@ -20,7 +20,7 @@ from heedful.data.example import (
     pick,
 )
 from heedful.data.files import Row, Source, by_split, digests, published, read_cells
-from heedful.entries import SHARE, Corpus
+from heedful.entries import SHARE, Corpus, by_name
 from heedful.errors import HeedfulError
 from heedful.randomness import stable_hash
 from heedful.specs import PrepareSpec
@@ -271,7 +271,7 @@ def _rated_piece(
     )
 
 
-_ALL = (
+ENTRIES = by_name(
     _reviews(
         name="sst",
         description="Movie-review sentences, negative or positive",
@@ -394,4 +394,3 @@ _ALL = (
         citation=_ZHANG,
     ),
 )
-ENTRIES = {piece.name: piece for piece in _ALL}

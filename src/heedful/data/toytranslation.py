@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from heedful.data.example import Example, join_tokens
 from heedful.data.generated import LENGTH, Generator
-from heedful.entries import Corpus, Range
+from heedful.entries import Corpus, Range, by_name
 from heedful.errors import unknown_name
 from heedful.specs import PrepareSpec
 
@@ -190,9 +190,9 @@ def _ordered(task: str, order: str) -> Corpus:
     )
 
 
-ENTRIES = {
-    "toytranslation": TRANSLATION,
-    "toy_copy": _ordered("copy", "the words in their order"),
-    "toy_reverse": _ordered("reverse", "the words from the last to the first"),
-    "toy_flip": _ordered("flip", "the words of each pair change places"),
-}
+ENTRIES = by_name(
+    TRANSLATION,
+    _ordered("copy", "the words in their order"),
+    _ordered("reverse", "the words from the last to the first"),
+    _ordered("flip", "the words of each pair change places"),
+)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heedful.data.example import Example, GivenTokens, Links, RawCorpus, matched_tokens
 from heedful.data.files import MissingData, Row, Source, by_split, digests, read_rows
-from heedful.entries import Corpus
+from heedful.entries import Corpus, by_name
 from heedful.errors import HeedfulError, unknown_name
 from heedful.input_files import read_lines
 from heedful.specs import PrepareSpec
@@ -223,8 +223,8 @@ def _files(role: str, source: str | None, target: str | None) -> tuple[Path, ...
 
 _translation = partial(Corpus, kind="generation")
 _PREPARE = PrepareSpec(tokenizer="bpe", pieces=8000, dimension=256, max_length=100)
-ENTRIES = {
-    "multi30k": _translation(
+ENTRIES = by_name(
+    _translation(
         name="multi30k",
         description="Captions of pictures, English and German",
         make=read_multi30k,
@@ -235,7 +235,7 @@ ENTRIES = {
         citation="Elliott et al. 2016, Multi30K",
         prepare=_PREPARE,
     ),
-    "newscommentary": _translation(
+    _translation(
         name="newscommentary",
         description="Editorials, English and German",
         make=partial(read_in_lines, "newscommentary", NEWS),
@@ -246,7 +246,7 @@ ENTRIES = {
         citation="Tiedemann 2012, Parallel Data, Tools and Interfaces in OPUS",
         prepare=replace(_PREPARE, pieces=16000, dev_fraction=0.02, test_fraction=0.02),
     ),
-    "wmt13": _translation(
+    _translation(
         name="wmt13",
         description="The news translation task of 2013, English and German",
         make=partial(read_in_lines, "wmt13", WMT13),
@@ -257,11 +257,11 @@ ENTRIES = {
         citation="Bojar et al. 2013, Findings of the Workshop on Statistical Machine Translation",
         prepare=replace(_PREPARE, pieces=32000, dimension=512),
     ),
-    "parallel": _translation(
+    _translation(
         name="parallel",
         description="Your own texts and their translations: two files or two columns",
         make=read_parallel,
         licence="",
         prepare=_PREPARE,
     ),
-}
+)

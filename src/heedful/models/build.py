@@ -1,4 +1,4 @@
-"""From a spec to a model: families, and the parts they are put together from, by name."""
+"""The names of all models and of their parts, and from a spec to a model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,35 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.entries import ModelFamily, ModelPart
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import TokenAttention
 from heedful.models.encoders import LEAST, MOST, Encoder, possible
 from heedful.models.family import Family
-from heedful.models.registry import ATTENTIONS, ENCODERS, FAMILIES, WRAPPERS
+from heedful.registry import Registry, places
 from heedful.specs import ModelSpec
+
+_MODELS = "heedful.models"
+_FAMILIES = ("one_sequence", "hierarchical", "pair", "seq2seq", "transformer")
+FAMILIES = Registry("family", ModelFamily, {name: f"{_MODELS}.{name}" for name in _FAMILIES})
+ENCODERS = Registry(
+    "encoder",
+    ModelPart,
+    places(
+        _MODELS,
+        {
+            "recurrent": "bilstm lstm bigru orthogonal",
+            "convolution": "cnn conv",
+            "encoders": "average none",
+        },
+    ),
+)
+WRAPPERS = Registry("wrapper", ModelPart, places(_MODELS, {"encoders": "concat residual"}))
+ATTENTIONS = Registry(
+    "attention",
+    ModelPart,
+    places(_MODELS, {"attention": "additive dot plain_dot gate sparsemax entmax hard"}),
+)
 
 
 def build(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int, seed: int) -> Family:

@@ -1,5 +1,9 @@
-"""The base class of the models that Heedful builds: a torch module that honours
-`heedful.types.Model`."""
+"""The base class of the models that Heedful builds, a torch module that honours
+`heedful.types.Model`; and what logits say: probabilities, and the quantities to explain.
+
+A binary model has one logit (jain2019's sigmoid); everything downstream sees two class
+probabilities. They are float64: near 0 and 1 single precision ties what differs.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from heedful.errors import HeedfulError
 from heedful.models.attention import Attention
@@ -243,3 +248,41 @@ def evaluating(module: nn.Module) -> Iterator[None]:
     with restored(module.modules(), "training"):
         module.eval()
         yield
+
+
+def class_logits(logits: Float[Tensor, "*n c"]) -> Float[Tensor, "*n k"]:
+    """One logit per class, float64; a single logit stands against a zero."""
+    logits = logits.double()
+    if logits.shape[-1] > 1:
+        return logits
+    return torch.cat([torch.zeros_like(logits), logits], dim=-1)
+
+
+def probabilities(logits: Float[Tensor, "*n c"]) -> Float[Tensor, "*n k"]:
+    """Class probabilities, float64, at least two columns."""
+    if logits.shape[-1] > 1:
+        return torch.softmax(logits.double(), dim=-1)
+    # not softmax([0, x]): the sigmoid keeps p and 1 - p exact far out on both sides
+    logits = logits.double()
+    return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
+
+
+def logit(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """The class's own logit (for one sigmoid: signed towards the class)."""
+    scores = class_logits(logits)
+    if logits.shape[-1] == 1:
+        return torch.where(label == 1, scores[:, 1], -scores[:, 1])
+    return scores.gather(1, label[:, None]).squeeze(1)
+
+
+def probability(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """The probability of the class."""
+    return probabilities(logits).gather(1, label[:, None]).squeeze(1)
+
+
+def loss(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """The cross-entropy of the class."""
+    return F.cross_entropy(class_logits(logits), label, reduction="none")
+
+
+TARGETS = {"logit": logit, "probability": probability, "loss": loss}

@@ -19,11 +19,10 @@ from torch import Tensor, nn
 from heedful.entries import ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import WEIGHTINGS, AdditiveQuery, DotQuery, QueryAttention
-from heedful.models.build import check_parts, make_embedding, make_encoder, outputs
+from heedful.models.build import ENCODERS, check_parts, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder
 from heedful.models.family import QUERY, OneQuery, keep_again, linear_token_logits, visible
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
-from heedful.models.registry import ENCODERS
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, TokenLogits, Trace
 

@@ -9,15 +9,16 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from heedful.entries import Perturbation
+from heedful.entries import Perturbation, by_name
 from heedful.errors import HeedfulError
-from heedful.registry import Registry
+from heedful.registry import Registry, places
 from heedful.types import Batch, Embeddings, Model, Text
 from heedful.words import without_tokens, word_numbers
 
-_NAMES = ("delete", "mask", "unk", "zero", "attention")
 REMOVALS = Registry(
-    "removal operator", Perturbation, {name: f"{__name__}:{name.upper()}" for name in _NAMES}
+    "removal operator",
+    Perturbation,
+    places("heedful.perturbations", {"operators": "delete mask unk zero attention"}),
 )
 
 
@@ -58,12 +59,8 @@ def filler(model: Model, name: str) -> int:
     )
 
 
-def delete() -> Operator:
-    """The word is cut out: the text gets shorter, and what follows moves up."""
-    return Operator("delete", _deleted, shortens=True)
-
-
 def _deleted(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    """The word is cut out: the text gets shorter, and what follows moves up."""
     text = batch.texts["a"]
     bare = gone.sum(-1) == text.lengths
     if bool(bare.any()):
@@ -84,17 +81,8 @@ def _filled(text: Text, stay: Tensor, token: int) -> Text:
     )
 
 
-DELETE = Perturbation(
-    name="delete", description="the text gets shorter", make=delete, paper="jain2019"
-)
-
-
-def mask() -> Operator:
-    """The word's tokens become the model's mask token, or its unknown word where it has none."""
-    return Operator("mask", _by_filler("mask"))
-
-
 def _by_filler(name: str) -> Apply:
+    """The word's tokens become the model's mask token, or the unknown word."""
     return lambda model, batch, gone: replaced(batch, gone, filler(model, name))
 
 
@@ -104,53 +92,47 @@ def replaced(batch: Batch, gone: Tensor, token: int) -> Removed:
     return Removed(with_text(batch, replace(text, tokens=text.tokens.masked_fill(gone, token))))
 
 
-MASK = Perturbation(
-    name="mask",
-    description="the mask token in place of each token (the unknown word where there is no mask)",
-    make=mask,
-)
-
-
-def unk() -> Operator:
-    """The word's tokens become the unknown word."""
-    return Operator("unk", _by_filler("unk"))
-
-
-UNK = Perturbation(name="unk", description="the unknown word in place of each token", make=unk)
-
-
-def zero() -> Operator:
-    """The word's embeddings become zero; positions and segments stay."""
-    return Operator("zero", _zeroed)
-
-
 def _zeroed(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    """The word's embeddings become zero; positions and segments stay."""
     embedded = model.embed(batch)
     silenced = embedded["a"].masked_fill(gone[..., None], 0.0)
     return Removed(batch, {**embedded, "a": silenced})
 
 
-ZERO = Perturbation(
-    name="zero",
-    description="a zero vector in place of each token's embedding",
-    make=zero,
-    paper="bastings2020",
-)
-
-
-def attention() -> Operator:
-    """The word keeps its place, but no attention may see it."""
-    return Operator("attention", _hidden)
-
-
 def _hidden(model: Model, batch: Batch, gone: Tensor) -> Removed:
+    """The word keeps its place, but no attention may see it."""
     text = batch.texts["a"]
     hidden = gone if text.hidden is None else gone | text.hidden
     return Removed(with_text(batch, replace(text, hidden=hidden)))
 
 
-ATTENTION = Perturbation(
-    name="attention",
-    description="hidden from every attention; an encoder without attention still reads it",
-    make=attention,
+ENTRIES = by_name(
+    Perturbation(
+        name="delete",
+        description="the text gets shorter",
+        make=lambda: Operator("delete", _deleted, shortens=True),
+        paper="jain2019",
+    ),
+    Perturbation(
+        name="mask",
+        description="the mask token in place of each token (the unknown word where there is no "
+        "mask)",
+        make=lambda: Operator("mask", _by_filler("mask")),
+    ),
+    Perturbation(
+        name="unk",
+        description="the unknown word in place of each token",
+        make=lambda: Operator("unk", _by_filler("unk")),
+    ),
+    Perturbation(
+        name="zero",
+        description="a zero vector in place of each token's embedding",
+        make=lambda: Operator("zero", _zeroed),
+        paper="bastings2020",
+    ),
+    Perturbation(
+        name="attention",
+        description="hidden from every attention; an encoder without attention still reads it",
+        make=lambda: Operator("attention", _hidden),
+    ),
 )

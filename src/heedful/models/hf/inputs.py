@@ -4,7 +4,7 @@ A trace is always in the coordinates of a right-padded batch. Where the module m
 left, each row is turned by its own number of padding tokens, and turned back later.
 
 A head is given the module's output and where in it each text ends, and returns one row of logits
-per example. A single logit stands for a yes-no question (`heedful.models.output`).
+per example. A single logit stands for a yes-no question (`heedful.models.probabilities`).
 """
 
 from __future__ import annotations
