@@ -81,6 +81,7 @@ pretrained: setup
 reference: setup
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.schemas
+	$(BIN)/python -m tools.supported_models
 
 # The report that the front page of the docs shows; made once, from the embedded corpus.
 docs/demo.html: setup
