@@ -26,12 +26,12 @@ def two_tokens() -> Batch:
 
 def model_of(encoder: Encoder, attention: nn.Module) -> OneSequence:
     """h = (1, 0, 0, 0) and (0, 2, 0, 0); the decoder takes 3·h₁ − h₂ + 1."""
-    decoder = nn.Linear(4, 1)
+    model = OneSequence(ModelSpec(), VECTORS, 2)
+    model.encoder, model.attention, model.decoder = encoder, attention, nn.Linear(4, 1)
     with torch.no_grad():
-        decoder.weight.copy_(torch.tensor([[3.0, -1.0, 0.0, 0.0]]))
-        decoder.bias.fill_(1.0)
-    embedding = nn.Embedding.from_pretrained(VECTORS, freeze=False)
-    return OneSequence(embedding, encoder, attention, decoder)
+        model.decoder.weight.copy_(torch.tensor([[3.0, -1.0, 0.0, 0.0]]))
+        model.decoder.bias.fill_(1.0)
+    return model
 
 
 def identity() -> Average:

@@ -10,14 +10,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from heedful.attributions import attention as attention_map
 from heedful.data import Prepared
 from heedful.experiments import ExclusivityParams, ForwardBatch, exclusivity
 from heedful.interventions import custom, permute, uniform
 from heedful.metrics import jsd
-from heedful.models import ENCODERS, Dot, Hierarchical, Level, PassThrough, build
+from heedful.models import ENCODERS, Hierarchical, build
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.training import train
 from heedful.types import Batch, Edit, Keep, Text
@@ -98,14 +97,13 @@ def test_by_hand() -> None:
     The sentences' scores are 1 and 2, their logits 3·½ − 1 and −2."""
     vectors = torch.zeros(6, 2)
     vectors[4], vectors[5] = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])
-    levels = [Level(PassThrough(2, 1, "code", None), Dot(2)) for _ in range(2)]
-    decoder = nn.Linear(2, 1)
+    spec = ModelSpec(encoder="none", attention="dot", family="hierarchical")
+    model = Hierarchical(spec, vectors, 2).double()
     with torch.no_grad():
-        levels[0].attention.query.zero_()
-        levels[1].attention.query.copy_(torch.tensor([0.0, math.sqrt(2)]))
-        decoder.weight.copy_(torch.tensor([[3.0, -1.0]]))
-        decoder.bias.fill_(1.0)
-    model = Hierarchical(nn.Embedding.from_pretrained(vectors), *levels, decoder).double()
+        model.words.attention.query.zero_()
+        model.sentences.attention.query.copy_(torch.tensor([0.0, math.sqrt(2)]))
+        model.decoder.weight.copy_(torch.tensor([[3.0, -1.0]]))
+        model.decoder.bias.fill_(1.0)
     trace = model(batch_from([[[4, 5], [5]]]), keep=EVERYTHING)
     share = 1 / (1 + math.e)
     assert trace.weights["words"][0, 0].tolist() == [[0, 0.5, 0.5, 0, 0], [0, 0, 0, 1, 0]]

@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from edit_cases import CASES, edit_case
 from heedful.attributions import attention as attention_map
@@ -20,11 +19,7 @@ from heedful.models import (
     ENCODERS,
     IMPOSSIBLE,
     Attention,
-    ContextDecoder,
-    DotQuery,
     Pair,
-    PassThrough,
-    Separate,
     build,
     make_query_attention,
     probabilities,
@@ -106,13 +101,13 @@ def by_hand() -> Pair:
     the scores are 0 and 2·√2/√2. The decoder takes 3·c₁ − c₂ + 1."""
     a, b = torch.zeros(6, 2), torch.zeros(6, 2)
     a[4], a[5], b[4] = *torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([0, math.sqrt(2)])
-    tables = {"a": nn.Embedding.from_pretrained(a), "b": nn.Embedding.from_pretrained(b)}
-    sides = (PassThrough(2, 1, "code", None) for _ in range(2))
-    decoder = ContextDecoder(2, 1)
+    spec = ModelSpec(encoder="none", attention="dot", family="pair", decoder="context")
+    model = Pair(spec, a, 2)
     with torch.no_grad():
-        decoder.final.weight.copy_(torch.tensor([[3.0, -1.0]]))
-        decoder.final.bias.fill_(1.0)
-    return Pair(nn.ModuleDict(tables), Separate(*sides), DotQuery(2), decoder).double()
+        model.embeddings["b"].weight.copy_(b)
+        model.decoder.final.weight.copy_(torch.tensor([[3.0, -1.0]]))
+        model.decoder.final.bias.fill_(1.0)
+    return model.double()
 
 
 def test_by_hand() -> None:

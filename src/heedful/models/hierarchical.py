@@ -37,10 +37,10 @@ SENTENCES = SiteSpec(name="sentences", keys="a", level="sentences", linear=True)
 class Level(nn.Module):
     """An encoder and the attention over its states."""
 
-    def __init__(self, encoder: Encoder, attention: TokenAttention) -> None:
+    def __init__(self, spec: ModelSpec, width: int) -> None:
         super().__init__()
-        self.encoder: Encoder = encoder
-        self.attention: TokenAttention = attention
+        self.encoder: Encoder = make_encoder(spec, width)
+        self.attention: TokenAttention = make_attention(spec, self.encoder.size)
 
     def encode(
         self, x: Float[Tensor, "n l e"], lengths: Int[Tensor, " n"]
@@ -57,20 +57,13 @@ class Level(nn.Module):
 class Hierarchical(Family):
     """embedding → words → sentence vectors → sentences → linear decoder."""
 
-    def __init__(
-        self,
-        embedding: nn.Embedding,
-        words: Level,
-        sentences: Level,
-        decoder: nn.Linear,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.embedding = embedding
-        self.words = words
-        self.sentences = sentences
-        self.decoder = decoder
+        self.dropout = nn.Dropout(spec.dropout)
+        self.embedding = make_embedding(vectors, spec.train_embedding)
+        self.words = Level(spec, vectors.shape[1])
+        self.sentences = Level(spec, self.words.encoder.size)
+        self.decoder = nn.Linear(self.sentences.encoder.size, outputs(classes))
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -201,30 +194,13 @@ def _members(text: Text) -> Bool[Tensor, "b s t"]:
     return member.gather(1, order[..., None].expand_as(member))[:, :width]
 
 
-def make_level(spec: ModelSpec, width: int) -> Level:
-    encoder = make_encoder(spec, width)
-    return Level(encoder, make_attention(spec, encoder.size))
-
-
-def hierarchical(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Hierarchical:
-    words = make_level(spec, vectors.shape[1])
-    sentences = make_level(spec, words.encoder.size)
-    return Hierarchical(
-        make_embedding(vectors, spec.train_embedding),
-        words,
-        sentences,
-        nn.Linear(sentences.encoder.size, outputs(classes)),
-        spec.dropout,
-    )
-
-
 check = check_parts
 
 
 ENTRY = ModelFamily(
     name="hierarchical",
     description="attention over the words of each sentence, then over sentences; linear decoder",
-    make=hierarchical,
+    make=Hierarchical,
     paper="serrano2019",
     citation="Yang et al. 2016",
 )

@@ -33,20 +33,13 @@ _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 class OneSequence(OneQuery):
     """embedding → encoder → attention → linear decoder."""
 
-    def __init__(
-        self,
-        embedding: nn.Embedding,
-        encoder: Encoder,
-        attention: TokenAttention,
-        decoder: nn.Linear,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.embedding = embedding
-        self.encoder: Encoder = encoder
-        self.attention: TokenAttention = attention
-        self.decoder = decoder
+        self.dropout = nn.Dropout(spec.dropout)
+        self.embedding = make_embedding(vectors, spec.train_embedding)
+        self.encoder: Encoder = make_encoder(spec, vectors.shape[1])
+        self.attention: TokenAttention = make_attention(spec, self.encoder.size)
+        self.decoder = nn.Linear(self.encoder.size, outputs(classes))
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -189,23 +182,12 @@ def _unseen(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.double().masked_fill(~mask, float("-inf"))
 
 
-def one_sequence(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> OneSequence:
-    encoder = make_encoder(spec, vectors.shape[1])
-    return OneSequence(
-        make_embedding(vectors, spec.train_embedding),
-        encoder,
-        make_attention(spec, encoder.size),
-        nn.Linear(encoder.size, outputs(classes)),
-        spec.dropout,
-    )
-
-
 check = check_parts
 
 
 ENTRY = ModelFamily(
     name="one_sequence",
     description="one text, one attention, a linear decoder",
-    make=one_sequence,
+    make=OneSequence,
     paper="jain2019",
 )

@@ -50,11 +50,11 @@ class PairEncoder(nn.Module, ABC):
 class Separate(PairEncoder):
     """An encoder for each text, neither of which sees the other (jain2019)."""
 
-    def __init__(self, a: Encoder, b: Encoder) -> None:
+    def __init__(self, spec: ModelSpec, embedding: int) -> None:
         super().__init__()
-        self.size = a.size
-        self.a: Encoder = a
-        self.b: Encoder = b
+        self.a: Encoder = make_encoder(spec, embedding)
+        self.b: Encoder = make_encoder(spec, embedding)
+        self.size = self.a.size
 
     def forward(
         self, x: Float[Tensor, "b t e"], a: Text, y: Float[Tensor, "b u e"], b: Text
@@ -74,9 +74,9 @@ class Conditional(PairEncoder):
     over b that starts where the first ended, with its state and its cell. What b ends with is the
     query."""
 
-    def __init__(self, embedding: int, hidden: int | None) -> None:
+    def __init__(self, spec: ModelSpec, embedding: int) -> None:
         super().__init__()
-        self.size = hidden or LSTM_HIDDEN
+        self.size = spec.hidden or LSTM_HIDDEN
         self.a = nn.LSTM(embedding, self.size, batch_first=True)
         self.b = nn.LSTM(embedding, self.size, batch_first=True)
 
@@ -146,20 +146,15 @@ are all zero (everything erased) leave the bias in the product, where the model 
 class Pair(OneQuery):
     """embeddings → encoders → attention for a query → decoder."""
 
-    def __init__(
-        self,
-        embeddings: nn.ModuleDict,
-        encoder: PairEncoder,
-        attention: QueryAttention,
-        decoder: PairDecoder,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
-        self.embeddings = embeddings
-        self.encoder: PairEncoder = encoder
-        self.attention: QueryAttention = attention
-        self.decoder: PairDecoder = decoder
+        self.dropout = nn.Dropout(spec.dropout)
+        tables = {side: make_embedding(vectors, spec.train_embedding) for side in ("a", "b")}
+        self.embeddings = nn.ModuleDict(tables)
+        encode = Conditional if spec.encoder == CONDITIONAL else Separate
+        self.encoder: PairEncoder = encode(spec, vectors.shape[1])
+        self.attention: QueryAttention = make_query_attention(spec.attention, self.encoder.size)
+        self.decoder: PairDecoder = DECODERS[spec.decoder](self.encoder.size, outputs(classes))
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -216,23 +211,6 @@ class Pair(OneQuery):
         return {NAME: linear}
 
 
-def pair(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Pair:
-    width = vectors.shape[1]
-    encoder: PairEncoder
-    if spec.encoder == CONDITIONAL:
-        encoder = Conditional(width, spec.hidden)
-    else:
-        encoder = Separate(make_encoder(spec, width), make_encoder(spec, width))
-    tables = {side: make_embedding(vectors, spec.train_embedding) for side in ("a", "b")}
-    return Pair(
-        nn.ModuleDict(tables),
-        encoder,
-        make_query_attention(spec.attention, encoder.size),
-        DECODERS[spec.decoder](encoder.size, outputs(classes)),
-        spec.dropout,
-    )
-
-
 def check(spec: ModelSpec) -> None:
     """`conditional` is an encoder of pairs only."""
     if spec.encoder == CONDITIONAL:
@@ -257,7 +235,7 @@ def _check_pairs(batch: Batch) -> None:
 ENTRY = ModelFamily(
     name="pair",
     description="two texts: attention over the first for a query made of the second",
-    make=pair,
+    make=Pair,
     kind="pair",
     paper="jain2019",
     citation="Rocktäschel et al. 2016; vashishth2019",

@@ -139,13 +139,14 @@ class DecoderState:
 class Decoder(nn.Module):
     """`size` is the width of its states and of the encoder's."""
 
-    def __init__(self, attention: str, width: int, size: int, layers: int, dropout: float) -> None:
+    def __init__(self, spec: ModelSpec, width: int, size: int) -> None:
         super().__init__()
-        self.early = attention == "additive"
-        self.size, self.depth = size, layers
-        self.asking: DecoderAttention = ATTENTIONS[attention](size)  # its name in stored weights
-        self.cells = Cells(width, size, layers, dropout)
-        self.bridge = nn.Linear(size, 2 * size * layers)
+        self.early = spec.attention == "additive"
+        self.size, self.depth = size, spec.layers
+        # its name in stored weights
+        self.asking: DecoderAttention = ATTENTIONS[spec.attention](size)
+        self.cells = Cells(width, size, spec.layers, spec.dropout)
+        self.bridge = nn.Linear(size, 2 * size * spec.layers)
         self.combine = nn.Linear(2 * size + (width if self.early else 0), size)
 
     def begin(
@@ -184,6 +185,7 @@ class Decoder(nn.Module):
 
 
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False)
+HIDDEN = 256
 
 
 @dataclass(frozen=True)
@@ -198,20 +200,16 @@ class Writing:
 
 
 class Seq2Seq(Writer):
-    def __init__(
-        self,
-        embedding: nn.Embedding,
-        target: TargetWords,
-        encoder: Encoder,
-        decoder: Decoder,
-        dropout: float = 0.0,
-    ) -> None:
+    """Recurrent encoder and decoder with attention."""
+
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
         super().__init__()
-        self.embedding = embedding
-        self.target = target
-        self.encoder: Encoder = encoder
-        self.decoder: Decoder = decoder
-        self.dropout = nn.Dropout(dropout)
+        size, width = spec.hidden or HIDDEN, vectors.shape[1]
+        self.embedding = make_embedding(vectors, spec.train_embedding)
+        self.target = TargetWords(vectors, size, spec.train_embedding)
+        self.encoder: Encoder = Recurrent(width, spec.layers, size // 2, bidirectional=True)
+        self.decoder: Decoder = Decoder(spec, width, size)
+        self.dropout = nn.Dropout(spec.dropout)
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -303,20 +301,6 @@ class _AttentionStep:
         return self.used[:, 0, 0]
 
 
-HIDDEN = 256
-
-
-def seq2seq(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Seq2Seq:
-    size, width = spec.hidden or HIDDEN, vectors.shape[1]
-    return Seq2Seq(
-        make_embedding(vectors, spec.train_embedding),
-        TargetWords(vectors, size, spec.train_embedding),
-        Recurrent(width, spec.layers, size // 2, bidirectional=True),
-        Decoder(spec.attention, width, size, spec.layers, spec.dropout),
-        spec.dropout,
-    )
-
-
 def check(spec: ModelSpec) -> None:
     if spec.encoder != "bilstm":
         raise unknown_name("encoder of the family seq2seq", spec.encoder, ["bilstm"])
@@ -331,7 +315,7 @@ def check(spec: ModelSpec) -> None:
 ENTRY = ModelFamily(
     name="seq2seq",
     description="recurrent encoder and decoder, attention at every step of writing",
-    make=seq2seq,
+    make=Seq2Seq,
     kind="generation",
     paper="vashishth2019",
     citation="Bahdanau et al. 2015; Luong et al. 2015",

@@ -111,8 +111,8 @@ class Shape:
     heads: int
     layers: int
     inner: int
-    before: bool = True
-    dropout: float = 0.0
+    before: bool
+    dropout: float
 
 
 class AroundNorm(nn.Module):
@@ -287,13 +287,17 @@ class Writing:
 class Transformer(Writer):
     """Encoder and decoder, every attention a site; the last cross-attention is the main one."""
 
-    def __init__(self, words: TargetWords, shape: Shape) -> None:
+    def __init__(self, spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> None:
+        """`layers` of 1, the spec's default, leaves their number to `sizes`."""
         super().__init__()
-        self.words = words
-        width = words.embedding.embedding_dim
-        self.project = nn.Identity() if width == shape.size else nn.Linear(width, shape.size)
+        usual, heads, layers = SIZES[spec.sizes]
+        size, width = spec.hidden or usual, vectors.shape[1]
+        layers = spec.layers if spec.layers > 1 else layers
+        shape = Shape(size, heads, layers, 4 * size, spec.encoder == "prenorm", spec.dropout)
+        self.words = TargetWords(vectors, size, spec.train_embedding)
+        self.project = nn.Identity() if width == size else nn.Linear(width, size)
         self.encoder, self.decoder = EncoderStack(shape), DecoderStack(shape)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = nn.Dropout(spec.dropout)
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -400,15 +404,6 @@ SIZES = {"paper": (512, 8, 6), "code": (256, 4, 3)}  # width, heads, layers
 NORMS = ("prenorm", "postnorm")
 
 
-def transformer(spec: ModelSpec, vectors: Float[Tensor, "v e"], classes: int) -> Transformer:
-    """`layers` of 1, the spec's default, leaves their number to `sizes`."""
-    width, heads, layers = SIZES[spec.sizes]
-    size = spec.hidden or width
-    layers = spec.layers if spec.layers > 1 else layers
-    shape = Shape(size, heads, layers, 4 * size, spec.encoder == "prenorm", spec.dropout)
-    return Transformer(TargetWords(vectors, size, spec.train_embedding), shape)
-
-
 def check(spec: ModelSpec) -> None:
     if spec.encoder not in NORMS:
         raise unknown_name("encoder of the family transformer", spec.encoder, list(NORMS))
@@ -427,7 +422,7 @@ def check(spec: ModelSpec) -> None:
 ENTRY = ModelFamily(
     name="transformer",
     description="Transformer encoder and decoder, every attention a site",
-    make=transformer,
+    make=Transformer,
     kind="generation",
     paper="vashishth2019",
     citation="Vaswani et al. 2017",
