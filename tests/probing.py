@@ -12,8 +12,8 @@ import torch
 
 from heedful.data import Split
 from heedful.experiments import PROBES, Evidence, Findings
+from heedful.hashing import stable_hash
 from heedful.models import OneSequence
-from heedful.randomness import stable_hash
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)

@@ -45,10 +45,10 @@ from heedful.auditing import Audit
 from heedful.cli import main
 from heedful.data import Prepared, default_spec, prepare
 from heedful.errors import HeedfulError
+from heedful.hashing import stable_hash
 from heedful.interventions import permute
 from heedful.metrics import wilson
 from heedful.models import probabilities
-from heedful.randomness import stable_hash
 from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import MANIFEST, Run, Store

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from heedful.cli import main
 from heedful.cli.audit import _bars
-from heedful.data import impermissible, iterate_rows, read_rows
+from heedful.data import iterate_rows, marking, read_rows
 from heedful.data.tables import read
 from heedful.errors import HeedfulError, listed
 from heedful.targets import inside, read_documents
@@ -73,7 +73,7 @@ def test_a_pattern_that_never_answers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(impermissible, "SECONDS", 1.0)
+    monkeypatch.setattr(marking, "SECONDS", 1.0)
     Path("t.csv").write_text(f"text,label\n{'a' * 60}b,1\nbad film,0\n")
     code = main(["prepare", "t.csv", "--param", "impermissible=/(a+)+$/"])
     out, err = capsys.readouterr()
@@ -83,7 +83,7 @@ def test_a_pattern_that_never_answers_is_given_up(
 
 def test_a_pattern_has_all_that_python_knows() -> None:
     raw = "Été café, ' \ud83d she"
-    found = impermissible._matched(r"/(?i)(?<!\w)É\w+|(?=s)she|x*/", [raw, ""])
+    found = marking._matched(r"/(?i)(?<!\w)É\w+|(?=s)she|x*/", [raw, ""])
     assert [[raw[start:end] for start, end in spans] for spans in found] == [["Été", "she"], []]
 
 

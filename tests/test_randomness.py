@@ -10,19 +10,14 @@ import pytest
 import torch
 from scipy import stats
 
-from heedful.randomness import (
-    example_keys,
-    keyed_bits,
-    keyed_normal,
-    keyed_uniform,
-    stable_hash,
-)
+from heedful.hashing import stable_hash
+from heedful.randomness import example_keys, keyed_bits, keyed_normal, keyed_uniform
 
 IDS = tuple(f"example-{i}" for i in range(6))
 
 
 def test_hashes_are_the_same_in_every_process() -> None:
-    code = "from heedful.randomness import stable_hash; print(stable_hash(7, 'a', 'site', 0))"
+    code = "from heedful.hashing import stable_hash; print(stable_hash(7, 'a', 'site', 0))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert int(answer.stdout) == stable_hash(7, "a", "site", 0)
     assert 0 <= stable_hash("x") < 1 << 63

@@ -48,6 +48,11 @@ def too_long(where: str, most: int) -> HeedfulError:
     )
 
 
+def names_file(text: str) -> bool:
+    """Whether a path was meant, where the name of a corpus could also stand."""
+    return bool(text.strip() and (Path(text).suffix or Path(text).exists()))
+
+
 def check_file(path: Path) -> None:
     """A pipe or a device may never end, and a file is read more than once."""
     try:

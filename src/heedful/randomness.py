@@ -6,17 +6,11 @@ and devices never change it. The hash is splitmix64's finaliser on 64-bit intege
 
 from __future__ import annotations
 
-import hashlib
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-
-def stable_hash(*parts: object) -> int:
-    """A 63-bit hash that is the same in every process and version."""
-    text = "\x1f".join(str(part) for part in parts).encode("utf8")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
+from heedful.hashing import stable_hash
 
 
 def example_keys(seed: int, ids: tuple[str, ...], *context: object) -> Int[Tensor, " b"]:

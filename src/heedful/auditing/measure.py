@@ -27,7 +27,7 @@ from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
 from heedful.auditing.tables import Part, Table
 from heedful.experiments import ForwardBatch, head_maps, randomised
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.targets import Document
 from heedful.types import Batch, Model
 from heedful.words import word_mask

@@ -18,8 +18,8 @@ from heedful.auditing.explanation import Cost, timed
 from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.data import groups
+from heedful.hashing import stable_hash
 from heedful.progress import Progress, seconds_each, silent
-from heedful.randomness import stable_hash
 from heedful.store import Place, Store, store_at
 from heedful.targets import AuditTarget, open_target
 

@@ -23,7 +23,7 @@ from heedful.benchmark.trained_models import TrainedKind
 from heedful.benchmark.trained_texts import Corpus
 from heedful.benchmark.trained_truth import outputs, verify, word_effects
 from heedful.errors import HeedfulError, unknown_name
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.targets import AuditTarget
 
 Builder = Callable[[Plan, str], AbstractContextManager[AuditTarget]]

@@ -12,8 +12,8 @@ from torch import nn
 
 from heedful.benchmark.compiled_plan import Numbers, Plan, Role
 from heedful.benchmark.generated import LABELS, subject
+from heedful.hashing import stable_hash
 from heedful.models import Additive, Average, Dot, OneSequence, Recurrent, build
-from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, UNKNOWN, ModelSpec
 from heedful.targets import AuditTarget, Row, weights_digest
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heedful.benchmark.generated import spelled
 from heedful.data import ASIDES, DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS
 from heedful.data.planted import VERBS
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.targets import Document
 
 

@@ -17,8 +17,8 @@ import torch
 
 from heedful.benchmark.compiled_plan import Numbers, Plan
 from heedful.benchmark.generated import bert, framed, subject
+from heedful.hashing import stable_hash
 from heedful.models import attach
-from heedful.randomness import stable_hash
 from heedful.targets import AuditTarget, weights_digest
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)

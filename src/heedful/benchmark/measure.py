@@ -35,9 +35,9 @@ from heedful.auditing import (
 from heedful.benchmark.cases import FEW, Case, Opened
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError
+from heedful.hashing import stable_hash
 from heedful.metrics import mean_rank, precision_at_k
 from heedful.progress import Progress, duration, silent
-from heedful.randomness import stable_hash
 from heedful.store import FileKind, begins, to_csv, write_text
 from heedful.types import Batch, Model
 from heedful.verdict import Decision, Settings, Verdict, judge

@@ -13,9 +13,9 @@ from torch import Tensor
 from heedful.benchmark import trained_texts as grammar
 from heedful.benchmark.generated import bert
 from heedful.benchmark.trained_texts import Corpus, Task, two_cues
+from heedful.hashing import stable_hash
 from heedful.interventions import edited
 from heedful.models import Attention, Family, build
-from heedful.randomness import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN, ModelSpec, TermSpec, TrainSpec
 from heedful.targets import weights_digest
 from heedful.training import Objective, train

@@ -20,7 +20,7 @@ from torch import Tensor
 from heedful.benchmark.generated import LABELS, framed, spelled
 from heedful.data import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS, Side, Split
 from heedful.data.planted import NEGATORS, VERBS
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
 from heedful.targets import Document, Row
 

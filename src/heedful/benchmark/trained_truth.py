@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from heedful.attributions import explain, text_site
 from heedful.benchmark.trained_texts import Corpus, Text, Word
+from heedful.hashing import stable_hash
 from heedful.models import probabilities
-from heedful.randomness import stable_hash
 from heedful.targets import pad
 from heedful.types import Batch, Model, SiteCall
 

@@ -106,6 +106,7 @@ def new_study(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study: n items with the model's own weights and n with permuted ones, shuffled."""
+    subject.check_data(model, data)
     from heedful.apps.annotation import RATIONALE, STUDY, Wanted, plan_study
     from heedful.apps.annotation import new_study as make
 

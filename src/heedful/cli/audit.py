@@ -75,6 +75,7 @@ def audit(
 
     Run the same command again to resume.
     """
+    subject.check_data(model, data)
     from heedful.auditing import AUDIT, check_trainings, write_audit
     from heedful.store import write_file
     from heedful.verdict import CARD
@@ -205,6 +206,7 @@ def check(
 
     Also where a property is below a threshold of --at-least. The exit code is then 1.
     """
+    subject.check_data(model, data)
     from heedful.store import write_file
     from heedful.verdict import JUNIT, PROPERTIES, VERDICT, failures
     from heedful.verdict import check as compare

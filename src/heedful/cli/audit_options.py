@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -86,6 +87,23 @@ class SubjectOptions(ModelOptions):
     param: ParamOption = None
     data_dir: DataDirOption = None
 
+    def check_data(self, model: str, data: str | None) -> None:
+        """Refuse a file that lacks a column before torch is imported. The usual column of labels
+        is only asked for where the model is known to be a classifier: others may do without."""
+        from heedful.data import CORPORA, check_table_file
+        from heedful.input_files import names_file
+
+        if data is None or data in CORPORA or not names_file(data):
+            return
+        roles = ("text", "text_b", "label", "rationale", "id", "cluster")
+        columns = {role: getattr(self, f"{role}_column") for role in roles}
+        usual = self.label_column == SubjectOptions.label_column
+        if self.label_column == "none" or (usual and not _classifies(model)):
+            del columns["label"]
+        check_table_file(
+            Path(data).expanduser(), {role: name for role, name in columns.items() if name}
+        )
+
     def given(self) -> dict[str, Any]:
         columns = ("text_column", "text_b_column", "rationale_column", "id_column")
         plain = ("n", "split", "cluster_column", *columns)
@@ -97,6 +115,14 @@ class SubjectOptions(ModelOptions):
             "data_dir": check_data_dir(self.data_dir),
             "params": parameters(self.param),
         }
+
+
+def _classifies(model: str) -> bool:
+    """What the configuration of a folder says; a run or an id is not looked up for this."""
+    try:
+        return "ForSequenceClassification" in Path(model, "config.json").read_text(encoding="utf8")
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,7 @@ def corpus_spec(
 ) -> CorpusSpec:
     """The spec of a named corpus or of a file."""
     from heedful.data import CORPORA, given_spec
+    from heedful.input_files import names_file
 
     given = parameters(params)
     _check_once(given, columns, limit)
@@ -143,14 +144,24 @@ def corpus_spec(
                 f"{name!r} is a named corpus, and columns and files are for a file: leave them out."
             )
         spec = given_spec(name, given)
-    elif name.strip() and (Path(name).suffix or Path(name).exists()):
+    elif names_file(name):
         if "path" in given:
             raise HeedfulError("the file is named already: leave --param path=… out.")
         typed = {key: str(value) for key, value in vars(columns).items() if value is not None}
         spec = given_spec("file", given, {"path": name, **typed})
+        _check_file(Path(name).expanduser(), spec.params)
     else:
         raise unknown_name("corpus", name, [*(n for n in CORPORA if n != "file"), "a file's path"])
     return replace(spec, prepare=replace(spec.prepare, limit=limit)) if limit else spec
+
+
+def _check_file(path: Path, params: Mapping[str, Any]) -> None:
+    """Its columns, before anything else is imported; a file that is gone may be in the store."""
+    from heedful.data import check_table_file
+
+    columns = {name.removesuffix("_column"): params[name] for name in params if "_column" in name}
+    if path.is_file():
+        check_table_file(path, {role: column for role, column in columns.items() if column})
 
 
 def _check_once(given: Mapping[str, Any], columns: FileColumns, limit: int | None) -> None:

@@ -68,6 +68,7 @@ def repair(
     Trains a base model and one per method, audits all of them, and chooses one. Run the same
     command again to resume.
     """
+    spec = data.spec(corpus)
     from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork
     from heedful.report import check_packages
     from heedful.runner import corpus_kind, usual
@@ -77,7 +78,6 @@ def repair(
     if out is not None:
         check_packages()
     check_outputs(Output("-o", out, REPAIR), inputs=(corpus,), store=store)
-    spec = data.spec(corpus)
     measured = REPAIR_SPEC
     if quick:
         measured = replace(REPAIR_SPEC, exact=8, search_steps=20, permutations=10)

@@ -54,10 +54,10 @@ def prepare(
 
     Filters it and looks up word vectors; what is stored already is not prepared again.
     """
+    spec = data.spec(corpus)
     from heedful.data import Prepared
     from heedful.data import prepare as prepare_corpus
 
-    spec = data.spec(corpus)
     with progress_bar() as progress:
         run = prepare_corpus(spec, open_store(store), data.folder, progress)
     report = Prepared(run).report

@@ -37,8 +37,8 @@ from heedful.data.impermissible import forbidden as forbidden
 from heedful.data.impermissible import forbidden_next as forbidden_next
 from heedful.data.impermissible import has_forbidden as has_forbidden
 from heedful.data.impermissible import laid_out as laid_out
-from heedful.data.impermissible import mark as mark
 from heedful.data.impermissible import shown_to as shown_to
+from heedful.data.marking import mark as mark
 from heedful.data.mimic import clean as clean
 from heedful.data.mimic import patient_split as patient_split
 from heedful.data.news_posts import majority as majority
@@ -91,6 +91,7 @@ from heedful.data.shortcuts import ZERO as ZERO
 from heedful.data.shortcuts import digits as digits
 from heedful.data.shortcuts import exchange as exchange
 from heedful.data.shortcuts import insert as insert
+from heedful.data.tables import check_table_file as check_table_file
 from heedful.data.tables import impermissible_spans as impermissible_spans
 from heedful.data.tables import rationale_spans as rationale_spans
 from heedful.data.tables import read_table as read_table

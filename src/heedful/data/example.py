@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heedful.errors import HeedfulError, listed, short
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.specs import PrepareSpec
 
 SPLITS = ("train", "dev", "test")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from heedful.data.example import Example, GivenTokens, RawCorpus
 from heedful.entries import Corpus, Range
 from heedful.errors import HeedfulError
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 
 SIZES: Mapping[str, Range] = {"n_train": (1, 10**6), "n_dev": (0, 10**6), "n_test": (0, 10**6)}
 LENGTH: Range = (1, 10_000)

@@ -20,7 +20,7 @@ from heedful.data.files import (
     stream_columns,
 )
 from heedful.entries import Corpus, by_name
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.specs import PrepareSpec
 
 NOTES, DIAGNOSES = "mimic/NOTEEVENTS.csv", "mimic/DIAGNOSES_ICD.csv"

@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from heedful.data.english import sentence_numbers
 from heedful.data.example import SPLITS, Example, RawCorpus, Spans, cut_splits, limit_splits
 from heedful.data.files import MissingData, digests
-from heedful.data.impermissible import mark
+from heedful.data.marking import mark
 from heedful.data.registry import CORPORA
 from heedful.data.tokenize import Tokens, given_tokens, normalise_all, sub_words, tokenizer
 from heedful.data.vocabulary import (

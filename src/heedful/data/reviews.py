@@ -22,7 +22,7 @@ from heedful.data.example import (
 from heedful.data.files import Row, Source, by_split, digests, published, read_cells
 from heedful.entries import SHARE, Corpus, by_name
 from heedful.errors import HeedfulError
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.specs import PrepareSpec
 
 SENTIMENT = ("negative", "positive")

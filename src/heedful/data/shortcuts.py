@@ -20,7 +20,7 @@ from heedful.data.registry import CORPORA, default_prepare
 from heedful.data.reviews import SST
 from heedful.entries import SHARE, Range
 from heedful.errors import HeedfulError, unknown_name
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 from heedful.specs import PrepareSpec
 
 ZERO, ONE, CONTEXT = "gmina", "kinase", "ligue"

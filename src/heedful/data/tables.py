@@ -29,7 +29,7 @@ from heedful.data.example import (
     numbered,
 )
 from heedful.data.files import MissingData, Row, digests, iterate_rows
-from heedful.data.impermissible import found_in, words_pattern
+from heedful.data.marking import found_in, words_pattern
 from heedful.entries import Corpus
 from heedful.errors import HeedfulError, listed, short
 from heedful.input_files import TEXT_CHARS, limit, too_long
@@ -150,22 +150,40 @@ def _dataset_rows(data: Any) -> Iterator[Row]:
         yield from data.select(range(start, min(start + AT_ONCE, len(data)))).to_list()
 
 
+def check_table_file(path: Path, columns: Mapping[str, str]) -> None:
+    """Refuse a file that lacks a column, given by role, before a model is opened. No more is read
+    than shows the columns: mostly one row."""
+    _check_roles(columns)
+    missing = set(columns.values())
+    for row in iterate_rows(path):
+        missing -= row.keys()
+        if not missing:
+            return
+    check_columns(read_table(path), columns)
+
+
 def check_columns(table: Table, columns: Mapping[str, str]) -> None:
     """The table has the columns, given by role, and no role has another's."""
+    _check_roles(columns)
+    for role, column in columns.items():
+        if column not in table.columns:
+            option = f"--{role}-column".replace("_", "-")
+            hint = ""
+            if role == "label":
+                hint = ", or none where there are no labels (label_column=None)"
+            raise HeedfulError(
+                f"{table.where} has no column {column!r}: its columns are {listed(table.columns)}; "
+                f"name one with {role}_column ({option}){hint}."
+            )
+
+
+def _check_roles(columns: Mapping[str, str]) -> None:
     roles: dict[str, str] = {}
     for role, column in columns.items():
         other = roles.setdefault(column, role) if role in _ONE_ROLE else role
         if other != role:
             raise HeedfulError(
                 f"{other}_column and {role}_column both name {column!r}: name two columns."
-            )
-    for role, column in columns.items():
-        if column not in table.columns:
-            option = f"--{role}-column".replace("_", "-")
-            hint = ", or label_column=None where there are no labels" if role == "label" else ""
-            raise HeedfulError(
-                f"{table.where} has no column {column!r}: its columns are {listed(table.columns)}; "
-                f"name one with {role}_column ({option}){hint}."
             )
 
 

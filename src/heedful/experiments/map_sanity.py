@@ -20,8 +20,9 @@ from torch import Tensor, nn
 from heedful.attributions import lrp_logits
 from heedful.errors import HeedfulError
 from heedful.experiments.correlation import agreement
+from heedful.hashing import stable_hash
 from heedful.perturbations import WordRemoval
-from heedful.randomness import example_keys, keyed_normal, keyed_uniform, stable_hash
+from heedful.randomness import example_keys, keyed_normal, keyed_uniform
 from heedful.types import (
     Batch,
     Deleted,

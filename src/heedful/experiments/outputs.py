@@ -19,10 +19,10 @@ from torch import Tensor
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import ForwardBatch
+from heedful.hashing import stable_hash
 from heedful.interventions import SEEDED, build_edit, custom, held, renormalised
 from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.randomness import stable_hash
 from heedful.types import AttentionRows, Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 

@@ -13,9 +13,10 @@ from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import effect_of, outputs, reduced, token_logits_of
+from heedful.hashing import stable_hash
 from heedful.interventions import permute, reordered
 from heedful.metrics import tvd
-from heedful.randomness import example_keys, keyed_bits, stable_hash
+from heedful.randomness import example_keys, keyed_bits
 from heedful.types import AttentionRows, SiteSpec
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory

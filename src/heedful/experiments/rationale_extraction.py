@@ -18,10 +18,11 @@ from heedful.data import Split
 from heedful.entries import SHARE, Experiment, Measure
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.hashing import stable_hash
 from heedful.metrics import mass_inside
 from heedful.models import loss, probabilities
 from heedful.perturbations import removed_many
-from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
+from heedful.randomness import example_keys, keyed_bits, keyed_uniform
 from heedful.training import bucketed
 from heedful.types import Batch, Embeddings, Keep, Model
 from heedful.words import to_words

@@ -23,9 +23,10 @@ from heedful.entries import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Experiment, Mea
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, place_of
 from heedful.experiments.score import Line, attended, example_rows, score_table
+from heedful.hashing import stable_hash
 from heedful.metrics import Contingency, contingency, entropy_of, mutual_information, summarise
 from heedful.metrics import conicity as conicity_of
-from heedful.randomness import example_keys, keyed_bits, keyed_uniform, stable_hash
+from heedful.randomness import example_keys, keyed_bits, keyed_uniform
 from heedful.specs import UNKNOWN
 
 

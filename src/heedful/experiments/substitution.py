@@ -14,9 +14,9 @@ from heedful.entries import PERCENT, RESAMPLES, SHARE, SIGNED, Experiment, Measu
 from heedful.experiments.evidence import Evidence, Findings
 from heedful.experiments.outputs import edit_named
 from heedful.experiments.score import Outcomes, example_rows, outcomes, score_table
+from heedful.hashing import stable_hash
 from heedful.metrics import summarise
 from heedful.models import Search
-from heedful.randomness import stable_hash
 from heedful.types import Edits
 
 EDITS = ("uniform", "random", "permute")

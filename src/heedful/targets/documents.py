@@ -23,11 +23,13 @@ from heedful.data import (
     RawCorpus,
     Record,
     Split,
+    check_table_file,
     given_spec,
     sorted_names,
 )
 from heedful.errors import HeedfulError, unknown_name
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
+from heedful.input_files import names_file
 from heedful.specs import CorpusSpec
 from heedful.store import Run
 from heedful.targets.disk_list import DOCUMENTS, RECORDS, DiskList, DiskListWriter
@@ -88,12 +90,34 @@ def read_documents(data: Any, **options: Any) -> Documents:
 def find_records(data: Any, reading: Reading) -> Records:
     """`data` left out is the corpus that a fine-tuned model was trained on."""
     name = reading.trained["piece"] if data is None and reading.trained else data
-    if isinstance(name, str) and name in CORPORA and (name != "file" or data is None):
+    if isinstance(name, str) and (data is None or _names_corpus(name)):
         return named_records(name, reading)
-    if isinstance(data, str) and not (data.strip() and (Path(data).suffix or Path(data).exists())):
-        raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
     reading.refuse_params("a table")
     return _table_records(data, reading)
+
+
+def check_source(data: Any, reading: Reading) -> None:
+    """Refuse what can be seen to be wrong before a model is loaded. Whether labels are needed
+    cannot: a language model may do without."""
+    if not isinstance(data, (str, Path)):
+        return
+    if isinstance(data, str) and _names_corpus(data):
+        _check_named(data, reading)
+        return
+    reading.refuse_params("a table")
+    columns = reading.columns
+    if columns.get("label") == Reading.label_column:
+        del columns["label"]
+    check_table_file(Path(data).expanduser(), columns)
+
+
+def _names_corpus(data: str) -> bool:
+    """A file is named by its path, and anything else is refused."""
+    if data in CORPORA and data != "file":
+        return True
+    if not names_file(data):
+        raise unknown_name("corpus", data, [*(n for n in CORPORA if n != "file"), "a file's path"])
+    return False
 
 
 def _table_records(data: Any, reading: Reading) -> Records:
@@ -236,9 +260,7 @@ def named_records(name: str, reading: Reading) -> Records:
     not there, a prepared corpus in the store makes up for them."""
     from heedful.data import check_raw, corpus_params, cut_splits, limit_splits, prepare
 
-    if reading.part not in SPLITS:
-        raise unknown_name("split", reading.part, list(SPLITS))
-    reading.refuse_columns(f"the corpus {name!r}")
+    _check_named(name, reading)
     piece, spec = CORPORA[name], corpus_of(name, reading)
     if piece.kind == "generation":
         raise HeedfulError(f"the corpus {name!r} is for generation: choose one that has classes.")
@@ -255,6 +277,12 @@ def named_records(name: str, reading: Reading) -> Records:
         raise HeedfulError(f"the corpus {name!r} has no texts in the split {reading.part!r}.")
     items = DiskList.of((_example_record(example, raw.labels) for example in examples), RECORDS)
     return Records(items, raw.labels, f"{spec.title}, {reading.part} split", numbered=True)
+
+
+def _check_named(name: str, reading: Reading) -> None:
+    if reading.part not in SPLITS:
+        raise unknown_name("split", reading.part, list(SPLITS))
+    reading.refuse_columns(f"the corpus {name!r}")
 
 
 def corpus_of(name: str, reading: Reading) -> CorpusSpec:

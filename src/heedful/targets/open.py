@@ -18,7 +18,7 @@ from heedful.errors import HeedfulError
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.targets.document import Document, Row
-from heedful.targets.documents import corpus_name, documents_of, find_records
+from heedful.targets.documents import check_source, corpus_name, documents_of, find_records
 from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
 from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unknown_note
 from heedful.targets.target import AuditTarget, unseen
@@ -89,6 +89,7 @@ def _opened(
             model, reading = run.folder("hf"), replace(reading, trained=_trained(run))
     if data is None and not reading.trained:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
+    check_source(data, reading)
     from heedful.targets.adapter import Adapter, open_module
     from heedful.targets.hf import open_hf
     from heedful.targets.pretrained import adopt, load

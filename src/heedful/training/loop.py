@@ -20,9 +20,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from heedful.errors import HeedfulError, unknown_name
+from heedful.hashing import stable_hash
 from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
-from heedful.randomness import stable_hash
 from heedful.specs import TrainSpec
 from heedful.store import refusals, whole_path
 from heedful.training.dev_scores import DevScore, selector

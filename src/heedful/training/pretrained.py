@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from heedful.data import SPLITS, Example, RawCorpus
 from heedful.errors import HeedfulError
+from heedful.hashing import stable_hash
 from heedful.models import (
     ModelFolder,
     max_positions,
@@ -25,7 +26,6 @@ from heedful.models import (
     tokenizing,
     transformers,
 )
-from heedful.randomness import stable_hash
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from heedful.apps.annotation.items import ORIGINAL, PERMUTED, PLAIN, Item
 from heedful.attributions import on_text, text_site
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import Intervention, base_trace, edits_at, ranking, read_map
+from heedful.hashing import stable_hash
 from heedful.models import class_logits
-from heedful.randomness import stable_hash
 from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch, Trace
 from heedful.words import to_words, word_mask

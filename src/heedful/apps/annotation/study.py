@@ -28,7 +28,7 @@ from heedful.apps.annotation.database import (
     written,
 )
 from heedful.apps.annotation.items import Item, item_of
-from heedful.randomness import stable_hash
+from heedful.hashing import stable_hash
 
 JUDGEMENTS = ("yes", "no", "unsure")
 
