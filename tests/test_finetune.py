@@ -348,11 +348,11 @@ def test_the_best_epoch_is_kept_and_patience_ends(
     scores, losses = [0.5, 0.8, 0.8, 0.6, 0.7, 0.9], [0.9, 0.5, 0.4, 0.1, 0.1, 0.1]
     given: Iterator[DevScore] = map(DevScore, scores, losses)
 
-    def score(model: Any, *_: Any) -> DevScore:
+    def predict(model: Any, *_: Any) -> None:
         seen.append(model.classifier.weight.detach().clone())
-        return next(given)
 
-    monkeypatch.setattr(loop, "_score", score)
+    monkeypatch.setattr(loop, "predict", predict)
+    monkeypatch.setattr(loop, "class_score", lambda *_: next(given))
     result = loop.finetune(start.model, few, replace(SPEC, epochs=6, patience=2), 0)
     assert result.history["dev_score"].tolist() == scores[:5]
     assert result.history["dev_loss"].tolist() == losses[:5]

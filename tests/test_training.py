@@ -256,7 +256,7 @@ def scripted(
     """The dev scores and losses are given; the weights after each epoch are kept."""
     seen: list[dict[str, torch.Tensor]] = []
 
-    def selector(spec: TrainSpec, task: str, classes: int, loss: Loss):  # type: ignore[no-untyped-def]
+    def selector(spec: TrainSpec, task: str, loss: Loss):  # type: ignore[no-untyped-def]
         def score(model: Family, dev: object, device: str) -> DevScore:
             seen.append({name: value.clone() for name, value in model.state_dict().items()})
             last = len(seen) - 1

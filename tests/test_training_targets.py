@@ -95,7 +95,7 @@ def test_the_least_loss_does_not_depend_on_how_targets_are_batched(goal: str) ->
         parts = lossy(split.batch(range(len(split))))[1]
     assert found[0].loss == pytest.approx(sum(map(float, parts.values())), rel=1e-9)
     assert found[0].score == -found[0].loss
-    assert selector(TrainSpec(select="loss"), "generation", 9, lossy)(
+    assert selector(TrainSpec(select="loss"), "generation", lossy)(
         model, split, "cpu"
     ) == pytest.approx(found[0], rel=1e-9)
 

@@ -43,33 +43,37 @@ def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> n
 Selector = Callable[[Model, Split, str], DevScore]
 
 
-def selector(spec: TrainSpec, task: str, classes: int, lossy: Loss) -> Selector:
+def selector(spec: TrainSpec, task: str, lossy: Loss) -> Selector:
     """The score of the spec's `select`, or by default the one that is usual for the task."""
-    if spec.select == "loss":
-        return least(lossy, task == "generation")
     name = spec.select
+    if name == "loss":
+        return least(lossy, task == "generation")
     if task == "generation":
         if name not in ("auto", "likelihood"):
             raise HeedfulError(f"targets have no {name}: choose likelihood or loss.")
         return likelihood
     if name == "likelihood":
         raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
-    if name == "auto":
-        name = "roc_auc" if classes == 2 else "accuracy"
-
-    def score(model: Model, dev: Split, device: str) -> DevScore:
-        p = predict(model, dev, device)
-        if not np.isfinite(p).all():
-            raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
-        return class_score(name, dev.labels.numpy(), p)
-
-    return score
+    return lambda model, dev, device: class_score(
+        name, dev.labels.numpy(), predict(model, dev, device)
+    )
 
 
 def class_score(metric: str, labels: np.ndarray, p: np.ndarray) -> DevScore:
-    """A metric of class probabilities, and their mean cross-entropy, every text counting alike."""
+    """A metric of class probabilities (`auto` is the usual one for so many classes), and their mean
+    cross-entropy, every text counting alike."""
+    if metric == "auto":
+        metric = "roc_auc" if p.shape[1] == 2 else "accuracy"
+    score = float(METRICS[metric].make(labels, finite(p)))
     chosen = np.maximum(p[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
-    return DevScore(float(METRICS[metric].make(labels, p)), float(-np.log(chosen).mean()))
+    return DevScore(score, float(-np.log(chosen).mean()))
+
+
+def finite(p: np.ndarray) -> np.ndarray:
+    """The probabilities, or a sentence where they are none."""
+    if not np.isfinite(p).all():
+        raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
+    return p
 
 
 def likelihood(model: Model, dev: Split, device: str) -> DevScore:
@@ -81,9 +85,7 @@ def likelihood(model: Model, dev: Split, device: str) -> DevScore:
             logits, gold, there = target_steps(model(batch), batch)
             chosen = torch.log_softmax(logits[there].double(), -1).gather(1, gold[there][:, None])
             total, count = total + float(chosen.sum()), count + len(chosen)
-    if not np.isfinite(total):
-        raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
-    mean = total / max(1, count)
+    mean = float(finite(np.array(total))) / max(1, count)
     return DevScore(mean, -mean)
 
 

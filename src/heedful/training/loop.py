@@ -82,7 +82,7 @@ def train(
     model, optimizer = accelerator.prepare(model, _optimizer(model, spec))
     data, dev = corpus.split("train"), corpus.split("dev")
     loss_fn = loss_of(model, corpus, spec, objective)
-    score = selector(spec, corpus.task, corpus.classes, loss_fn)
+    score = selector(spec, corpus.task, loss_fn)
 
     def epoch(number: int) -> tuple[dict[str, float], DevScore]:
         batches = bucketed(data.lengths, spec.batch_size, seed, number)
