@@ -4,10 +4,12 @@ from heedful.auditing import Audit as Audit
 from heedful.auditing import AuditSpec as AuditSpec
 from heedful.auditing import Estimate as Estimate
 from heedful.auditing import Explanation as Explanation
+from heedful.auditing import HeadView as HeadView
 from heedful.auditing import Plan as Plan
 from heedful.auditing import audit as audit
 from heedful.auditing import estimate as estimate
 from heedful.auditing import explain as explain
+from heedful.auditing import head_view as head_view
 from heedful.data import prepare as prepare
 from heedful.entries import Piece as Piece
 from heedful.errors import HeedfulError as HeedfulError

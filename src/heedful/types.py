@@ -112,7 +112,8 @@ class SiteSpec:
     `keys` is the side whose positions are attended, `level` is `tokens` or `sentences`,
     and `linear` says that everything after the site is linear in its weights. Probes look at
     the `main` ones: the attention a reader would be shown. `normalised` weights sum to 1;
-    a gate's do not.
+    a gate's do not. `queries` is the side whose positions attend, empty where it is none's: a
+    query that was learned, or a whole text.
     """
 
     name: str
@@ -121,6 +122,7 @@ class SiteSpec:
     linear: bool
     main: bool = True
     normalised: bool = True
+    queries: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from heedful.auditing.explanation import merged as merged
 from heedful.auditing.explanation import named as named
 from heedful.auditing.explanation import names_in as names_in
 from heedful.auditing.explanation import not_by_own as not_by_own
+from heedful.auditing.heads import HeadView as HeadView
+from heedful.auditing.heads import head_view as head_view
+from heedful.auditing.heads import look as look
 from heedful.auditing.measure import Measurer as Measurer
 from heedful.auditing.measure import checked_texts as checked_texts
 from heedful.auditing.measure import marked_words as marked_words

@@ -184,7 +184,7 @@ class Decoder(nn.Module):
         return out, DecoderState(cells, state.fed if self.early else out)
 
 
-SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False)
+SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=False, queries="b")
 HIDDEN = 256
 
 

@@ -212,7 +212,7 @@ class EncoderStack(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.size) if shape.before else nn.Identity()
         self.sites = tuple(
-            SiteSpec(f"encoder.{n}", "a", "tokens", linear=False, main=False)
+            SiteSpec(f"encoder.{n}", "a", "tokens", linear=False, main=False, queries="a")
             for n in range(shape.layers)
         )
 
@@ -241,8 +241,10 @@ class DecoderStack(nn.Module):
         self.norm = nn.LayerNorm(shape.size) if shape.before else nn.Identity()
         self.sites = tuple(
             (
-                SiteSpec(f"decoder.{n}.self", "b", "tokens", linear=False, main=False),
-                SiteSpec(f"decoder.{n}.cross", "a", "tokens", False, n == shape.layers - 1),
+                SiteSpec(f"decoder.{n}.self", "b", "tokens", False, main=False, queries="b"),
+                SiteSpec(
+                    f"decoder.{n}.cross", "a", "tokens", False, n == shape.layers - 1, queries="b"
+                ),
             )
             for n in range(shape.layers)
         )

@@ -118,6 +118,8 @@ from heedful.report.formats import to_json as to_json
 from heedful.report.formats import to_latex as to_latex
 from heedful.report.formats import to_text as to_text
 from heedful.report.formats import with_sd as with_sd
+from heedful.report.heads import head_data as head_data
+from heedful.report.heads import heads_page as heads_page
 from heedful.report.page import audit_page as audit_page
 from heedful.report.page import verdict_grid as verdict_grid
 from heedful.report.panels import LONGEST as LONGEST

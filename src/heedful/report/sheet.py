@@ -120,7 +120,15 @@ class ScriptHolder(Holder, Protocol):
     def allow(self, script: str) -> None: ...
 
 
-STYLES = ("colours.css", "shades.css", "bars.css", "page.css", "charts.css", "browser.css")
+STYLES = (
+    "colours.css",
+    "shades.css",
+    "bars.css",
+    "heads.css",
+    "page.css",
+    "charts.css",
+    "browser.css",
+)
 _NAME = re.compile(r"[\w:.-]+")
 
 
@@ -142,10 +150,10 @@ class Sheet:
         """A script that the page may run beside its own."""
         self._hashes.append(_hash(script))
 
-    def render(self, name: str, **content: Any) -> str:
-        """The HTML of a template that extends `base.html`."""
+    def render(self, name: str, entry: str = "page", **content: Any) -> str:
+        """The HTML of a template that extends `base.html`, with the script `entry`."""
         markup = need("markupsafe").Markup
-        script = bundle("page")
+        script = bundle(entry)
         return str(
             _environment()
             .get_template(name)

@@ -19,6 +19,10 @@ from heedful.targets.documents import Documents as Documents
 from heedful.targets.documents import named_records as named_records
 from heedful.targets.documents import prepared_records as prepared_records
 from heedful.targets.documents import read_documents as read_documents
+from heedful.targets.one_text import OneText as OneText
+from heedful.targets.one_text import TokenText as TokenText
+from heedful.targets.one_text import one_text as one_text
+from heedful.targets.one_text import open_text as open_text
 from heedful.targets.open import Asked as Asked
 from heedful.targets.open import described as described
 from heedful.targets.open import open_asked as open_asked

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -37,6 +38,7 @@ from heedful.targets.pretrained import (
     encode_documents,
     fillers,
     longest,
+    spelled,
     task_of,
 )
 from heedful.targets.target import (
@@ -73,6 +75,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         str(loaded.module.device),
         _key(loaded, task, loading, limit),
         documents.dropped,
+        spell=partial(spelled, loaded.tokenizer),
     )
     with evaluating(loaded.module):
         filler = fillers(loaded)

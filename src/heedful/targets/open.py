@@ -24,7 +24,7 @@ from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unk
 from heedful.targets.target import AuditTarget, unseen
 
 if TYPE_CHECKING:
-    pass
+    from heedful.targets.pretrained import Loaded
 
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
@@ -81,34 +81,53 @@ def described(model: str | Path, store: Store | None) -> dict[str, str]:
 def _opened(
     model: Any, data: Any, reading: Reading, loading: Loading
 ) -> AbstractContextManager[AuditTarget]:
-    if isinstance(model, (str, Path, Run)):
-        run = find_run(model, reading.opened)
-        if run is not None and not run.has(FINE_TUNED):
-            return open_run(run, data, reading, loading)
-        if run is not None:
-            model, reading = run.folder("hf"), replace(reading, trained=_trained(run))
+    run = _run(model, reading)
+    if run is not None and not run.has(FINE_TUNED):
+        return open_run(run, data, reading, loading)
+    if run is not None:
+        reading = replace(reading, trained=_trained(run))
     if data is None and not reading.trained:
         raise HeedfulError("there are no texts: give a corpus by name, a file or a table.")
     check_source(data, reading)
     from heedful.targets.adapter import Adapter, open_module
-    from heedful.targets.hf import open_hf
-    from heedful.targets.pretrained import adopt, load
 
-    library = sys.modules.get("transformers")
     if isinstance(model, Adapter):
         return open_module(model, data, reading, loading)
+    from heedful.targets.hf import open_hf
+
+    return open_hf(hugging_face(model, reading, loading), data, reading, loading)
+
+
+def _run(model: Any, reading: Reading) -> Run | None:
+    named = isinstance(model, (str, Path, Run))
+    return find_run(model, reading.opened) if named else None
+
+
+def is_own(model: Any, reading: Reading) -> bool:
+    """Whether it is no model of transformers, but a run of ours or an adapter."""
+    from heedful.targets.adapter import Adapter
+
+    run = _run(model, reading)
+    return isinstance(model, Adapter) or (run is not None and not run.has(FINE_TUNED))
+
+
+def hugging_face(model: Any, reading: Reading, loading: Loading, asked: bool = True) -> Loaded:
+    """`asked` models must decide something (`load`)."""
+    from heedful.targets.pretrained import adopt, load
+
+    run, library = _run(model, reading), sys.modules.get("transformers")
+    if run is not None:
+        return load(run.folder("hf"), loading, asked)
     if isinstance(model, (str, Path)):
-        loaded = load(model, loading)
-    elif library is not None and isinstance(model, library.Pipeline):
-        loaded = adopt(model.model, model.tokenizer, loading)
-    elif isinstance(model, tuple) and len(model) == 2:
-        loaded = adopt(*model, loading)
-    else:
-        raise HeedfulError(
-            f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a "
-            f"pipeline, a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
-        )
-    return open_hf(loaded, data, reading, loading)
+        return load(model, loading, asked)
+    if library is not None and isinstance(model, library.Pipeline):
+        return adopt(model.model, model.tokenizer, loading, asked)
+    if isinstance(model, tuple) and len(model) == 2:
+        return adopt(*model, loading, asked)
+    raise HeedfulError(
+        f"a {type(model).__name__} cannot be put on trial: give a folder or hub id, a "
+        f"pipeline, a (model, tokenizer) pair, a run, or an Adapter (heedful.Adapter)."
+    )
 
 
 def _trained(run: Run) -> dict[str, Any]:

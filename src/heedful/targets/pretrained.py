@@ -22,14 +22,18 @@ from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
 from heedful.targets.document import Document, Row, Truncation, truncation, words_of
 from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
 
-CAUSAL, CLASSIFIER = "causal", "classifier"
+CAUSAL, CLASSIFIER, WRITER, BARE = "causal", "classifier", "writer", "bare"
+POOLER = "pooler."
+"""Parameters after all attention: whether a bare model's are random does not matter."""
+BLANK = "▁"  # what SentencePiece writes for one
 AT_ONCE = 1000  # texts a tokenizer is given together
 CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """`kind` is `causal` or `classifier`; `name` is what a page calls the model."""
+    """`kind` is `causal` or `classifier`, or where nothing is asked of the model also `writer` (an
+    encoder with a decoder that writes) or `bare`; `name` is what a page calls the model."""
 
     module: Any
     tokenizer: Any
@@ -37,19 +41,22 @@ class Loaded:
     name: str
 
 
-def load(source: str | Path, loading: Loading) -> Loaded:
-    """From a folder that `save_pretrained` wrote, or by an id of the hub."""
+def load(source: str | Path, loading: Loading, asked: bool = True) -> Loaded:
+    """From a folder that `save_pretrained` wrote, or by an id of the hub. A model that is `asked`
+    must decide something; else only its attention is looked at."""
     library = models.transformers()
     folder = models.find_folder(source)
-    kind = kind_of(folder.config.get("architectures"), folder.name)
+    kind = (kind_of if asked else any_kind)(folder.config.get("architectures"), folder.name)
     auto = {
         CAUSAL: library.AutoModelForCausalLM,
         CLASSIFIER: library.AutoModelForSequenceClassification,
+        WRITER: library.AutoModelForSeq2SeqLM,
+        BARE: library.AutoModel,
     }[kind]
     with models.opened(folder) as place:
-        tokenizer = check_tokenizer(place.tokenizer(), folder.name)
+        tokenizer = check_tokenizer(place.tokenizer(), folder.name, asked)
         module, report = place.model(auto, dtype=loading.torch_dtype)
-    missing = sorted(report["missing_keys"])
+    missing = sorted(key for key in report["missing_keys"] if kind != BARE or POOLER not in key)
     if missing:
         raise HeedfulError(
             f"{folder.name} lacks the weights of {missing[0]} ({len(missing)} in all), which would "
@@ -59,7 +66,7 @@ def load(source: str | Path, loading: Loading) -> Loaded:
     return Loaded(module.to(loading.best_device).eval(), tokenizer, kind, title)
 
 
-def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
+def adopt(module: Any, tokenizer: Any, loading: Loading, asked: bool = True) -> Loaded:
     """A model somebody already has. It is copied where another device or precision is asked
     for, never changed."""
     library = models.transformers()
@@ -69,26 +76,21 @@ def adopt(module: Any, tokenizer: Any, loading: Loading) -> Loaded:
             f"its tokenizer, or an Adapter (heedful.Adapter)."
         )
     name = type(module).__name__
-    kind = kind_of([each.__name__ for each in type(module).__mro__], name)
+    kind = (kind_of if asked else any_kind)([each.__name__ for each in type(module).__mro__], name)
     dtype = DTYPES.get(loading.dtype or "", module.dtype)
     there = loading.device in ("auto", module.device.type, str(module.device))
     if not there or dtype != module.dtype:
         target = module.device if there else loading.device
         module = copy.deepcopy(module).to(device=target, dtype=dtype)
-    return Loaded(module, check_tokenizer(tokenizer, name), kind, name)
+    return Loaded(module, check_tokenizer(tokenizer, name, asked), kind, name)
 
 
 def kind_of(architectures: Sequence[str] | None, name: str) -> str:
     """What the model was trained to do, by the class it was saved from: a head it was not
     saved with would have random weights."""
-    from transformers.models.auto import modeling_auto
-
-    architectures = architectures or ()
-    for architecture in architectures:
-        if architecture.endswith("ForSequenceClassification"):
-            return CLASSIFIER
-        if architecture in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
-            return CAUSAL
+    kind = any_kind(architectures, name)
+    if kind in (CAUSAL, CLASSIFIER):
+        return kind
     saved = architectures[0] if architectures else "no architecture"
     raise HeedfulError(
         f"{name} ({saved}) neither classifies texts nor writes them: give a model that was "
@@ -96,10 +98,24 @@ def kind_of(architectures: Sequence[str] | None, name: str) -> str:
     )
 
 
-def check_tokenizer(tokenizer: Any, name: str) -> Any:
+def any_kind(architectures: Sequence[str] | None, name: str) -> str:
+    """The same where only the attention is looked at, which every kind has."""
+    from transformers.models.auto import modeling_auto
+
+    for architecture in architectures or ():
+        if architecture.endswith("ForSequenceClassification"):
+            return CLASSIFIER
+        if architecture in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+            return CAUSAL
+        if architecture in modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES.values():
+            return WRITER
+    return BARE
+
+
+def check_tokenizer(tokenizer: Any, name: str, fast: bool = True) -> Any:
     if tokenizer is None:
         raise HeedfulError(f"{name} comes without a tokenizer: give both as (model, tokenizer).")
-    if not getattr(tokenizer, "is_fast", False):
+    if fast and not getattr(tokenizer, "is_fast", False):
         raise HeedfulError(
             f"the tokenizer of {name} is not a fast one and cannot say which characters its "
             f"tokens stand for: save it again with a tokenizer.json (AutoTokenizer, use_fast)."
@@ -229,6 +245,30 @@ def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
         fits = len(encoded(middle).ids) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
     return encoded(low)
+
+
+def encode_target(tokenizer: Any, document: Document, limit: int) -> Row:
+    """A text as a decoder would write it."""
+    with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
+        target = tokenizer(text_target=[document.texts["a"]], truncation=True, max_length=limit)
+    return _row(target.encodings[0], document, Prompt(), False)
+
+
+def spelled(tokenizer: Any, tokens: Sequence[int]) -> tuple[str, ...]:
+    """Tokens as a person reads them: without the marks of blanks, bytes as what they stand for."""
+    names = [str(name) for name in tokenizer.convert_ids_to_tokens(list(tokens))]
+    decoder = tokenizer.backend_tokenizer.decoder if tokenizer.is_fast else None
+    special = set(tokenizer.all_special_ids)
+    return tuple(
+        name if token in special else _spelled(name, decoder)
+        for token, name in zip(tokens, names, strict=True)
+    )
+
+
+def _spelled(name: str, decoder: Any) -> str:
+    """Half a character (byte-level tokens may be one) keeps the name the tokenizer gives it."""
+    text = name.replace(BLANK, " ") if decoder is None else decoder.decode([name])
+    return name if "\ufffd" in text else text.strip() or "␣"
 
 
 @contextmanager

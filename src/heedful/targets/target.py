@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,8 @@ from heedful.types import Batch, Model
 
 UNSEEN = "without a token of any word"
 Indices = Sequence[int] | NDArray[np.int64]
+Spell = Callable[[Sequence[int]], tuple[str, ...]]
+"""Tokens as a person reads them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class AuditTarget:
 
     A document's label is a place in `label_names`, the model's own classes. `key` holds what
     results depend on (digests of weights, tokens and data): it may be hashed. `notes` are
-    sentences a reader should see.
+    sentences a reader should see, and `spell` writes tokens out where a tokenizer is known.
 
     Documents and rows may be decoded whenever they are asked for (`targets/disk_list.py`): what
     is needed of all of them at once is beside them, in arrays.
@@ -57,6 +59,7 @@ class AuditTarget:
     key: Mapping[str, Any]
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    spell: Spell | None = None
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -219,8 +219,9 @@ def _named(module: Any, calls: list[AttentionCall], form: Form) -> tuple[Site, .
         decoding = decoding or past
         nth = seen[call.module]
         name = names[call.module] + (f"#{nth}" if often[call.module] > 1 else "")
-        spec = SiteSpec(name, "target" if past else "a", "tokens", False)
-        sites.append(Site(spec, "target" if decoding else "a", call.module, nth))
+        keys, queries = ("target" if side else "a" for side in (past, decoding))
+        spec = SiteSpec(name, keys, "tokens", False, queries=queries)
+        sites.append(Site(spec, call.module, nth))
         seen[call.module] += 1
     return tuple(sites)
 

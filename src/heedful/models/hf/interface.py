@@ -131,10 +131,9 @@ class _AtDropout(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class Site:
-    """A site, the side its queries belong to, and which call of which module it is."""
+    """A site, and which call of which module it is."""
 
     spec: SiteSpec
-    queries: str
     module: nn.Module
     nth: int = 0
 
@@ -246,7 +245,7 @@ class Recorder:
 
     def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
         """What goes on to dropout: no weight where none may be, and edited."""
-        queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
+        queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
         name, edit = site.spec.name, self.edits.get(site.spec.name)
         own = keys.turn_back(queries.turn_back(allowed.hush(weights), 2), 3)
         kept = own if edit is None else edit(SiteCall(site.spec, own, allowed.mask, self.ids))
@@ -261,9 +260,9 @@ class Recorder:
 
     def _allow(self, call: Call, site: Site) -> Allowed:
         """A module makes its masks once for all layers; so do we."""
-        key = (site.queries, site.spec.keys, id(call.mask))
+        key = (site.spec.queries, site.spec.keys, id(call.mask))
         if key not in self._allowed:
-            queries, keys = self.sides[site.queries], self.sides[site.spec.keys]
+            queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
             self._allowed[key] = call.mask, allowed_by(call.mask, queries, keys)
         return self._allowed[key][1]
 

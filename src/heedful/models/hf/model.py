@@ -239,10 +239,10 @@ def readout_weights(
     # unlike factors: in the plain sum two opposite classes would cancel
     factors = torch.linspace(1, 2, logits.shape[-1], device=logits.device, dtype=logits.dtype)
     (slopes,) = torch.autograd.grad((logits * factors).sum(), output, retain_graph=True)
-    last = sites[-1].queries
+    last = sites[-1].spec.queries
     side = sides[last]
     norms = side.turn_back(slopes.double().flatten(2).norm(dim=-1), 1) * side.real
     total = norms.sum(-1, keepdim=True)
     own = norms / torch.where(total > 0, total, 1.0)
     shares[last] = torch.where(total > 0, own, shares[last])
-    return {site.spec.name: shares[site.queries].to(output.dtype) for site in sites}
+    return {site.spec.name: shares[site.spec.queries].to(output.dtype) for site in sites}

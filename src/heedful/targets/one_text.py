@@ -1,0 +1,251 @@
+"""One text as a model reads it: its tokens, as words to read, beside the batch that is run.
+
+Only attention is looked at here, so nothing is asked of the model: it may also be bare, write
+texts, or fill gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heedful import models
+from heedful.errors import HeedfulError
+from heedful.targets.document import Document, Row, pad
+from heedful.targets.documents import documents_of, find_records
+from heedful.targets.open import hugging_face, is_own, open_target
+from heedful.targets.options import Loading, Prompt, Reading, reading_and_loading
+from heedful.targets.pretrained import (
+    BLANK,
+    CAUSAL,
+    Loaded,
+    check_tokens,
+    encode_documents,
+    encode_target,
+    longest,
+    spelled,
+)
+from heedful.targets.target import AuditTarget, Spell, unseen
+from heedful.types import Batch, Model
+
+SUBWORD = "##"  # what WordPiece writes before tokens inside a word
+START, MARK = "(start)", "·"
+
+
+@dataclass(frozen=True)
+class TokenText:
+    """One side: its tokens as a person reads them, the number of each one's word (−1 for none),
+    and the words by number. `special` marks tokens that the tokenizer adds; `parts` says which
+    text of a pair each token belongs to."""
+
+    tokens: tuple[str, ...]
+    words: tuple[int, ...]
+    surface: tuple[str, ...]
+    special: tuple[bool, ...]
+    parts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class OneText:
+    """`sides` are those of the batch, and a `target` that a model makes itself of the text.
+    `heads` is how many each site has, as far as that is known before the model is run."""
+
+    name: str
+    model: Model
+    batch: Batch
+    sides: Mapping[str, TokenText]
+    heads: int = 1
+    notes: tuple[str, ...] = field(default=())
+
+
+@contextmanager
+def open_text(model: Any, texts: Mapping[str, str], **options: Any) -> Iterator[OneText]:
+    """`model` is what `open_target` takes, or any other model of transformers with attention;
+    `texts` are `text`, and `text_b` of a pair or the `target` that a model has written. Options
+    are those of `Loading`, and `store`."""
+    reading, loading = reading_and_loading({**options, "label_column": None})
+    if is_own(model, reading):
+        if "target" in texts:
+            raise HeedfulError("this model reads texts and writes none: leave the target out.")
+        columns = {"text_b_column": "text_b"} if "text_b" in texts else {}
+        with open_target(model, [dict(texts)], label_column=None, **columns, **options) as subject:
+            yield one_text(subject)
+        return
+    loading.refuse("a look at attention", "label", "label_words", "label_map")
+    loaded = hugging_face(model, reading, loading, asked=False)
+    batch, sides, notes = _encoded(loaded, texts, loading)
+    heads = getattr(loaded.module.config.get_text_config(), "num_attention_heads", None)
+    with (
+        models.evaluating(loaded.module),
+        models.attach(loaded.module, {}, _anything) as attached,
+    ):
+        batch = batch.to(loaded.module.device)
+        yield OneText(loaded.name, attached, batch, sides, heads or 1, notes)
+
+
+def one_text(subject: AuditTarget, index: int = 0) -> OneText:
+    """Of a model that is open already, one of its documents."""
+    row, document = subject.rows[index], subject.documents[index]
+    sides = {"a": _token_text(row, document, subject.spell)}
+    if any("target" in (site.keys, site.queries) for site in subject.model.sites):
+        sides["target"] = _moved(sides["a"])
+    notes = subject.notes
+    return OneText(subject.family, subject.model, subject.encode([index]), sides, 1, notes)
+
+
+def _anything(output: Any, last: Tensor) -> Tensor:
+    """What a module says is not looked at."""
+    first: Tensor = output[0]
+    return first.flatten(1)
+
+
+def _encoded(
+    loaded: Loaded, texts: Mapping[str, str], loading: Loading
+) -> tuple[Batch, dict[str, TokenText], tuple[str, ...]]:
+    """The batch, its sides as they are read, and what to say of them."""
+    _check_texts(loaded, texts, loading)
+    limit = longest(loaded, loading.max_length)
+    row, text, lost = _side(loaded, texts, limit, loading.prompt)
+    rows, sides = {"a": row}, {"a": text}
+    if writes(loaded.module):
+        rows["target"], sides["target"] = _written(loaded, texts["target"], limit)
+    elif loaded.module.config.is_encoder_decoder:
+        sides["target"] = _moved(text)
+    check_tokens(loaded, list(rows.values()))
+    if unseen([row]):
+        raise HeedfulError("the model's tokenizer finds no word in the text: write some.")
+    batch = Batch(("text",), {side: pad([row]) for side, row in rows.items()}, torch.tensor([-1]))
+    cut = f"{lost} words are more than the model reads, and were cut."
+    return batch, sides, (cut,) if lost else ()
+
+
+def writes(module: Any) -> bool:
+    """Whether an encoder's states are read by a decoder that writes."""
+    return bool(module.config.is_encoder_decoder and module.can_generate())
+
+
+def _check_texts(loaded: Loaded, texts: Mapping[str, str], loading: Loading) -> None:
+    if writes(loaded.module):
+        if "target" not in texts:
+            raise HeedfulError(
+                f"{loaded.name} reads a text and writes another: give what it wrote as target=…, "
+                f"to see how its decoder attends."
+            )
+        if "text_b" in texts:
+            raise HeedfulError(f"{loaded.name} reads one text: give the other as target=…")
+    elif "target" in texts:
+        raise HeedfulError(f"{loaded.name} writes no text of its own: leave the target out.")
+    if "text_b" in texts and loaded.kind == CAUSAL:
+        raise HeedfulError(f"{loaded.name} reads one text: leave the second out.")
+    if loading.template != "{text}" and loaded.kind != CAUSAL:
+        raise HeedfulError("a template is for causal language models: leave it out.")
+
+
+def _side(
+    loaded: Loaded, texts: Mapping[str, str], limit: int, prompt: Prompt
+) -> tuple[Row, TokenText, int]:
+    """What is read, and how many words were cut."""
+    tokenizer = loaded.tokenizer
+    if not tokenizer.is_fast:
+        if "text_b" in texts:
+            raise HeedfulError(
+                f"the tokenizer of {loaded.name} is not a fast one and cannot say which text a "
+                f"token belongs to: give one text."
+            )
+        return *_by_marks(tokenizer, tokenizer(prompt.around(texts["text"]))["input_ids"], limit), 0
+    document = _document({name: texts[name] for name in texts if name != "target"})
+    rows, lost = encode_documents(tokenizer, [document], limit, prompt)
+    return rows[0], _token_text(rows[0], document, partial(spelled, tokenizer)), lost.words
+
+
+def _written(loaded: Loaded, target: str, limit: int) -> tuple[Row, TokenText]:
+    """What a decoder is given to write this: its start, then the tokens up to the last one, each
+    of which stands where the next one is written."""
+    tokenizer, config = loaded.tokenizer, loaded.module.config
+    if tokenizer.is_fast:
+        document = _document({"text": target})
+        row = encode_target(tokenizer, document, limit)
+        text = _token_text(row, document, partial(spelled, tokenizer))
+    else:
+        ids = tokenizer(text_target=target)["input_ids"]
+        row, text = _by_marks(tokenizer, ids, limit)
+    known = (config.decoder_start_token_id, config.bos_token_id, 0)
+    start = next(token for token in known if token is not None)
+    return _shifted(row, start), _moved(text, spelled(tokenizer, [start])[0])
+
+
+def _shifted(row: Row, start: int) -> Row:
+    end = _end(row.mask.tolist())
+    return Row(
+        np.array([start, *row.tokens[:end]]),
+        np.array([False, *row.mask[:end]]),
+        np.array([-1, *row.words[:end]]),
+    )
+
+
+def _moved(text: TokenText, start: str = START) -> TokenText:
+    """One place later, as a decoder is given it."""
+    end = _end([not special for special in text.special])
+    return replace(
+        text,
+        tokens=(start, *text.tokens[:end]),
+        words=(-1, *text.words[:end]),
+        special=(True, *text.special[:end]),
+        parts=(0, *text.parts[:end]),
+    )
+
+
+def _end(own: list[bool]) -> int:
+    """Nothing is written after the token that ends a text."""
+    return len(own) if own[-1] else len(own) - 1
+
+
+def _document(texts: dict[str, str]) -> Document:
+    second = "text_b" if "text_b" in texts else None
+    reading = Reading(label_column=None, text_b_column=second)
+    return documents_of(find_records([texts], reading), reading)[0]
+
+
+def _token_text(row: Row, document: Document, spell: Spell | None) -> TokenText:
+    """Where the tokenizer does not spell its tokens, they are the words they belong to."""
+    surface, words = document.surface, tuple(row.words.tolist())
+    tokens = tuple(surface[word] if word >= 0 else MARK for word in words)
+    if spell is not None:
+        tokens = spell(row.tokens.tolist())
+    first = len(document.words["a"])
+    parts = np.maximum.accumulate([int(word >= first) for word in words])
+    special = tuple((~row.mask).tolist())
+    return TokenText(tokens, words, surface, special, tuple(parts.tolist()))
+
+
+def _by_marks(tokenizer: Any, ids: list[int], limit: int) -> tuple[Row, TokenText]:
+    """For tokenizers that do not say where their tokens stand: a word begins where a token has
+    SentencePiece's mark of a blank, or has not WordPiece's of going on."""
+    known = set(tokenizer.all_special_ids)
+    kept = [*ids[: limit - 1], *ids[-1:]] if len(ids) > limit else ids
+    names, tokens = tokenizer.convert_ids_to_tokens(kept), spelled(tokenizer, kept)
+    marks = any(name.startswith(BLANK) for name in names)
+    words, surface, inside = list[int](), list[str](), False
+    for token, name, text in zip(kept, names, tokens, strict=True):
+        special = token in known
+        goes_on = not name.startswith(BLANK) if marks else name.startswith(SUBWORD)
+        if not special and inside and goes_on:
+            surface[-1] += text.removeprefix(SUBWORD)
+        elif not special:
+            surface.append(text)
+        words.append(-1 if special else len(surface) - 1)
+        inside = not special
+    mask = np.array(words) >= 0
+    row = Row(np.array(kept, dtype=np.int64), mask, np.array(words, dtype=np.int64))
+    added, parts = tuple((~mask).tolist()), (0,) * len(words)
+    return row, TokenText(tokens, tuple(words), tuple(surface), added, parts)
