@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.data import Example, Split, build_vocabulary, planted, table, tokenise, word_vectors
+from heedful.data import CORPORA, Example, Split, build_vocabulary, table, tokenise, word_vectors
 from heedful.models import OneSequence, build
 from heedful.specs import ModelSpec, PrepareSpec, TrainSpec
 from heedful.training import train
@@ -83,7 +83,8 @@ def generate(plan: Plan) -> Data:
     examples: list[Example] = []
     trains = {"sst": plan.train_short, "imdb": plan.train_long}
     for size in plan.sizes:
-        raw = planted.read(
+        raw = CORPORA["planted"].make(
+            None,
             n_train=trains[size.name],
             n_dev=max(16, trains[size.name] // 5),
             n_test=size.texts,

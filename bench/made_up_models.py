@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heedful.data import Example, Side, Split, planted
+from heedful.data import CORPORA, Example, Side, Split
 from heedful.models import transformers
 from heedful.specs import END, START
 
@@ -143,7 +143,7 @@ def reviews(count: int, length: int = 19, split: str = "test") -> list[dict[str,
     """Texts of about so many tokens, with labels."""
     sizes: dict[str, Any] = {"n_train": 1, "n_dev": 0, "n_test": 0, f"n_{split}": count}
     low, high = max(6, length // 2), max(6, length + length // 2)
-    raw = planted.read(min_length=low, max_length=high, **sizes)
+    raw = CORPORA["planted"].make(None, min_length=low, max_length=high, **sizes)
     return [_record(each, raw.labels) for each in raw.examples if each.split == split]
 
 

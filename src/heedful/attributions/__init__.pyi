@@ -17,6 +17,10 @@ from heedful.attributions.baselines import Prior as Prior
 from heedful.attributions.baselines import fit_prior as fit_prior
 from heedful.attributions.baselines import prior as prior
 from heedful.attributions.baselines import random as random
+from heedful.attributions.decomposition import alti as alti
+from heedful.attributions.decomposition import decompx as decompx
+from heedful.attributions.decomposition import globenc as globenc
+from heedful.attributions.decomposition import value_zeroing as value_zeroing
 from heedful.attributions.explain import as_attribution as as_attribution
 from heedful.attributions.explain import explain as explain
 from heedful.attributions.gradient import differentiable as differentiable

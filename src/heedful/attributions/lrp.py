@@ -161,15 +161,21 @@ def _hugging_face_logits(model: Any, batch: Batch, embedded: Tensor, epsilon: fl
 @contextmanager
 def rules(module: nn.Module, epsilon: float) -> Iterator[None]:
     """Inside, gradients follow LRP's rules; afterwards nothing is left of them."""
+    with activations(module, passing), _Rules(epsilon):
+        yield
+
+
+@contextmanager
+def activations(module: nn.Module, rule: Callable[[Tensor, Tensor], Tensor]) -> Iterator[None]:
+    """Inside, each activation of the module gives `rule(input, output)`."""
     from transformers.activations import ACT2CLS
 
     kinds: list[Any] = [kind[0] if isinstance(kind, tuple) else kind for kind in ACT2CLS.values()]
     with ExitStack() as stack:
         for part in module.modules():
             if isinstance(part, tuple(kinds)):  # whole: some are written out in products and powers
-                hook = part.register_forward_hook(lambda _, given, out: passing(given[0], out))
+                hook = part.register_forward_hook(lambda _, given, out: rule(given[0], out))
                 stack.callback(hook.remove)
-        stack.enter_context(_Rules(epsilon))
         yield
 
 
@@ -188,11 +194,17 @@ class _Rules(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         if func in _SUMS:
             return stable(result, self.epsilon)
-        return passing(args[0], result) if func in _SQUASHINGS else result
+        return passing(args[0], result) if func in SQUASHINGS else result
 
 
 _SUMS: tuple[Callable[..., Any], ...] = (F.linear, torch.addmm)
-_SQUASHINGS: tuple[Callable[..., Any], ...] = (torch.tanh, torch.Tensor.tanh, F.gelu)
+SQUASHINGS: tuple[Callable[..., Any], ...] = (
+    torch.tanh,
+    torch.Tensor.tanh,
+    F.gelu,
+    F.relu,
+)
+"""Activations that are called as functions."""
 
 
 def _normalised(

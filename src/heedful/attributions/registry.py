@@ -40,6 +40,7 @@ SALIENCIES = OpenRegistry(
         {
             "attention": "attention rollout value_norm gradient_attention effective_attention",
             "gradient": "gradient gradient_input smoothgrad",
+            "decomposition": "decompx globenc alti value_zeroing",
             "occlusion": "leave_one_out occlusion",
             "linear_models": "lime kernel_shap",
             "baselines": "prior random",

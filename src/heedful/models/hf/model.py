@@ -118,6 +118,15 @@ class HuggingFace(nn.Module):
             readout_weights=readout,
         )
 
+    def logits_between_layers(self, batch: Batch, edits: Edits, between: Between) -> Tensor:
+        """The logits, where `between(number, states)` is shown the states that each layer is given,
+        and after the last layer its own, and says what to go on with. Without gradients."""
+        inputs = inputs_of(batch, self._form)
+        recorder = Recorder(self._by_call, edits, Keep(weights=False), inputs.sides, batch.ids)
+        shown = partial(_shown, inputs.sides["a"], between)
+        with torch.no_grad(), _between_layers(self._layers, len(self._sites), shown):
+            return self._logits(inputs, recorder, None)
+
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         return leave_one_out_logits(self.logits, batch)
 
@@ -222,6 +231,46 @@ def cached_layers(
             vars(layer).pop("forward", None)
             if forward is not None:
                 vars(layer)["forward"] = forward
+
+
+Between = Callable[[int, Float[Tensor, "b t d"]], Float[Tensor, "b t d"]]
+
+
+def _shown(side: Side, between: Between, number: int, states: Tensor) -> Tensor:
+    """In a trace's coordinates."""
+    return side.turn(between(number, side.turn_back(states, 1)), 1).to(states.dtype)
+
+
+@contextmanager
+def _between_layers(layers: Layers, calls: int, between: Between) -> Iterator[None]:
+    """Each layer is called with one attention in it, so there are as many `calls` as sites."""
+    done = 0
+
+    def enter(layer: nn.Module, args: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        if args:
+            return (between(done, args[0]), *args[1:]), options
+        if "hidden_states" not in options:
+            raise HeedfulError(f"{type(layer).__name__} is given no states that can be followed.")
+        return args, {**options, "hidden_states": between(done, options["hidden_states"])}
+
+    def leave(layer: nn.Module, args: Any, output: Any) -> Any:
+        nonlocal done
+        done += 1
+        if done < calls:
+            return output
+        if isinstance(output, tuple):
+            return (between(done, output[0]), *output[1:])
+        return between(done, output)
+
+    handles = []
+    try:
+        for layer in set(layers):
+            handles.append(layer.register_forward_pre_hook(enter, with_kwargs=True))
+            handles.append(layer.register_forward_hook(leave))
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def readout_weights(
