@@ -154,13 +154,14 @@ def test_a_baseline(
     verdict: Verdict, tmp_path: Path, version: int | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Refused before anything is measured."""
-    path = tmp_path / "verdict.json"
+    path, data = tmp_path / "verdict.json", tmp_path / "data.csv"
+    data.write_text("text,label\na good film,1\n", encoding="utf8")
     path.write_text(verdict.to_json(), encoding="utf8")
     put(path, version)
     with pytest.raises(HeedfulError) as error:
         Verdict.from_json(path.read_text())
     refused(error, version, VERDICTS)
-    assert main(["check", "nowhere", "nothing.csv", "--baseline", str(path)]) == 2
+    assert main(["check", "nowhere", str(data), "--baseline", str(path)]) == 2
     assert "this verdict cannot be read because it" in capsys.readouterr().err
 
 
