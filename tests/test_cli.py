@@ -349,7 +349,7 @@ def test_the_list_of_verbs_loads_none_of_them() -> None:
         "print(sorted(m for m in sys.modules if m.startswith('heedful.cli.')))"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    loaded = [f"heedful.cli.{name}" for name in ("app", "main", "output")]
+    loaded = [f"heedful.cli.{name}" for name in ("app", "help", "main", "output")]
     assert done.stdout.splitlines()[-1] == str(loaded)
 
 

@@ -16,6 +16,7 @@ import typer
 
 from heedful.auditing import NUMBERS
 from heedful.cli import (
+    about_and_examples,
     app,
     better,
     catalogue_text,
@@ -46,12 +47,15 @@ def commands() -> list[str]:
 
 def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
     yield f"{'#' * level} heedful {name}"
-    yield inspect.cleandoc(command.help or "")
+    about, examples = about_and_examples(inspect.cleandoc(command.help or ""))
+    yield about
     below = getattr(command, "commands", {})
     if not below:
         yield f"```text\n{_usage(name, command)}\n```"
     if lines := [_row(each) for each in command.params if not each.hidden]:
         yield "\n".join(["| parameter | default | meaning |", "|---|---|---|", *lines])
+    if examples:
+        yield f"Examples:\n\n```text\n{examples}\n```"
     for verb, each in below.items():
         yield from _command(f"{name} {verb}", each, level + 1)
 

@@ -14,6 +14,7 @@ from heedful.cli.doctor import bring as bring
 from heedful.cli.doctor import packages as packages
 from heedful.cli.doctor import state as state
 from heedful.cli.gridfile import read as read
+from heedful.cli.help import about_and_examples as about_and_examples
 from heedful.cli.main import main as main
 from heedful.cli.main import run as run
 from heedful.cli.options import DEFAULT_STORE as DEFAULT_STORE

@@ -12,33 +12,51 @@ import typer
 from typer.core import TyperGroup
 
 from heedful import __version__
+from heedful.cli.help import SETTINGS, VerbHelp, VerbsHelp, heading, width
 from heedful.cli.output import say
 from heedful.errors import HeedfulError
 
 HELP = "Puts attention on trial: do these weights explain these predictions?"
-VERBS: Mapping[str, tuple[str, str]] = {
-    "demo": ("demo:demo", "Train two models, audit both and write one page."),
-    "audit": ("audit:audit", "Audit a model: does its attention explain its predictions?"),
-    "explain": ("audit:explain", "Score every word of a text."),
-    "check": ("audit:check", "Fail where attention is refuted, or worse than before."),
-    "compare": ("audit:compare", "Compare explanations of several audits by one measure."),
-    "cite": ("report:cite", "Print the works that runs used."),
-    "benchmark": ("benchmark:benchmark", "Audit models whose truth is known."),
-    "prepare": ("train:prepare", "Split, tokenise and store a corpus."),
-    "train": ("train:train", "Train or fine-tune models."),
-    "repair": ("repair:repair", "Train models whose attention explains more."),
-    "study": ("study:study", "Run the experiments of a paper."),
-    "sweep": ("sweep:sweep", "Run several studies from a file."),
-    "replicate": ("replicate:replicate", "Register a study, run it, and write it up."),
-    "report": ("report:report", "Write one page of runs and audits."),
-    "serve": ("apps:serve", "Ask a model and move its attention, in a browser."),
-    "list": ("list:list_pieces", "List everything there is by name, and every measure."),
-    "schema": ("report:schema", "Print the JSON Schema of an output."),
-    "doctor": ("doctor:doctor", "Check the installation."),
-    "store": ("store:store", "List, verify, clean, carry and export runs."),
-    "annotate": ("apps:annotate", "Human evaluation: make a study, serve it, read its results."),
+GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Start": {
+        "demo": ("demo:demo", "Train two models, audit both and write one page."),
+        "list": ("list:list_pieces", "List everything there is by name, and every measure."),
+        "doctor": ("doctor:doctor", "Check the installation."),
+    },
+    "Measure": {
+        "audit": ("audit:audit", "Audit a model: does its attention explain its predictions?"),
+        "explain": ("audit:explain", "Score every word of a text."),
+        "check": ("audit:check", "Fail where attention is refuted, or worse than before."),
+        "compare": ("audit:compare", "Compare explanations of several audits by one measure."),
+        "benchmark": ("benchmark:benchmark", "Audit models whose truth is known."),
+    },
+    "Train and reproduce": {
+        "prepare": ("train:prepare", "Split, tokenise and store a corpus."),
+        "train": ("train:train", "Train or fine-tune models."),
+        "repair": ("repair:repair", "Train models whose attention explains more."),
+        "study": ("study:study", "Run the experiments of a paper."),
+        "replicate": ("replicate:replicate", "Register a study, run it, and write it up."),
+    },
+    "Show": {
+        "report": ("report:report", "Write one page of runs and audits."),
+        "serve": ("apps:serve", "Ask a model and move its attention, in a browser."),
+        "annotate": (
+            "apps:annotate",
+            "Human evaluation: make a study, serve it, read its results.",
+        ),
+        "cite": ("report:cite", "Print the works that runs used."),
+    },
+    "Scale and maintain": {
+        "sweep": ("sweep:sweep", "Run several studies from a file."),
+        "store": ("store:store", "List, verify, clean, carry and export runs."),
+        "schema": ("report:schema", "Print the JSON Schema of an output."),
+    },
 }
-"""Where each verb is, below `heedful.cli`, and its line in `heedful --help`."""
+"""Where each verb is, below `heedful.cli`, and its line in `heedful --help`, by headings."""
+VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
+EPILOG = """
+`heedful VERB -h` explains a verb, with examples. New here? Begin with `heedful demo`.
+"""
 REPLACED = {"zoo": "benchmark --part compiled"}
 RENAMED = {
     "--operators": "--perturbations",
@@ -69,9 +87,11 @@ def _command(name: str, place: str) -> Any:
     verb = getattr(import_module(f"heedful.cli.{module}"), function)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     if isinstance(verb, typer.Typer):
-        alone.add_typer(verb, name=name)
+        for inner in verb.registered_commands:
+            inner.cls = VerbHelp
+        alone.add_typer(verb, name=name, cls=VerbsHelp)
     else:
-        alone.command(name)(verb)
+        alone.command(name, cls=VerbHelp)(verb)
     return typer.main.get_group(alone).commands[name]
 
 
@@ -86,8 +106,14 @@ class Verbs(TyperGroup):
         return list(VERBS)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in VERBS.items()])
+        longest = max(map(len, VERBS))
+        for title, verbs in GROUPS.items():
+            with formatter.section(heading(title)):
+                lines = [(f"{name:<{longest}}", line) for name, (_, line) in verbs.items()]
+                formatter.write_dl(lines)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(EPILOG)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] in REPLACED:
@@ -105,6 +131,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings=SETTINGS,
 )
 
 
@@ -134,7 +161,8 @@ def renamed(arguments: Iterable[str]) -> list[str]:
 def perform(arguments: list[str]) -> int:
     """Run a command line and return its exit code; typer's own exceptions become Python's."""
     try:
-        code = app(renamed(arguments), prog_name="heedful", standalone_mode=False)
+        settings = {"prog_name": "heedful", "terminal_width": width()}
+        code = app(renamed(arguments), standalone_mode=False, **settings)
     except _UsageError as error:
         raise HeedfulError(_usage(error)) from error
     except typer.Abort:

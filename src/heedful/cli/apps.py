@@ -45,7 +45,7 @@ PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a
 @spread
 def serve(
     model: ModelArgument,
-    other: str | None = argument("A second model to compare with.", metavar="[MODEL2]"),
+    other: str | None = argument("A second model to compare with.", metavar="MODEL2"),
     host: str = option("Address to listen on; any but this machine's needs a token.", "127.0.0.1"),
     port: PortOption = 8765,
     token: str | None = option("Token that requests must carry. [default: random if needed]"),

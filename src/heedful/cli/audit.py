@@ -20,6 +20,7 @@ from heedful.cli.audit_options import (
     ModelOptions,
     SubjectOptions,
 )
+from heedful.cli.help import MEASURED, OUTPUT
 from heedful.cli.options import (
     DryRunOption,
     JsonOption,
@@ -63,9 +64,11 @@ def audit(
     out: Path | None = option(
         "Folder for the verdict, the tables and the page.", None, "--out", "-o"
     ),
-    card: Path | None = option("Also write a section for a model card."),
+    card: Path | None = option("Also write a section for a model card.", panel=OUTPUT),
     budget: str | None = option("Stop when the verdict is clear, or after this time: 5min."),
-    seed_model: list[str] | None = option("The same model trained with another seed; repeatable."),
+    seed_model: list[str] | None = option(
+        "The same model trained with another seed; repeatable.", panel=MEASURED
+    ),
     measured: MeasureOptions = MeasureOptions(),
     subject: SubjectOptions = SubjectOptions(),
     dry_run: DryRunOption = False,
@@ -74,6 +77,11 @@ def audit(
     """Audit a model: does its attention explain its predictions?
 
     Run the same command again to resume.
+
+    Examples:
+    heedful audit path/to/model reviews.csv --n 200 --dry-run
+    heedful audit path/to/model reviews.csv --n 200 --text-column review -o audit
+    heedful audit model-00c5 --quick --budget 5min -o audit
     """
     subject.check_data(model, data)
     from heedful.auditing import AUDIT, check_trainings, write_audit
@@ -205,6 +213,11 @@ def check(
     """Fail where attention is refuted, or worse than before.
 
     Also where a property is below a threshold of --at-least. The exit code is then 1.
+
+    Examples:
+    heedful check path/to/model reviews.csv --write-baseline verdict.json
+    heedful check path/to/model reviews.csv --baseline verdict.json --junit check.xml
+    heedful check path/to/model reviews.csv --at-least importance=0.6
     """
     subject.check_data(model, data)
     from heedful.store import write_file
@@ -323,7 +336,12 @@ def explain(
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
-    """Score every word of a text."""
+    """Score every word of a text.
+
+    Examples:
+    heedful explain path/to/model "a fine film"
+    heedful explain path/to/model "a fine film" --explanations attention,lime --of positive
+    """
     from heedful.auditing import explain as run
 
     if not text.strip():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.help import DATA, DECIDED, MEASURED, MODEL
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
@@ -49,13 +50,13 @@ DataArgument = Annotated[
 class ModelOptions:
     """How a model is loaded and queried, as it was typed."""
 
-    label: str | None = option("Label to explain of a multi-label model.")
+    label: str | None = option("Label to explain of a multi-label model.", panel=MODEL)
     label_words: str | None = option(
-        "Answers of a language model by label: positive= good,negative= bad"
+        "Answers of a language model by label: positive= good,negative= bad", panel=MODEL
     )
-    template: str = option("Prompt of a language model.", "{text}")
-    max_length: int | None = option("Maximum tokens per text.", max=MOST)
-    dtype: str | None = option("float32, float64 or bfloat16.")
+    template: str = option("Prompt of a language model.", "{text}", panel=MODEL)
+    max_length: int | None = option("Maximum tokens per text.", max=MOST, panel=MODEL)
+    dtype: str | None = option("float32, float64 or bfloat16.", panel=MODEL)
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
     device: DeviceOption = "auto"
@@ -75,14 +76,16 @@ class SubjectOptions(ModelOptions):
 
     n: int | None = option("Audit a random sample of this many texts.", min=1, max=MOST)
     split: str | None = option(
-        "Split of a named corpus or a run: train, dev or test. [default: test]"
+        "Split of a named corpus or a run: train, dev or test. [default: test]", panel=DATA
     )
     text_column: TextColumn = "text"
-    text_b_column: str | None = option("Column of the second text of a pair.")
+    text_b_column: str | None = option("Column of the second text of a pair.", panel=DATA)
     label_column: str = option("Column of the label; none: there are no labels.", "label")
-    rationale_column: str | None = option("Column of [start, end) spans.")
-    id_column: str | None = option("Column of ids.")
-    cluster_column: str | None = option("Column of what texts share, such as their author.")
+    rationale_column: str | None = option("Column of [start, end) spans.", panel=DATA)
+    id_column: str | None = option("Column of ids.", panel=DATA)
+    cluster_column: str | None = option(
+        "Column of what texts share, such as their author.", panel=DATA
+    )
     label_map: str | None = option("Labels of data and model: pos=LABEL_1,neg=LABEL_0")
     param: ParamOption = None
     data_dir: DataDirOption = None
@@ -129,25 +132,35 @@ def _classifies(model: str) -> bool:
 class MeasureOptions:
     """What is measured and how it is decided, as it was typed."""
 
-    explanations: str | None = option("Instead of the usual set: names, comma-separated.")
-    also: str | None = option("Besides the usual set: names.")
+    explanations: str | None = option(
+        "Instead of the usual set: names, comma-separated.", panel=MEASURED
+    )
+    also: str | None = option("Besides the usual set: names.", panel=MEASURED)
     operators: str = option(
-        "How words are removed: two or more names.", "delete,mask", "--perturbations"
+        "How words are removed: two or more names.",
+        "delete,mask",
+        "--perturbations",
+        panel=MEASURED,
     )
     quick: QuickOption = False
     exact_words: int | None = option(
-        "Measure examples of up to this many words over all sets of words. [default: 10]"
+        "Measure examples of up to this many words over all sets of words. [default: 10]",
+        panel=MEASURED,
     )
-    only: str | None = option("Measure only these groups, such as plausibility or erasure.")
+    only: str | None = option(
+        "Measure only these groups, such as plausibility or erasure.", panel=MEASURED
+    )
     extra: str | None = option(
         "Also measure map_sanity, infidelity, eraser, candidates of explanations; "
-        "null_space of heads."
+        "null_space of heads.",
+        panel=MEASURED,
     )
-    alpha: float | None = option("Significance level. [default: 0.05]")
+    alpha: float | None = option("Significance level. [default: 0.05]", panel=DECIDED)
     smallest: list[str] | None = option(
         "Smallest effect of interest of a property: importance=0.5; repeatable.",
         None,
         "--min-effect",
+        panel=DECIDED,
     )
 
     def spec(self, seed: int) -> AuditSpec:

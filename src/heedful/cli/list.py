@@ -22,6 +22,11 @@ def list_pieces(
     tvd`, or `heedful list metric tvd`, describes one of them: its formula, its range, what a
     higher value means, its cost and its limits. `heedful list flip_share` says what measures a
     number of that name.
+
+    Examples:
+    heedful list corpus
+    heedful list integrated_gradients
+    heedful list --json
     """
     known = catalogue()
     kinds = list(dict.fromkeys(piece.kind for piece in known.pieces))

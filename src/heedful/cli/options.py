@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from heedful.cli.help import DATA, MACHINE
 from heedful.errors import HeedfulError, unknown_name
 from heedful.parameters import LARGEST_SEED, value_of
 
@@ -28,27 +29,42 @@ TYPER = "typer"
 """Where a field keeps what typer is told of it."""
 
 _Store = typer.Option(
-    "--store", envvar="HEEDFUL_STORE", help="Folder of all runs, or a URL (s3://…)."
+    "--store",
+    envvar="HEEDFUL_STORE",
+    help="Folder of all runs, or a URL (s3://…).",
+    rich_help_panel=MACHINE,
 )
 StoreOption = Annotated[str, _Store]
 """A text: a `Path` would spoil a URL. `open_store` makes a store of it."""
 MaybeStoreOption = Annotated[str | None, _Store]
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", envvar="HEEDFUL_DATA", help="Folder with the real corpora."),
+    typer.Option(
+        "--data-dir",
+        envvar="HEEDFUL_DATA",
+        help="Folder with the real corpora.",
+        rich_help_panel=DATA,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON with a schema_version.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Random seed.")]
+_Seed = typer.Option(
+    "--seed", min=0, max=LARGEST_SEED, help="Random seed.", rich_help_panel=MACHINE
+)
+SeedOption = Annotated[int, _Seed]
 _Seeds = typer.Option("--seeds", help="Several seeds: a count (3) or a list (0,7).")
 SeedsOption = Annotated[str, _Seeds]
 MaybeSeedsOption = Annotated[str | None, _Seeds]
-DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", help="CPU threads. Set it for byte-identical reruns.")
-]
+_Device = typer.Option("--device", help="auto, cpu or cuda.", rich_help_panel=MACHINE)
+DeviceOption = Annotated[str, _Device]
+_Threads = typer.Option(
+    "--threads", help="CPU threads. Set it for byte-identical reruns.", rich_help_panel=MACHINE
+)
+ThreadsOption = Annotated[int | None, _Threads]
 BatchOption = Annotated[
     int,
-    typer.Option("--batch-size", help="Texts per batch; rows agree to about 1e-4."),
+    typer.Option(
+        "--batch-size", help="Texts per batch; rows agree to about 1e-4.", rich_help_panel=MACHINE
+    ),
 ]
 DryRunOption = Annotated[
     bool,
@@ -59,22 +75,32 @@ QuickOption = Annotated[
 ]
 ParamOption = Annotated[
     list[str] | None,
-    typer.Option("--param", help="name=value: a parameter of the corpus or its preparation."),
+    typer.Option(
+        "--param",
+        help="name=value: a parameter of the corpus or its preparation.",
+        rich_help_panel=DATA,
+    ),
 ]
 LimitOption = Annotated[
-    int | None, typer.Option("--limit", min=1, max=MOST, help="Maximum texts per split.")
+    int | None,
+    typer.Option("--limit", min=1, max=MOST, help="Maximum texts per split.", rich_help_panel=DATA),
 ]
 TextColumn = Annotated[str, typer.Option(help="Column of the text.")]
-EpochsOption = Annotated[int | None, typer.Option("--epochs", max=MOST, help="Maximum epochs.")]
+_Epochs = typer.Option("--epochs", max=MOST, help="Maximum epochs.")
+EpochsOption = Annotated[int | None, _Epochs]
 HiddenSizesOption = Annotated[
     str | None,
     typer.Option("--hidden-sizes", help="Sizes of the authors' code, or of the paper."),
 ]
 
 
-def option(help: str, default: Any = None, *names: str, **settings: Any) -> Any:
-    """An option of a verb, or of a dataclass of options: see `spread`."""
-    return field(default=default, metadata={TYPER: typer.Option(*names, help=help, **settings)})
+def option(
+    help: str, default: Any = None, *names: str, panel: str | None = None, **settings: Any
+) -> Any:
+    """An option of a verb, or of a dataclass of options: see `spread`. In the verb's help it stands
+    under the heading `panel`; those without one come first."""
+    told = typer.Option(*names, help=help, rich_help_panel=panel, **settings)
+    return field(default=default, metadata={TYPER: told})
 
 
 def argument(help: str, default: Any = None, **settings: Any) -> Any:
@@ -101,9 +127,9 @@ class FileColumns:
 
     text_column: TextColumn = "text"
     label_column: str = option("Column of the label.", "label")
-    split_column: str | None = option("Column with train, dev or test.")
-    dev: Path | None = option("A separate file for dev.")
-    test: Path | None = option("A separate file for test.")
+    split_column: str | None = option("Column with train, dev or test.", panel=DATA)
+    dev: Path | None = option("A separate file for dev.", panel=DATA)
+    test: Path | None = option("A separate file for test.", panel=DATA)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import os
 import shlex
 import sys
 import tempfile
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 PLACE = ""
 """Instead of a kind: a folder that files are put into, whatever it holds."""
+
+
+def coloured() -> bool:
+    """Whether standard output is a terminal that shows colours (https://no-color.org)."""
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def say(line: str) -> None:

@@ -67,6 +67,10 @@ def repair(
 
     Trains a base model and one per method, audits all of them, and chooses one. Run the same
     command again to resume.
+
+    Examples:
+    heedful repair --corpus planted --quick --dry-run
+    heedful repair --corpus sst --methods tying,mlm -o repair
     """
     spec = data.spec(corpus)
     from heedful.auditing import REPAIR, REPAIR_SPEC, RepairWork

@@ -43,6 +43,10 @@ def report(
     """Write one page of runs and audits.
 
     A folder also gets figures (SVG) and tables (CSV, LaTeX, JSON). Needs no torch.
+
+    Examples:
+    heedful report audit -o page.html
+    heedful report audit study-1a2b -o report
     """
     from heedful.report import build_report, kind_of, names_folder
 

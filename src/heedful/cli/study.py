@@ -179,6 +179,11 @@ def study(
 
     Trains and measures its grid of corpora, models and seeds, and prints published numbers beside
     measured ones. Run the same command again to resume.
+
+    Examples:
+    heedful study jain2019 --corpora planted --encoders average --epochs 2
+    heedful study jain2019 --corpora sst --encoders bilstm,cnn,average -o report
+    heedful study all --dry-run
     """
     if report:
         _reproduction(context, name, store if was_given(context, "store") else None)

@@ -140,6 +140,10 @@ def sweep(
 
     Prints the plan, then runs what is not done yet; run the same command again to resume. `store`
     and `data_dir` of the file override the environment, and options override both.
+
+    Examples:
+    heedful sweep grid.yaml --dry-run
+    heedful sweep grid.yaml --workers 4
     """
     from heedful.cli.gridfile import read
     from heedful.runner import jobs as jobs_of

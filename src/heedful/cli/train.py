@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from heedful.cli.help import MODEL, TRAINING
 from heedful.cli.options import (
     DEFAULT_STORE,
     MOST,
@@ -53,6 +54,10 @@ def prepare(
     """Split, tokenise and store a corpus.
 
     Filters it and looks up word vectors; what is stored already is not prepared again.
+
+    Examples:
+    heedful prepare planted
+    heedful prepare reviews.csv --text-column review --label-column stars --param tokenizer=words
     """
     spec = data.spec(corpus)
     from heedful.data import Prepared
@@ -89,11 +94,13 @@ class ScratchOptions(EncoderOptions):
     """What a pretrained model brings itself."""
 
     family: str | None = option(
-        "one_sequence, pair or seq2seq by the corpus; hierarchical, transformer."
+        "one_sequence, pair or seq2seq by the corpus; hierarchical, transformer.", panel=MODEL
     )
-    decoder: str | None = option("For pairs: query sees both texts, context one. [default: query]")
-    layers: int | None = option("1, 2 or 3. [default: 1]")
-    dropout: float | None = option("Dropout. [default: 0; generation: 0.3]")
+    decoder: str | None = option(
+        "For pairs: query sees both texts, context one. [default: query]", panel=MODEL
+    )
+    layers: int | None = option("1, 2 or 3. [default: 1]", panel=MODEL)
+    dropout: float | None = option("Dropout. [default: 0; generation: 0.3]", panel=MODEL)
     sizes: HiddenSizesOption = None
 
 
@@ -103,10 +110,10 @@ class OptimizerOptions:
 
     epochs: EpochsOption = None
     learning_rate: float | None = option(
-        "Learning rate. [default: 1e-3; pretrained: 5e-5 at its peak]"
+        "Learning rate. [default: 1e-3; pretrained: 5e-5 at its peak]", panel=TRAINING
     )
     batch_size: int | None = option(
-        "Texts in a training batch. [default: 32]", None, "--train-batch", max=MOST
+        "Texts in a training batch. [default: 32]", None, "--train-batch", max=MOST, panel=TRAINING
     )
 
 
@@ -114,12 +121,14 @@ class OptimizerOptions:
 class TrainingOptions(OptimizerOptions):
     """How any model is trained."""
 
-    clip: float | None = option("Largest norm of the gradient. [default: none; pretrained: 1]")
+    clip: float | None = option(
+        "Largest norm of the gradient. [default: none; pretrained: 1]", panel=TRAINING
+    )
     patience: int | None = option(
-        "Stop after so many bad epochs. [default: never; pretrained: 2]", max=MOST
+        "Stop after so many bad epochs. [default: never; pretrained: 2]", max=MOST, panel=TRAINING
     )
     select: str | None = option(
-        "Dev metric that chooses the epoch. [default: auto; pretrained: accuracy]"
+        "Dev metric that chooses the epoch. [default: auto; pretrained: accuracy]", panel=TRAINING
     )
 
 
@@ -127,14 +136,18 @@ class TrainingOptions(OptimizerOptions):
 class FinetuneOptions:
     """What only pretrained models have."""
 
-    weight_decay: float | None = option("Pretrained only: weight decay. [default: 0.01]")
+    weight_decay: float | None = option(
+        "Pretrained only: weight decay. [default: 0.01]", panel=TRAINING
+    )
     warmup: float | None = option(
-        "Pretrained only: share of steps before the peak. [default: 0.06]"
+        "Pretrained only: share of steps before the peak. [default: 0.06]", panel=TRAINING
     )
     max_length: int | None = option(
-        "Pretrained only: maximum tokens per text. [default: 128]", max=MOST
+        "Pretrained only: maximum tokens per text. [default: 128]", max=MOST, panel=TRAINING
     )
-    precision: str | None = option("Pretrained only: float32, bf16 or, on a GPU, tf32.")
+    precision: str | None = option(
+        "Pretrained only: float32, bf16 or, on a GPU, tf32.", panel=TRAINING
+    )
 
 
 @spread
@@ -145,8 +158,12 @@ def train(
     scratch: ScratchOptions = ScratchOptions(),
     training: TrainingOptions = TrainingOptions(),
     fine: FinetuneOptions = FinetuneOptions(),
-    term: list[str] | None = option("name=weight: a term of the loss; weight 1 if left out."),
-    term_param: list[str] | None = option("name.key=value: a parameter of one of the terms."),
+    term: list[str] | None = option(
+        "name=weight: a term of the loss; weight 1 if left out.", panel=TRAINING
+    ),
+    term_param: list[str] | None = option(
+        "name.key=value: a parameter of one of the terms.", panel=TRAINING
+    ),
     store: StoreOption = DEFAULT_STORE,
     data: CorpusOptions = CorpusOptions(),
     seed: SeedOption = 0,
@@ -158,6 +175,11 @@ def train(
     """Train or fine-tune models.
 
     Each is stored with its test scores; with --seeds several that differ by seed.
+
+    Examples:
+    heedful train --corpus planted --epochs 4
+    heedful train --corpus reviews.csv --text-column review --label-column stars
+    heedful train --corpus sst --pretrained path/to/minilm --seeds 3
     """
     spec = data.spec(corpus)
     chosen = given(**vars(training))
