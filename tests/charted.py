@@ -105,11 +105,13 @@ def page(root: Path, names: tuple[str, ...]) -> Path:
     sheet, charts, every = Sheet(), Charts(), every_figure(root / "made")
     figures = shown({name: every[name] for name in names}, charts)
     charts.finish(sheet)
-    script, style = bundle("page"), "".join(map(asset, ("colours.css", "page.css", "charts.css")))
+    script, theme = bundle("page"), bundle("theme")
+    style = "".join(map(asset, ("colours.css", "page.css", "charts.css")))
     blobs = {name: Markup(text) for name, text in sheet._blobs.items()}
     path = root / "page.html"
     content = {"figures": figures, "rows": ROWS, "blobs": blobs, "version": "0"}
-    fixed = {"csp": sheet._policy(script), "style": Markup(style), "script": Markup(script)}
+    scripts = {"script": Markup(script), "theme": Markup(theme)}
+    fixed = {"csp": sheet._policy(script, theme), "style": Markup(style), **scripts}
     path.write_text(templated(BODY, **content, **fixed), encoding="utf8")
     return path
 

@@ -25,6 +25,7 @@ from heedful.targets import open_target
 from parsed_page import parse
 from test_report_fake import Fake, fake_study
 
+LAST = ("layers", "papers", "methods")
 READY = "() => document.querySelector('.x-id') !== null"
 HOSTILE = (
     "<script>window.ran=1</script>",
@@ -51,6 +52,10 @@ class Made:
     def url(self) -> str:
         return self.page.as_uri()
 
+    @property
+    def examples(self) -> str:
+        return f"{self.url}#examples"
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
@@ -74,7 +79,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def test_a_dragged_prediction_is_the_models(
     browser: Any, made: Made, size: tuple[int, int]
 ) -> None:
-    with visiting(browser, made.url, size) as page:
+    with visiting(browser, made.examples, size) as page:
         page.wait_for_function(READY)
         _drag(page, page.locator(".bars .track").nth(3))
         moved, link = _shown(page), page.url
@@ -86,7 +91,7 @@ def test_a_dragged_prediction_is_the_models(
 
 
 def test_every_button_gives_what_the_model_says(browser: Any, made: Made) -> None:
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         learned = _shown(page)
         for name in ("Uniform", "Shuffled", "Furthest with the same prediction", "Human rationale"):
@@ -105,7 +110,7 @@ def test_every_button_gives_what_the_model_says(browser: Any, made: Made) -> Non
 
 
 def test_texts_are_searched_sorted_and_filtered(browser: Any, made: Made) -> None:
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         word = page.locator(".x-example .words bdi").nth(1).inner_text()
         page.fill("input[type=search]", word)
@@ -118,7 +123,7 @@ def test_texts_are_searched_sorted_and_filtered(browser: Any, made: Made) -> Non
 
 def test_models_and_runs_are_picked(browser: Any, made: Made) -> None:
     """The grid has a cell for each model and run; picking one shows its texts."""
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         cells = page.locator(".x-cell")
         assert cells.count() == 4
@@ -132,7 +137,7 @@ def test_models_and_runs_are_picked(browser: Any, made: Made) -> None:
 
 def test_the_agreement_shown_is_the_one_measured(browser: Any, made: Made) -> None:
     """Of attention with importance measures, in an audit and in a study, text by text."""
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         for source, key, taus in _measured(made):
             for name in list(taus.index)[:8]:
@@ -149,7 +154,7 @@ def test_the_agreement_shown_is_the_one_measured(browser: Any, made: Made) -> No
 
 
 def test_the_distance_shown_is_the_one_measured(browser: Any, made: Made) -> None:
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         tags = parse(made.page.read_text(encoding="utf8"))
         cell, name = _cell(made, "audit"), _text(page)
@@ -162,7 +167,7 @@ def test_the_distance_shown_is_the_one_measured(browser: Any, made: Made) -> Non
 
 
 def test_a_link_to_what_is_not_there_says_so_and_moves_nothing(browser: Any, made: Made) -> None:
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         weights = page.evaluate("() => document.querySelector('.x-drag').dataset.weights")
         count = len(weights.split(","))
@@ -181,11 +186,11 @@ def test_a_link_to_what_is_not_there_says_so_and_moves_nothing(browser: Any, mad
 
 
 def test_of_several_audits_one_is_read_at_a_time(browser: Any, made: Made) -> None:
-    with visiting(browser, made.url) as page:
-        assert "12 texts" in page.inner_text(".scope")
+    with visiting(browser, made.examples) as page:
+        assert "12 texts" in page.text_content(".scope")
         page.click("button.pick >> nth=1")
         page.wait_for_function(
-            "() => document.querySelector('.scope').innerText.includes('16 texts')"
+            "() => document.querySelector('.scope').textContent.includes('16 texts')"
         )
         chosen = ".x-cell[aria-pressed=true]"
         page.wait_for_selector(f"{chosen}[aria-label*='audit of 16 texts']")
@@ -195,10 +200,11 @@ def test_of_several_audits_one_is_read_at_a_time(browser: Any, made: Made) -> No
         assert _text(page) == text
         page.click("button.pick >> nth=1")
         page.wait_for_function(
-            "() => document.querySelector('.scope').innerText.includes('16 texts')"
+            "() => document.querySelector('.scope').textContent.includes('16 texts')"
         )
+        page.click("nav.chapters a[href='#explanations']")
         assert page.locator("h1").count() == 1 and accessibility(page) == []
-        tools = page.locator("[data-slot=evidence] .chart-tools").first
+        tools = page.locator("[data-slot=explanations] .chart-tools").first
         tools.get_by_text("Download").click()
         with page.expect_download() as saved:
             tools.get_by_text("CSV").click()
@@ -209,9 +215,72 @@ def test_of_several_audits_one_is_read_at_a_time(browser: Any, made: Made) -> No
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 def test_anybody_can_use_it(browser: Any, made: Made, size: tuple[int, int], dark: bool) -> None:
-    with visiting(browser, made.url, size, dark) as page:
+    """Each section is one click away, and shown alone; nothing in it keeps anybody out."""
+    with visiting(browser, made.examples, size, dark) as page:
         page.wait_for_function(READY)
-        assert accessibility(page) == [] and sideways(page) <= 0
+        assert _sections(page) == ["examples"]
+        links = page.locator("nav.chapters li:not([hidden]) a")
+        names = [each.get_attribute("href")[1:] for each in links.all()]
+        assert names == ["verdict", "examples", "explanations", "interventions", *LAST]
+        for place, name in enumerate(names):
+            if size == PHONE:
+                page.click(".chapters-open")
+            links.nth(place).click()
+            assert _sections(page) == [name] and page.evaluate("() => scrollY") == 0
+            assert links.nth(place).get_attribute("aria-current") == "page"
+            assert page.evaluate("() => document.activeElement.id") == name
+            assert accessibility(page) == [] and sideways(page) <= 0, name
+        page.go_back()
+        assert _sections(page) == [names[-2]]
+
+
+def test_a_link_to_a_heading_opens_its_section(browser: Any, made: Made) -> None:
+    with visiting(browser, f"{made.url}#choice") as page:
+        assert _sections(page) == ["explanations"]
+        page.evaluate("() => { location.hash = 'provenance'; }")
+        page.wait_for_function("() => document.body.dataset.chapter === 'methods'")
+        assert page.locator("#provenance").bounding_box()["y"] < WIDE[1]
+
+
+def test_sections_are_chosen_by_keyboard_on_a_phone(browser: Any, made: Made) -> None:
+    with visiting(browser, made.url, PHONE) as page:
+        opener = page.locator(".chapters-open")
+        opener.press("Enter")
+        assert opener.get_attribute("aria-expanded") == "true"
+        page.keyboard.press("Escape")
+        assert not page.locator("#chapters").is_visible()
+        opener.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert _sections(page) == ["examples"] and opener.inner_text().strip() == "Examples"
+
+
+def test_the_answer_and_its_example_are_on_the_first_screen(browser: Any, made: Made) -> None:
+    with visiting(browser, made.url, (1400, 900)) as page:
+        for part in (".badge.large", "h1", ".telling .outcome >> nth=1"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= 900, part
+    with visiting(browser, made.url, PHONE) as page:
+        assert page.locator(".telling .words").first.bounding_box()["y"] < PHONE[1]
+
+
+def test_a_theme_is_chosen_and_remembered(browser: Any, made: Made) -> None:
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    with visiting(browser, made.url) as page:
+        light = page.evaluate(ground)
+        page.get_by_label("Theme").select_option("dark")
+        dark = page.evaluate(ground)
+        assert dark != light
+        page.reload()
+        assert page.evaluate(ground) == dark and accessibility(page) == []
+        page.emulate_media(media="print")
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        page.emulate_media(media="screen", color_scheme="dark")
+        page.get_by_label("Theme").select_option("light")
+        assert page.evaluate(ground) == light
+        page.get_by_label("Theme").select_option("auto")
+        assert page.evaluate(ground) == dark
 
 
 def test_it_is_there_without_scripts_and_on_paper(browser: Any, made: Made, tmp_path: Path) -> None:
@@ -220,6 +289,7 @@ def test_it_is_there_without_scripts_and_on_paper(browser: Any, made: Made, tmp_
     page.goto(made.url)
     text = page.inner_text("main")
     assert "In five lines" in text and "Importance" in text
+    assert "verdict" in (sections := _sections(page)) and len(sections) == 4 + len(LAST)
     assert page.locator(".chart svg").first.is_visible()
     page.emulate_media(media="print")
     paper = tmp_path / "page.pdf"
@@ -228,9 +298,16 @@ def test_it_is_there_without_scripts_and_on_paper(browser: Any, made: Made, tmp_
     context.close()
 
 
+def test_paper_has_every_section(browser: Any, made: Made) -> None:
+    with visiting(browser, made.url) as page:
+        page.emulate_media(media="print")
+        assert len(_sections(page)) == 4 + len(LAST)
+        assert page.locator("#texts + *, details.fold .heat").first.is_visible()
+
+
 def test_paper_keeps_what_only_looks_like_a_button(browser: Any, made: Made) -> None:
     """Heads of columns, legends and verdicts are buttons on a screen; tools are gone."""
-    with visiting(browser, made.url) as page:
+    with visiting(browser, made.examples) as page:
         page.wait_for_function(READY)
         page.emulate_media(media="print")
         drawn = "name => getComputedStyle(document.querySelector(name)).display !== 'none'"
@@ -244,12 +321,12 @@ def test_paper_keeps_what_only_looks_like_a_button(browser: Any, made: Made) -> 
 def test_hostile_texts_are_text(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
     store, run = fake_study(tmp_path / "store", Fake(words=HOSTILE, texts=30))
     url = build_report(store, [run], tmp_path / "page.html").page.as_uri()
-    with visiting(browser, url, size) as page:
+    with visiting(browser, f"{url}#examples", size) as page:
         page.wait_for_function(READY)
-        seen = page.inner_text("#examples")
+        seen = page.inner_text("#example-browser")
         assert "<script>window.ran=1</script>" in seen and "a⟨U+202E⟩b" in seen
         assert page.evaluate("() => window.ran ?? null") is None
-        assert page.locator("#examples img, #examples script, #examples b").count() == 0
+        assert page.locator("#example-browser :is(img, script, b)").count() == 0
         assert sideways(page) <= 0
 
 
@@ -260,6 +337,15 @@ def test_data_are_in_the_page_once_and_small(made: Made) -> None:
     texts = tags.blob(index["corpora"][0]["texts"])["texts"]
     assert len(texts) == 40 and made.page.stat().st_size < 1_500_000
     assert json.dumps(index).count("planted-test") == 0
+
+
+def _sections(page: Any) -> list[str]:
+    """Those that can be read."""
+    return [
+        each.get_attribute("id")
+        for each in page.locator(".chapter").all()
+        if each.is_visible() and each.locator("*").first.is_visible()
+    ]
 
 
 def _measured(made: Made) -> Iterator[tuple[str, str, Any]]:

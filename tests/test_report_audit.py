@@ -407,9 +407,9 @@ def inside_page() -> str:
 def test_layers_and_heads_have_a_section_only_where_they_were_measured(
     page: str, inside_page: str
 ) -> None:
-    assert 'id="inside"' not in page and 'href="#inside"' not in page
+    assert 'id="inside"' not in page and 'href="#layers"' not in page
     tags = parse(inside_page)
-    assert ("id", "inside") in tags.attributes and ("href", "#inside") in tags.attributes
+    assert ("id", "inside") in tags.attributes and ("href", "#layers") in tags.attributes
     titles = ("More and more layers shuffled", "One layer changed", "What each head does")
     for words in (*titles, "recomputed", "Held", "not surgical", "lower bound"):
         assert words in tags.text

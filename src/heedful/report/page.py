@@ -40,23 +40,16 @@ if TYPE_CHECKING:
 MOST_TEXTS = 500
 """Texts of a page that can be looked through, unless told otherwise."""
 
-CONTENTS = (
-    ("properties", "What was asked"),
-    ("lines", "In five lines"),
-    ("reading", "How to read this"),
-    ("browser", "Every text"),
-    ("choice", "Which explanation to show"),
-    ("edits", "Changing attention"),
-    ("inside", "Layers and heads"),
-    ("tables", "Published beside measured"),
-    ("figures", "Figures"),
-    ("texts", "Texts chosen by rule"),
-    ("study-texts", "Texts (Figure 1)"),
-    ("meaning", "What it does not mean"),
-    ("facts", "Settings and facts"),
-    ("skipped", "Skipped"),
-    ("provenance", "Provenance"),
-)
+CHAPTERS = {
+    "verdict": "Verdict",
+    "examples": "Examples",
+    "explanations": "Explanations",
+    "interventions": "Interventions",
+    "layers": "Layers and heads",
+    "papers": "Paper figures",
+    "methods": "Methods",
+}
+"""The sections of a page by their anchors; a chapter that has nothing to say is left out."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
         examples=examples,
-        contents=_contents([*audits, *([study] if study else [])], examples),
+        chapters=_chapters([*audits, *([study] if study else [])], examples),
     )
 
 
@@ -114,11 +107,11 @@ def _cells(case: Case) -> list[Any]:
     return [*found, *(study_cells(case.study.evidence) if case.study else [])]
 
 
-def _contents(chapters: Sequence[Mapping[str, str]], examples: bool) -> list[tuple[str, str]]:
-    """What the page has a heading for, whichever of its audits is read."""
-    html = "".join(part for chapter in chapters for part in chapter.values())
-    there = {"browser"} if examples else set()
-    return [each for each in CONTENTS if each[0] in there or f'<h2 id="{each[0]}"' in html]
+def _chapters(parts: Sequence[Mapping[str, str]], examples: bool) -> list[tuple[str, str]]:
+    """Those with something to read, whichever audit of the page is chosen."""
+    there = {name for part in parts for name, html in part.items() if html.strip()}
+    there |= {"examples"} if examples else set()
+    return [(name, title) for name, title in CHAPTERS.items() if name in there]
 
 
 def _marked(chapter: Mapping[str, str]) -> dict[str, Any]:
@@ -145,11 +138,13 @@ def verdict_grid(audits: Sequence[AuditEvidence]) -> str:
     return piece("grid.html", count=len(audits), models=models, lines=lines)
 
 
-AUDIT_PARTS = ("verdict", "properties", "evidence", "print")
+AUDIT_PARTS = (
+    *("answer", "verdict", "examples", "explanations", "interventions", "layers", "methods"),
+)
 
 
 def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, str]:
-    """The HTML of the verdict, the properties, the evidence and the small print. `name` keeps
+    """The HTML of the answer, which every chapter begins with, and of each chapter. `name` keeps
     the charts of several audits apart."""
     content = {
         "verdict": evidence.verdict,

@@ -58,11 +58,11 @@ _REST = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 def bundle(entry: str) -> str:
-    """The module of this name and all it needs."""
+    """The module of this name and all it needs, in a block of its own: pages have several."""
     done: dict[str, str] = {}
     _add(entry, done, ())
     parts = [f"const ${name} = (() => {{\n{body}}})();\n" for name, body in done.items()]
-    return '"use strict";\n' + "".join(parts)
+    return '"use strict";\n{\n' + "".join(parts) + "}\n"
 
 
 def asset(name: str) -> str:
@@ -121,13 +121,8 @@ class ScriptHolder(Holder, Protocol):
 
 
 STYLES = (
-    "colours.css",
-    "shades.css",
-    "bars.css",
-    "heads.css",
-    "page.css",
-    "charts.css",
-    "browser.css",
+    *("colours.css", "shades.css", "bars.css", "heads.css", "page.css", "chapters.css"),
+    *("charts.css", "browser.css"),
 )
 _NAME = re.compile(r"[\w:.-]+")
 
@@ -153,22 +148,24 @@ class Sheet:
     def render(self, name: str, entry: str = "page", **content: Any) -> str:
         """The HTML of a template that extends `base.html`, with the script `entry`."""
         markup = need("markupsafe").Markup
-        script = bundle(entry)
+        script, theme = bundle(entry), bundle("theme")
         return str(
             _environment()
             .get_template(name)
             .render(
-                csp=self._policy(script),
+                csp=self._policy(script, theme),
                 style=markup("".join(map(asset, STYLES))),
                 script=markup(script),
+                theme=markup(theme),
                 blobs={name: markup(text) for name, text in self._blobs.items()},
                 version=heedful_version(),
                 **content,
             )
         )
 
-    def _policy(self, script: str) -> str:
-        sources = " ".join(f"'sha256-{each}'" for each in (_hash(script), *self._hashes))
+    def _policy(self, *scripts: str) -> str:
+        hashes = (*map(_hash, scripts), *self._hashes)
+        sources = " ".join(f"'sha256-{each}'" for each in hashes)
         return (
             f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; "
             "img-src data: blob:; base-uri 'none'; form-action 'none'"

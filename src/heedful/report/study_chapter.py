@@ -25,7 +25,7 @@ from heedful.report.sheet import need, piece
 from heedful.store import Run
 from heedful.studies import dataset_name
 
-PARTS = ("lines", "evidence", "print")
+PARTS = ("verdict", "examples", "papers", "methods")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Content:
 
 
 def study_chapter(content: Content, charts: Charts) -> dict[str, str]:
-    """The HTML of the lines on top, the tables and figures, and the small print."""
+    """The HTML of what a study adds to the chapters of a page."""
     evidence, markup = content.evidence, need("markupsafe").Markup
     tables = [(paper, one) for paper, some in content.tables.items() for one in some]
     notes = [note for _, one in tables if "Note" in one.table for note in one.table["Note"]]
