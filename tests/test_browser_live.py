@@ -17,6 +17,7 @@ import torch
 pytest.importorskip("fastapi", reason="the live page needs fastapi (heedful[web])")
 pytest.importorskip("uvicorn", reason="the live page needs uvicorn (heedful[web])")
 
+import heedful
 from browsing import PHONE, WIDE, accessibility, served, sideways, visiting
 from heedful.apps.live import Opened, live_app
 from heedful.data import default_spec, prepare
@@ -236,7 +237,7 @@ def test_two_models_stand_side_by_side(browser: Any, two: str, run: Run) -> None
 def test_attention_taken_apart_sums_to_the_prediction(browser: Any, url: str, run: Run) -> None:
     with visiting(browser, url) as page:
         ask(page, TEXT)
-        closed = page.locator("details.card > summary")
+        closed = page.locator("details.card:has(.steps) > summary")
         closed.click()
         assert not page.locator(".apart").first.is_visible()
         with page.expect_response(re.compile("/api/explain")) as explained:
@@ -250,6 +251,30 @@ def test_attention_taken_apart_sums_to_the_prediction(browser: Any, url: str, ru
         p = 1 / (1 + math.exp(-found["sum"]))
         assert max(by_the_model(run)) == pytest.approx(p, abs=1e-6)
         assert shown(p) in page.inner_text(".steps li:last-child")
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_every_head_of_both_models(browser: Any, two: str, bert: Path, size: Size) -> None:
+    """Weights are the model's own; a new text begins with the head that was looked at."""
+    with visiting(browser, two, size) as page:
+        ask(page, HOSTILE)
+        one, other = page.locator(".model").all()
+        for column in (one, other):
+            column.get_by_text("Every layer and head").click()
+            column.locator(".head-cell").first.wait_for()
+        assert one.locator(".head-cell").count() == 1 and other.locator(".head-cell").count() == 4
+        other.locator(".head-cell").nth(1).click()
+        assert page.locator("main :is(script, img, b)").count() == 0
+        assert page.evaluate("() => window.ran === undefined")
+        ask(page, "a dull film")
+        page.wait_for_function("() => document.querySelectorAll('.head-token').length < 40")
+        other.locator(".head-token").nth(2).hover()
+        assert other.locator(".head-title").inner_text() == "layer 0, head 1"
+        found = [float(each or 0) for each in other.locator(".head-number").all_inner_texts()]
+        view = heedful.head_view(bert, "a dull film")
+        wanted = view.weights[view.sites[0].name][1, 2]
+        assert found[-5:] == pytest.approx(wanted.tolist(), abs=0.01)
+        assert sideways(page) <= 0 and accessibility(page) == []
 
 
 def test_a_refusal_is_a_sentence_that_goes_away(browser: Any, url: str) -> None:

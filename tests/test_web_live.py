@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import io
 import json
@@ -22,6 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -347,6 +349,30 @@ def test_attention_taken_apart_adds_up(
             adds_up(taken)
 
 
+@pytest.mark.parametrize("name", ["additive", "hierarchical", "pair query", "bert"])
+def test_every_head_between_tokens(
+    runs: dict[str, Run], bert: Path, name: str, about: Callable[[Any], TestClient]
+) -> None:
+    """Rows of bytes, each the root of a weight; sides have as many tokens as there are weights."""
+    client = about(str(bert) if name == "bert" else runs[name])
+    asked = PAIR if name == "pair query" else {"text": TEXT}
+    found = post(client, "heads", **asked)
+    shapes = [
+        (
+            site["heads"],
+            *(len(found["sides"][site[side]]["tokens"]) for side in ("queries", "keys")),
+        )
+        for site in found["sites"]
+    ]
+    weights = (np.frombuffer(base64.b64decode(found["weights"]), np.uint8) / 255) ** 2
+    assert len(weights) == sum(math.prod(shape) for shape in shapes)
+    parts = np.split(weights, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+    for part, shape in zip(parts, shapes, strict=True):
+        assert part.reshape(shape).sum(-1) == pytest.approx(1, abs=0.02)
+    words = [word for word in found["sides"]["a"]["words"] if word >= 0]
+    assert sorted(set(words)) == list(range(max(words) + 1))
+
+
 def adds_up(taken: dict[str, Any]) -> None:
     """Terms to scores, scores to weights, weights to contributions, those to the prediction."""
     scores, weights, given = taken["scores"], taken["weights"], taken["contributions"]
@@ -497,7 +523,7 @@ def test_addresses_that_are_not_there(client: TestClient) -> None:
     for path in ("/nothing", "/docs", "/redoc", "/static/nothing.js", "/static/../app.py"):
         refusal(client.get(path), 404)
     refusal(client.get("/api/predict"), 405)
-    assert {"/api/model", "/api/predict", "/api/edit", "/api/explain"} == set(
+    assert {"/api/model", "/api/predict", "/api/edit", "/api/explain", "/api/heads"} == set(
         client.get("/openapi.json").json()["paths"]
     )
 

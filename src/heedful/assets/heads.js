@@ -12,9 +12,10 @@ const NAMED = 5; // tokens that are named with their weights
 const HELP = "Point at a token, or go to it with the arrow keys. A click holds it.";
 
 export class HeadView {
-  constructor(data) {
+  /** `before` is a view of another text, whose choices are kept. */
+  constructor(data, before = null) {
     this.weights = new HeadWeights(data);
-    this.state = { view: LINES, words: false, special: true };
+    this.state = { view: LINES, words: false, special: true, ...before?.state };
     this.held = null;
     this.overview = new Overview(this.weights, (site, head) => this.choose(site, head));
     this.title = make("h3", { class: "head-title" });
@@ -27,7 +28,9 @@ export class HeadView {
       make("div", { class: "head-one" }, this.title, this.tools, this.says, this.place, this.about,
         notes.length ? make("ul", { class: "notes" }, ...notes) : null));
     this.#drawTools();
-    this.choose(this.weights.sites[this.weights.sites.length - 1], 0);
+    const { sites } = this.weights;
+    const same = sites.find((site) => site.name === before?.site.name && before.head < site.heads);
+    this.choose(same ?? sites[sites.length - 1], same ? before.head : 0);
   }
 
   choose(site, head) {
@@ -75,7 +78,7 @@ export class HeadView {
       this.held = null;
       this.draw();
     };
-    const box = make("input", { type: "checkbox" });
+    const box = make("input", { type: "checkbox", checked: !this.state.special });
     box.addEventListener("change", () => {
       this.state.special = !box.checked;
       this.held = null;
@@ -85,7 +88,7 @@ export class HeadView {
     const some = Object.values(sides).some((side) => side.special.some(Boolean) && !side.special.every(Boolean));
     fill(this.tools,
       choice("Drawn as", [[LINES, "lines"], [MATRIX, "matrix"]], this.state.view, pick("view")),
-      hasSubWords(sides) ? choice("between", [["tokens", "tokens"], ["words", "words"]], "tokens", pick("words")) : null,
+      hasSubWords(sides) ? choice("between", [["tokens", "tokens"], ["words", "words"]], this.state.words ? "words" : "tokens", pick("words")) : null,
       some ? make("label", { class: "check" }, box, "hide special tokens") : null);
   }
 

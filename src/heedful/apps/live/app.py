@@ -20,7 +20,15 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from heedful.apps.guard import Guard, Rules, refused, web_app
 from heedful.apps.live.decomposition import apart
 from heedful.apps.live.editing import PRESETS, Change, checked, edited
-from heedful.apps.live.models import Limits, NotThere, Opened, params_of, predict, sight_of
+from heedful.apps.live.models import (
+    Limits,
+    NotThere,
+    Opened,
+    heads,
+    params_of,
+    predict,
+    sight_of,
+)
 from heedful.apps.live.seen import Seen
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
@@ -80,6 +88,7 @@ def live_app(
     app.add_api_route("/api/predict", live.predict, methods=["POST"])
     app.add_api_route("/api/edit", live.edit, methods=["POST"])
     app.add_api_route("/api/explain", live.explain, methods=["POST"])
+    app.add_api_route("/api/heads", live.heads, methods=["POST"])
     return Guard(app, rules)
 
 
@@ -122,6 +131,10 @@ class Live:
     async def explain(self, asked: Explain) -> dict[str, Any]:
         """Attention taken apart: states, scores, weights, contributions, prediction."""
         return await self._turn(lambda: self._explain(asked))
+
+    async def heads(self, asked: Ask) -> dict[str, Any]:
+        """Attention of every layer and head between tokens, as bytes: 255 times the square root."""
+        return await self._turn(lambda: heads(self._seen(asked)))
 
     async def _turn(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """A hook before each module ends work that nobody waits for any more."""

@@ -13,10 +13,11 @@ import torch
 from heedful.apps.live.editing import has_furthest
 from heedful.apps.live.seen import Seen, Sight, answer, see
 from heedful.attributions import SALIENCIES, explain, fit_prior
-from heedful.auditing import fitted, named
+from heedful.auditing import fitted, look, named
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
-from heedful.targets import Asked
+from heedful.report import head_data
+from heedful.targets import Asked, one_text
 from heedful.words import word_mask
 
 MOST_LABELS = 50
@@ -162,6 +163,11 @@ def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
         "explanations": {name: explained(seen, name) for name in explanations},
         "notes": list(seen.subject.notes),
     }
+
+
+def heads(seen: Seen) -> dict[str, Any]:
+    """For the head view."""
+    return head_data(look(one_text(seen.subject)).as_parts())
 
 
 def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -65,6 +65,7 @@ export class Column {
     this.answer = await ask("/api/predict", body);
     this.texts = own;
     await this.#settle();
+    if (this.panel.looking) await this.look();
   }
 
   /** What is shown moves at once; the prediction follows when the model has answered. */
@@ -140,6 +141,13 @@ export class Column {
     if (!this.answer) return;
     const found = await this.#tried(() => ask("/api/explain", this.#place()));
     if (found) this.panel.drawApart(found);
+  }
+
+  /** The panel of all heads is open, or was opened. */
+  async look() {
+    if (!this.answer) return;
+    const found = await this.#tried(() => ask("/api/heads", { model: this.number, ...this.texts }));
+    if (found) this.panel.drawHeads(found);
   }
 
   #home() {

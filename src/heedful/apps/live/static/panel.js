@@ -3,6 +3,7 @@
 import { apart } from "./apart.js";
 import { Bars } from "./bars.js";
 import { button, choice, fill, make, word } from "./dom.js";
+import { HeadView } from "./heads.js";
 import { shortened } from "./names.js";
 import { prediction } from "./prediction.js";
 import { heat, shaded, weighted } from "./shades.js";
@@ -27,11 +28,19 @@ export class Panel {
     this.apart = make("details", { class: "card", open: true },
       make("summary", {}, "Attention taken apart, step by step"), this.inside);
     this.apart.addEventListener("toggle", () => this.open && column.takeApart());
+    this.lookedAt = make("div");
+    this.heads = make("details", { class: "card" },
+      make("summary", {}, "Every layer and head, token by token"), this.lookedAt);
+    this.heads.addEventListener("toggle", () => this.looking && column.look());
     this.element = this.#built(column.facts);
   }
 
   get open() {
     return this.apart.open;
+  }
+
+  get looking() {
+    return this.heads.open;
   }
 
   draw() {
@@ -90,6 +99,12 @@ export class Panel {
     fill(this.inside, apart(found, this.column.spec));
   }
 
+  /** Another text begins with the head that was looked at last. */
+  drawHeads(found) {
+    this.view = new HeadView(found, this.view);
+    fill(this.lookedAt, this.view.element);
+  }
+
   #built(facts) {
     return make("section", { class: "model", "aria-label": facts.name },
       make("div", { class: "card" }, make("h2", {}, facts.name), this.output, this.notes),
@@ -97,7 +112,7 @@ export class Panel {
         this.bars.element, this.tools, this.about, this.map),
       make("div", { class: "card" }, make("h3", {}, "Other explanations of the prediction"),
         this.#checks(facts.explanations), this.others, key()),
-      this.apart);
+      this.heads, this.apart);
   }
 
   #checks(explanations) {
