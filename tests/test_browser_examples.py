@@ -75,6 +75,9 @@ def test_both_texts_of_a_sequence_are_told_apart(browser: Any, url: str) -> None
 def test_a_distance_is_the_one_measured_and_found_ones_are_named_so(browser: Any, url: str) -> None:
     with visiting(browser, f"{url}#model=m0&text=t") as page:
         page.wait_for_function(READY)
+        instead = page.inner_text(".x-instead")
+        assert "The prediction stays with attention that is 0.12 away" in instead
+        assert "90.0% → 40.0%" in instead and "not linear" in page.inner_text(".x-example")
         far = page.inner_text(".x-far")
         assert "It is 0.12 away from the learned attention (JSD, at most 0.69)" in far
         assert "The prediction" not in far

@@ -26,6 +26,22 @@ from parsed_page import parse
 from test_report_fake import Fake, fake_study
 
 LAST = ("layers", "papers", "methods")
+SEEN_IN_LINE = """line => {
+  const frame = line.querySelector(".x-snippet").getBoundingClientRect();
+  const words = [...line.querySelectorAll(".x-snippet bdi")];
+  const weight = (word) => Number(word.title) || 0;
+  const heaviest = words.reduce((most, word) => (weight(word) > weight(most) ? word : most));
+  const box = heaviest.getBoundingClientRect();
+  return box.bottom <= frame.bottom + 2 && box.right <= frame.right + 2;
+}"""
+SEEN_IN_BARS = """() => {
+  const tracks = [...document.querySelectorAll(".bars .track")];
+  const weight = (track) => Number(track.getAttribute("aria-valuenow"));
+  const heaviest = tracks.reduce((most, track) => (weight(track) > weight(most) ? track : most));
+  const box = heaviest.getBoundingClientRect();
+  const frame = document.querySelector(".bars-scroll").getBoundingClientRect();
+  return box.left >= frame.left - 1 && box.right <= frame.right + 1;
+}"""
 READY = "() => document.querySelector('.x-id') !== null"
 HOSTILE = (
     "<script>window.ran=1</script>",
@@ -119,6 +135,35 @@ def test_texts_are_searched_sorted_and_filtered(browser: Any, made: Made) -> Non
             assert word.lower() in line.inner_text().lower()
         page.fill("input[type=search]", "nothing has this word")
         page.wait_for_function("() => document.querySelector('.x-hits').innerText.startsWith('No')")
+
+
+def test_the_heaviest_word_is_in_sight_and_all_others_in_reach(browser: Any, made: Made) -> None:
+    """In the bars of each text, with whichever weights, and in each line of the list."""
+    with visiting(browser, made.examples, PHONE) as page:
+        page.wait_for_function(READY)
+        for line in page.locator(".x-line").all()[:6]:
+            assert line.evaluate(SEEN_IN_LINE), line.inner_text()
+        for name in ("Learned", "Furthest with the same prediction"):
+            page.click(f".x-drag button:text-is('{name}')")
+            assert page.evaluate(SEEN_IN_BARS)
+        words = page.locator(".bars .column").count()
+        hint = page.locator(".bars-hint")
+        assert f"of {words}: scroll" in hint.inner_text()
+        for _ in range(20):
+            page.click(".bars-more button[aria-label='Words after these']")
+        page.wait_for_function(
+            f"() => /to {words} of/.test(document.querySelector('.bars-hint').innerText)"
+        )
+
+
+def test_a_file_is_named_after_its_model_and_figure(browser: Any, made: Made) -> None:
+    with visiting(browser, f"{made.url}#explanations") as page:
+        tools = page.locator("[data-slot=explanations] .chart-tools").first
+        tools.get_by_text("Download").click()
+        with page.expect_download() as saved:
+            tools.get_by_text("CSV").click()
+        name = saved.value.suggested_filename
+        assert name.startswith("bilstm-additive-by-measure-and-by-perturbation-"), name
 
 
 def test_models_and_runs_are_picked(browser: Any, made: Made) -> None:

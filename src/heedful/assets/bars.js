@@ -1,7 +1,7 @@
 // Bars to drag: one for each word, up and down. Heights are square roots, so that the small
 // weights of long texts can be seen and held.
 
-import { fill, make, word } from "./dom.js";
+import { button, fill, make, word } from "./dom.js";
 import { moved, percent } from "./weights.js";
 
 const GRID = [0.01, 0.05, 0.2, 0.5, 1];
@@ -19,18 +19,62 @@ export class Bars {
       line.style.setProperty("--at", height(share));
       return line;
     });
-    this.element = make("div", { class: "bars", role: "group" },
-      make("div", { class: "grid", "aria-hidden": "true" }, ...lines), this.columns);
+    this.scroll = make("div", { class: "bars-scroll", role: "group" }, this.columns);
+    this.hint = make("span", { class: "bars-hint" });
+    this.more = make("p", { class: "bars-more" }, this.hint,
+      button("←", () => this.#turn(-1), { class: "quiet", "aria-label": "Words before these" }),
+      button("→", () => this.#turn(1), { class: "quiet", "aria-label": "Words after these" }));
+    this.element = make("div", { class: "bars" },
+      make("div", { class: "grid", "aria-hidden": "true" }, ...lines), this.scroll, this.more);
+    this.scroll.addEventListener("scroll", () => this.#tell());
+    new ResizeObserver(() => this.#sized()).observe(this.scroll);
   }
 
   /** New words. */
   show(labels, weights, learned, normalised, name) {
     this.normalised = normalised;
-    this.element.setAttribute("aria-label", name);
+    this.scroll.setAttribute("aria-label", name);
     this.tracks = labels.map((label, index) => this.#column(label, index));
     fill(this.columns, ...this.tracks.map((track) => track.element));
     learned.forEach((share, i) => this.tracks[i].ghost.style.setProperty("--at", height(share)));
     this.set(weights);
+    this.seen = false;
+    this.#sized();
+  }
+
+  /** Brings the heaviest word into sight. */
+  reveal() {
+    const { element } = this.tracks[this.weights.indexOf(Math.max(...this.weights))];
+    const { scrollLeft, clientWidth } = this.scroll;
+    const inside = element.offsetLeft >= scrollLeft
+      && element.offsetLeft + element.offsetWidth <= scrollLeft + clientWidth;
+    if (!inside) this.scroll.scrollLeft = element.offsetLeft + (element.offsetWidth - clientWidth) / 2;
+    this.#tell();
+  }
+
+  /** New words are revealed once there is room to see them in. */
+  #sized() {
+    if (this.scroll.clientWidth === 0) return;
+    if (!this.seen) {
+      this.seen = true;
+      this.scroll.scrollLeft = 0;
+      this.reveal();
+    } else this.#tell();
+  }
+
+  #turn(way) {
+    this.scroll.scrollLeft += way * 0.8 * this.scroll.clientWidth;
+  }
+
+  /** Says which words are in sight, unless all are. */
+  #tell() {
+    const { scrollLeft, clientWidth, scrollWidth } = this.scroll;
+    this.more.hidden = scrollWidth <= clientWidth + 1;
+    if (this.more.hidden) return;
+    const there = this.tracks.flatMap(({ element: { offsetLeft, offsetWidth } }, index) =>
+      (offsetLeft + offsetWidth / 2 >= scrollLeft && offsetLeft + offsetWidth / 2 <= scrollLeft + clientWidth
+        ? [index + 1] : []));
+    this.hint.textContent = `Words ${there[0]} to ${there.at(-1)} of ${this.tracks.length}: scroll sideways for the others.`;
   }
 
   set(weights) {

@@ -162,7 +162,12 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
         "beside": plain(beside(evidence)),
         **_small_print(evidence),
     }
-    return {part: piece(f"audit_{part}.html", **content) for part in AUDIT_PARTS}
+    parts = {part: piece(f"audit_{part}.html", **content) for part in AUDIT_PARTS}
+    model = clipped(evidence.facts.model)
+    return {
+        part: piece("of_model.html", model=model, html=_markup(html)) if html.strip() else ""
+        for part, html in parts.items()
+    }
 
 
 NUMBERS = re.compile(r" \(\w+ -?[\d.]+, asked -?[\d.]+\)")

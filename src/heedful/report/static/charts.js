@@ -69,7 +69,7 @@ function ratio(still) {
 
 function toolsOf(chart, about) {
   const spec = () => specOf(chart.dataset.chart);
-  const name = fileName(chart.dataset.chart);
+  const name = nameOf(chart, about);
   const series = () => seriesOf(chart);
   const image = async (kind, mime) =>
     save(`${name}.${kind}`, mime, await picture(await spec(), series(), kind));
@@ -82,4 +82,11 @@ function toolsOf(chart, about) {
       ...tableFiles(name, async () => table(await spec(), series())),
     ]),
   ];
+}
+
+/** Of the model, where the page speaks of one, the figure and its panel. */
+function nameOf(chart, about) {
+  const model = chart.closest("[data-model]")?.dataset.model ?? "";
+  const figure = chart.closest(".card")?.querySelector("h2, h3")?.textContent ?? "";
+  return fileName([model, figure, about].filter((part) => part).join(" "));
 }

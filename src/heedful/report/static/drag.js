@@ -33,7 +33,6 @@ export class Drag {
     const words = shown(linear.read.map((i) => row.words[i]));
     this.weights = this.#start(given);
     this.bars.show(words.map((each) => each.whole), this.weights, linear.learned, true, "attention of each word");
-    this.bars.element.scrollLeft = 0;
     this.bars.element.querySelectorAll(".label").forEach((label, i) => { label.textContent = words[i].text; });
     this.status.textContent = "";
     this.#offer();
@@ -65,6 +64,7 @@ export class Drag {
 
   #set(weights) {
     this.bars.set(weights);
+    this.bars.reveal();
     this.#settle(weights);
   }
 

@@ -1,5 +1,6 @@
 // One text: what is known, two explanations, the bar to drag, how far attention could go.
 
+import { alternatives } from "./alternatives.js";
 import { Compare } from "./compare.js";
 import { dragged, mapsOf } from "./data.js";
 import { fill, make } from "./dom.js";
@@ -43,7 +44,7 @@ export class ExampleView {
 function fixed(cell, row) {
   return make("section", { class: "x-part" }, make("h4", {}, "Drag the attention"),
     make("p", { class: "x-soft" }, why(cell, row), " ", make("code", {}, "heedful serve MODEL"),
-      " lets you drag it live."));
+      " lets you drag it live."), alternatives(cell, row));
 }
 
 function why(cell, row) {

@@ -4,21 +4,23 @@ import { make } from "./dom.js";
 import { className } from "./data.js";
 import { counted, precise, short } from "./numbers.js";
 import { firstHit, valueOf } from "./sorting.js";
+import { heaviest } from "./orders.js";
 import { clip, shadedBy, shownOf, visible } from "./visible.js";
 
 const MOST = 45; // words; two lines hold no more
-const BEFORE = 4; // words before a hit that is far into the text
+const BEFORE = 4; // words before the one that a line is about
 
 export function lineOf(cell, row, controls) {
   return make("button", { type: "button", class: "x-line" }, snippet(cell, row, controls.typed),
     make("span", { class: "x-about" }, ...about(cell, row, controls)));
 }
 
+/** Around the first word that was searched for, else around the heaviest. */
 function snippet(cell, row, typed) {
-  const hit = typed ? firstHit(row, typed) : -1;
-  const from = hit > 12 ? hit - BEFORE : 0;
-  const line = make("span", { class: "x-snippet words" }, from > 0 ? "… " : null);
   const map = shadingOf(cell, row);
+  const centre = typed ? firstHit(row, typed) : heaviest(map.scores, 1)[0]?.index ?? 0;
+  const from = Math.max(0, centre - BEFORE);
+  const line = make("span", { class: "x-snippet words" }, from > 0 ? "… " : null);
   const cut = { ...map, scores: map.scores.slice(from, from + MOST) };
   line.append(...shadedBy(shownOf(row, from, from + MOST), cut).childNodes);
   return line;

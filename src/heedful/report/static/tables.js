@@ -37,7 +37,8 @@ function textOf(cell) {
 
 function tools(table) {
   const title = titleOf(table);
-  const files = tableFiles(fileName(title), async () => headed(table));
+  const model = table.closest("[data-model]")?.dataset.model ?? "";
+  const files = tableFiles(fileName(`${model} ${title}`), async () => headed(table));
   return make("div", { class: "table-tools" }, menu("Download", title, files));
 }
 
