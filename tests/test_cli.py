@@ -23,9 +23,20 @@ from heedful.store import Store
 from heedful.studies import STUDIES
 from heedful.studies.papers import ENTRIES
 from heedful.studies.papers import JAIN2019 as STUDY
+from heedful.verdict import PROPERTIES
 from verbs import TINY, run
 
 ROOT = Path(__file__).parent.parent
+
+
+def test_list_describes_the_properties_of_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "list", "property")
+    assert code == 0 and all(
+        f"  {name:<16} {each.question}" in out for name, each in PROPERTIES.items()
+    )
+    code, out, _ = run(capsys, "list", "importance")
+    assert code == 0 and "--min-effect importance=0.67" in out
+    assert "\nimportance_captured: " in out  # numbers whose names begin so are shown as well
 
 
 def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:

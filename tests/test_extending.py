@@ -17,13 +17,13 @@ import heedful
 from heedful.attributions import SALIENCIES, explain
 from heedful.cli import main
 from heedful.data import CORPORA, Example, Prepared, RawCorpus, default_spec, prepare
-from heedful.entries import Piece
+from heedful.entries import Experiment, Measure, Piece
 from heedful.errors import HeedfulError
-from heedful.experiments import PROBES
+from heedful.experiments import PROBES, Evidence, Findings, by_rows
 from heedful.report import drawn_figures, gather
-from heedful.runner import Reading, probe_facts, unfit
-from heedful.specs import PrepareSpec, ProbeSpec
-from heedful.store import Store, run_key
+from heedful.runner import Machine, Reading, Recipe, probe_facts, probed, trained, unfit
+from heedful.specs import ModelSpec, PrepareSpec, ProbeSpec, TrainSpec
+from heedful.store import Run, Store, run_key
 from probing import evidence
 from tiny import tiny_batch, tiny_model, tiny_split
 
@@ -303,3 +303,36 @@ def test_an_experiment_without_a_figure_is_drawn_measure_by_measure(tmp_path: Pa
     [figure] = drawn_figures(gather(store, runs))
     assert figure.title == "mine: focus" and not figure.missing
     assert "9 texts; focus mean 0.40; from 0.00 to 0.80" in figure.groups[0].panels[0].says
+    assert figure.caption.startswith("The measure focus of the experiment mine. One value")
+
+
+def top(evidence: Evidence) -> Findings:
+    """The heaviest weight of each text."""
+    return by_rows(
+        evidence, evidence.passes("top"), lambda *seen: {"top_1": seen[2].weights.amax(-1)}
+    )
+
+
+def test_a_report_says_of_an_experiment_what_its_entry_says(tmp_path: Path) -> None:
+    """By its run alone: whoever writes the report need not have the experiment."""
+    entry = Experiment(
+        name="top",
+        description="where the weight is",
+        make=top,
+        measures={"top_*": Measure("weight of the heaviest tokens")},
+        higher="weights are more peaked",
+        limits="Peaked need not be right.",
+    )
+    heedful.extend("probe", entry)
+    store, sizes = Store(tmp_path), {"n_train": 20, "n_dev": 5, "n_test": 12}
+    corpus = prepare(default_spec("planted", sizes, dimension=8), store)
+    recipe = Recipe(ModelSpec(encoder="average", hidden=4), TrainSpec(epochs=1), 0)
+    model = trained(store, corpus, recipe, Machine())
+    [(_, run)] = probed(store, recipe, [ProbeSpec("top")], Reading(0), Machine(), lambda _: model)
+    PROBES.added.clear()
+    assert isinstance(run, Run)
+    [figure] = drawn_figures(gather(store, [run]))
+    assert figure.caption.startswith("Weight of the heaviest tokens. One value per text")
+    assert figure.caption.endswith(
+        "Higher means: weights are more peaked. Peaked need not be right."
+    )

@@ -49,7 +49,8 @@ GOLDEN = {
 @pytest.mark.parametrize("name", FITTING)
 def test_rows_change_with_the_version_only(name: str) -> None:
     found = (PROBES[name].version, *(digest(name, classes) for classes in (2, 3)))
-    assert GOLDEN.get(name) == found, (
+    assert name in GOLDEN, f"a new probe: put {name!r}: {found} into GOLDEN, and it is kept."
+    assert GOLDEN[name] == found, (
         f"the rows of the probe {name!r} are not what they were for this version: if that is "
         f"meant, raise the version in its ENTRY and put {found} into GOLDEN."
     )

@@ -147,6 +147,12 @@ class Experiment(Scored):
     by_text: bool = False
     sites: str = "any"
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """What a report says of it. It is kept with each run: reports import no experiments."""
+        measures = {name: measure.description for name, measure in self.measures.items()}
+        return {"higher": self.higher, "limits": self.limits, "measures": measures}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Scored):

@@ -11,7 +11,7 @@ from heedful.attributions import SALIENCIES
 from heedful.data import CORPORA, Example, MissingData, RawCorpus, digests
 from heedful.entries import Attribution, Corpus, Entry, Experiment, Measure, Piece, Role
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments import PROBES, Collector, Evidence, Findings
+from heedful.experiments import PROBES, Collector, Evidence, Findings, by_rows
 from heedful.models import leave_one_out_logits
 from heedful.registry import OpenRegistry
 
@@ -28,6 +28,7 @@ __all__ = [
     "Piece",
     "RawCorpus",
     "Role",
+    "by_rows",
     "digests",
     "extend",
     "leave_one_out_logits",

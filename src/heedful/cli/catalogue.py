@@ -22,6 +22,8 @@ from heedful.registry import OpenRegistry, Registry
 FILE = files("heedful").joinpath("catalogue.json")
 MEASURE = "measure"
 """What an audit writes into its table: no pieces, but named and described like them."""
+PROPERTY = "property"
+"""What a verdict speaks about."""
 AUDIT = "heedful audit"
 _SAID = ("formula", "range", "higher", "cost", "limits", "origin", "licence", "citation")
 
@@ -91,6 +93,7 @@ def catalogue_text() -> str:
         for entry in (registry[name] for name in registry.modules):
             pieces.append(describe(kind, entry))
             measures += _numbers_of(kind, entry)
+    pieces += _properties()
     return f'{{"pieces": {_lines(pieces)}, "measures": {_lines(measures)}}}\n'
 
 
@@ -130,6 +133,24 @@ def _own() -> Catalogue:
         tuple(Described(**each) for each in document[name]) for name in ("pieces", "measures")
     )
     return Catalogue(pieces, measures, {})
+
+
+def _properties() -> Iterator[Described]:
+    """Each by its question, and what decides it."""
+    from heedful.verdict import PROPERTIES
+
+    for name, each in PROPERTIES.items():
+        asked = each.smallest_effect
+        effect = "" if asked is None else f"above {asked:g} (--min-effect {name}={asked:g})"
+        role = "never decided" if asked is None else "decided apart from the answer"
+        known = {
+            "number": each.unit,
+            "supported": effect,
+            "role": "attention must pass it to be shown" if each.required else role,
+        }
+        said = {heading: words for heading, words in known.items() if words}
+        entry = Entry(name, each.question, each.evaluate)
+        yield Described(facts(PROPERTY, entry), said)
 
 
 def _numbers_of_audits() -> Iterator[Described]:

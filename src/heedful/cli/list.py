@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from heedful.cli.catalogue import MEASURE, Catalogue, Described, better, catalogue, in_words
+from heedful.cli.catalogue import (
+    MEASURE,
+    PROPERTY,
+    Catalogue,
+    Described,
+    better,
+    catalogue,
+    in_words,
+)
 from heedful.cli.options import JsonOption, argument, spread
 from heedful.cli.output import show, show_json
 from heedful.errors import HeedfulError, meant, unknown_name
@@ -18,7 +26,7 @@ def list_pieces(
 ) -> None:
     """List everything there is by name, and every measure.
 
-    Corpora, families of models and their parts, edits, probes, studies and more. `heedful list
+    Corpora, models and their parts, edits, probes, properties of a verdict and more. `heedful list
     tvd`, or `heedful list metric tvd`, describes one of them: its formula, its range, what a
     higher value means, its cost and its limits. `heedful list flip_share` says what measures a
     number of that name.
@@ -68,7 +76,8 @@ def _named(
             raise _unknown_piece(known, kind, name)
         return pieces, []
     pieces = [piece for piece in known.pieces if piece.name == kind]
-    measures = [] if pieces else known.measured(kind)  # `tvd` is both
+    others = [piece for piece in pieces if piece.kind != PROPERTY]  # `importance` names numbers too
+    measures = [] if others else known.measured(kind)  # `tvd` is both
     if pieces or measures:
         return pieces, measures
     # it may have been meant as a kind, a piece or a measure

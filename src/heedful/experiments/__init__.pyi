@@ -28,6 +28,7 @@ from heedful.experiments.evidence import Findings as Findings
 from heedful.experiments.evidence import ForwardBatch as ForwardBatch
 from heedful.experiments.evidence import Parts as Parts
 from heedful.experiments.evidence import base_trace as base_trace
+from heedful.experiments.evidence import by_rows as by_rows
 from heedful.experiments.evidence import gather as gather
 from heedful.experiments.evidence import joined as joined
 from heedful.experiments.evidence import repeated as repeated

@@ -6,12 +6,13 @@ Everything is read from the store; nothing is computed again, and no model is lo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
+from heedful.entries import declaration
 from heedful.errors import HeedfulError
 from heedful.metrics import CELLS, NUMBERS, over_seeds
 from heedful.report.formats import visible
@@ -97,6 +98,20 @@ class CorpusReport:
     def writes(self) -> bool:
         """Whether texts are generated, so that classes are words."""
         return self.task == "generation"
+
+
+@dataclass(frozen=True)
+class ExperimentWords:
+    """What an experiment says of its numbers: what a higher one means, and what none of them says.
+    `measures` describes each by name."""
+
+    higher: str = ""
+    limits: str = ""
+    measures: Mapping[str, str] = field(default_factory=dict)
+
+    def of_measure(self, name: str) -> str:
+        declared = declaration(name, self.measures)
+        return "" if declared is None else self.measures[declared]
 
 
 def label_cells(store: Store, cells: pd.DataFrame) -> pd.DataFrame:
@@ -225,6 +240,14 @@ class Evidence:
             if run.has("notes.json")
             for name, text in run.json("notes").items()
         }
+
+    def words_of(self, probe: str) -> ExperimentWords:
+        """As its runs keep them; those of version 0.1 keep none."""
+        for key in self.cells.loc[self.cells["probe"] == probe, "run"]:
+            run = self.store.open(str(key))
+            if run.has("words.json"):
+                return ExperimentWords(**run.json("words"))
+        return ExperimentWords()
 
     def _probe_runs(self, corpus: str, label: str, probe: str) -> list[Run]:
         cells = self.cells

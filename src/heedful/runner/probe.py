@@ -166,6 +166,7 @@ def _run(
         for name, table in tables.items():
             run.frames(name, table)
         run.table("summary", summary)
+        run.json("words", piece.words)
         if notes:
             run.json("notes", dict(notes))
         run.made_with.update(machine.describe())

@@ -15,6 +15,7 @@ import pandas as pd
 from heedful.entries import ReportFigure, by_name
 from heedful.report.evidence import Evidence
 from heedful.report.figures.multiples import Legend, Words, folded, painted, small_multiples
+from heedful.report.formats import visible
 from heedful.report.panels import (
     GREY,
     KINDS,
@@ -193,11 +194,17 @@ def measures_of_experiment(evidence: Evidence, experiment: str) -> list[Figure]:
 
 
 def _measure_histogram(evidence: Evidence, experiment: str, measure: str) -> Figure:
+    """In the experiment's own words, as far as its runs have them."""
+    said = evidence.words_of(experiment)
+    about = said.of_measure(measure) or f"the measure {measure} of the experiment {experiment}"
+    higher = f" Higher means: {said.higher.rstrip('.')}." if said.higher else ""
     words = Words(
         f"{experiment}_{measure}",
         f"{experiment}: {measure}",
-        f"The measure {measure} of the experiment {experiment}, one value per text, by predicted "
-        "class; each colour adds up to 100%. The mean over all texts is dashed.",
+        visible(
+            f"{about[:1].upper()}{about[1:]}. One value per text, by predicted class; each colour "
+            f"adds up to 100%. The mean over all texts is dashed.{higher} {said.limits}".rstrip()
+        ),
         f"{experiment}, {measure}",
     )
     rows = _by_class(evidence, evidence.rows(experiment, [measure]))
