@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from heedful.attributions import fit_prior
-from heedful.auditing import AuditSpec, Measurer, batches, health_texts, waves
+from heedful.auditing import AuditSpec, Measurer, batches, checked_texts, waves
 from heedful.data import default_spec, prepare
 from heedful.experiments import torch_module
 from heedful.runner import Machine, Recipe, trained
@@ -60,7 +60,7 @@ def _measured(corpus: str, spec: AuditSpec, n: int, place: Path) -> tuple[int, f
         run = trained(store, prepared, recipe, Machine())
     with open_target(run, None, n=n) as subject:
         prior = fit_prior(batch for _, batch in subject.batches())
-        measure = Measurer(subject.model, spec, prior, health_texts(subject.ids, spec.seed))
+        measure = Measurer(subject.model, spec, prior, checked_texts(subject.ids, spec.seed))
         with _counted(subject.model) as count:
             for wave in waves(subject, spec.seed):
                 for indices in batches(subject, wave):

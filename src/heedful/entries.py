@@ -48,6 +48,16 @@ def declaration(name: str, measures: Mapping[str, Any]) -> str | None:
     return max(starred, key=len, default=None)
 
 
+def share(description: str, higher_is_better: bool | None = None) -> Measure:
+    """A measure from 0 to 1."""
+    return Measure(description, higher_is_better, range=SHARE)
+
+
+def signed_share(description: str, higher_is_better: bool | None = None) -> Measure:
+    """A measure from −1 to 1."""
+    return Measure(description, higher_is_better, signed=True, range=SIGNED)
+
+
 @dataclass(frozen=True)
 class Role:
     """Another model that an experiment compares with the one on trial.

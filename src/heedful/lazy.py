@@ -26,7 +26,7 @@ class _Face(ModuleType):
         return getattr(import_module(self._places[name]), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Importing `experiments/layers.py` must not hide a function `layers` behind it."""
+        """Importing `experiments/erasure.py` must not hide the function `erasure` behind it."""
         if name not in self._places or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 

@@ -15,7 +15,6 @@ from heedful.benchmark.compiled_plan import plan as plan
 from heedful.benchmark.measure import DECIDING as DECIDING
 from heedful.benchmark.measure import NOISES as NOISES
 from heedful.benchmark.measure import Effort as Effort
-from heedful.benchmark.measure import area_under_curve as area_under_curve
 from heedful.benchmark.measure import constructed as constructed
 from heedful.benchmark.measure import estimate as estimate
 from heedful.benchmark.measure import joined as joined
@@ -57,3 +56,4 @@ from heedful.benchmark.trained_texts import Task as Task
 from heedful.benchmark.trained_texts import two_cues as two_cues
 from heedful.benchmark.trained_truth import Truth as Truth
 from heedful.benchmark.trained_truth import verify as verify
+from heedful.metrics import area_under_curve as area_under_curve

@@ -36,7 +36,7 @@ from heedful.benchmark.cases import FEW, Case, Opened
 from heedful.entries import Attribution
 from heedful.errors import HeedfulError
 from heedful.hashing import stable_hash
-from heedful.metrics import mean_rank, precision_at_k
+from heedful.metrics import area_under_curve, mean_rank, precision_at_k
 from heedful.progress import Progress, duration, silent
 from heedful.store import FileKind, begins, to_csv, write_text
 from heedful.types import Batch, Model
@@ -107,16 +107,6 @@ def orientation(measure: str) -> int:
     if measure.startswith(LOWER):
         return -1
     return 0 if measure.startswith(IGNORED) else 1
-
-
-def area_under_curve(high: NDArray[np.float64], low: NDArray[np.float64]) -> float:
-    """The chance that a number of the first group is above one of the second; ties count half.
-    That is the area under the ROC curve. NaN where a group is empty."""
-    if not len(high) or not len(low):
-        return float("nan")
-    ranks = stats.rankdata(np.concatenate([high, low]))
-    above = ranks[: len(high)].sum() - len(high) * (len(high) + 1) / 2
-    return float(above / (len(high) * len(low)))
 
 
 def response(dose: NDArray[np.float64], values: NDArray[np.float64]) -> float:

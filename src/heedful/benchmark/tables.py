@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from heedful.benchmark.cases import FEW, POSITIVE
-from heedful.benchmark.measure import SHARES, area_under_curve, response
+from heedful.benchmark.measure import SHARES, response
+from heedful.metrics import area_under_curve
 
 ATTENTION = "attention"
 MODEL = ["split", "part", "kind", "seed"]

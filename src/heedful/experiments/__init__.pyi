@@ -63,10 +63,6 @@ from heedful.experiments.importance_sets import first_flip as first_flip
 from heedful.experiments.importance_sets import rankings as rankings
 from heedful.experiments.importance_sets import slopes as slopes
 from heedful.experiments.importance_sets import summary as summary
-from heedful.experiments.layers import cumulative as cumulative
-from heedful.experiments.layers import group_of as group_of
-from heedful.experiments.layers import groups as groups
-from heedful.experiments.layers import stacks as stacks
 from heedful.experiments.map_sanity import Noise as Noise
 from heedful.experiments.map_sanity import OtherOrigin as OtherOrigin
 from heedful.experiments.map_sanity import Shifted as Shifted
@@ -90,6 +86,7 @@ from heedful.experiments.oracle import erasure_oracle as erasure_oracle
 from heedful.experiments.oracle import exact_orders as exact_orders
 from heedful.experiments.oracle import gaps_to_exact as gaps_to_exact
 from heedful.experiments.oracle import search_gaps as search_gaps
+from heedful.experiments.other_models import between_seeds as between_seeds
 from heedful.experiments.outputs import MODES as MODES
 from heedful.experiments.outputs import Intervention as Intervention
 from heedful.experiments.outputs import edits_at as edits_at
@@ -125,11 +122,14 @@ from heedful.experiments.score import outcomes as outcomes
 from heedful.experiments.score import score_summary as score_summary
 from heedful.experiments.score import score_table as score_table
 from heedful.experiments.score import written_texts as written_texts
-from heedful.experiments.seeds import between_seeds as between_seeds
 from heedful.experiments.states import chosen_words as chosen_words
 from heedful.experiments.states import embedded as embedded
 from heedful.experiments.states import gather_tokens as gather_tokens
 from heedful.experiments.substitution import CONDITIONS as CONDITIONS
 from heedful.experiments.substitution import EDITS as EDITS
+from heedful.experiments.substitution import cumulative as cumulative
+from heedful.experiments.substitution import group_of as group_of
+from heedful.experiments.substitution import groups as groups
 from heedful.experiments.substitution import replacing as replacing
+from heedful.experiments.substitution import stacks as stacks
 from heedful.experiments.translation import cross_sites as cross_sites

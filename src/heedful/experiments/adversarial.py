@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
-from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Experiment, Measure
+from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Experiment, Measure, share
 from heedful.errors import HeedfulError
 from heedful.experiments.adversarial_attention import (
     SearchParams,
@@ -373,11 +373,11 @@ def _reordered(trial: _Searched, keys: Tensor) -> Float[Tensor, "b h k"]:
 
 def _confirmed(trial: _Searched, best: Tensor) -> Tensor:
     """Weights that the model itself, run again, finds feasible; the original if none are."""
-    for share in (0.01, 0.1, 0.5, 1.0):
+    for pull in (0.01, 0.1, 0.5, 1.0):
         _, broken, _ = trial.measure(best)
         if not bool((broken > 0).any()):
             break
-        pulled = share * trial.weights + (1 - share) * best
+        pulled = pull * trial.weights + (1 - pull) * best
         best = torch.where((broken > 0)[:, None, None, None], pulled, best)
     return best
 
@@ -400,7 +400,7 @@ ENTRY = Experiment(
     needs=("normalised",),
     measures={
         "jsd_exact": Measure("ε-max JSD, the global optimum (linear binary decoder)", range=LN2),
-        "jsd_exact_ratio": Measure("jsd_exact over its unconstrained maximum", range=SHARE),
+        "jsd_exact_ratio": share("jsd_exact over its unconstrained maximum"),
         "jsd_unconstrained": Measure(
             "largest JSD any attention has, whatever the output", range=LN2
         ),
@@ -411,11 +411,9 @@ ENTRY = Experiment(
         "jsd_entropy_matched": Measure(
             "JSD found at about the same entropy: a lower bound", range=LN2
         ),
-        "tvd_adversary": Measure("output change of the adversary, model re-run", range=SHARE),
-        "tvd_search": Measure("output change of the searched adversary, model re-run", range=SHARE),
-        "tvd_entropy_matched": Measure(
-            "output change of the matched adversary, model re-run", range=SHARE
-        ),
+        "tvd_adversary": share("output change of the adversary, model re-run"),
+        "tvd_search": share("output change of the searched adversary, model re-run"),
+        "tvd_entropy_matched": share("output change of the matched adversary, model re-run"),
         "entropy_adversary": Measure("entropy of the adversary", range=NOT_NEGATIVE),
         "entropy_search": Measure("entropy of the searched adversary", range=NOT_NEGATIVE),
         "jsd_diverse_*": Measure("mean JSD of k diverse adversaries (`k` > 1)", range=LN2),

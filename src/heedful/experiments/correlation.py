@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import differentiable, gradient_input, integrated, leave_one_out
-from heedful.entries import NOT_NEGATIVE, SHARE, SIGNED, Experiment, Measure
+from heedful.entries import NOT_NEGATIVE, Experiment, Measure, share, signed_share
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.metrics import (
@@ -99,17 +99,11 @@ _OF = {
 def _described(short: str) -> dict[str, Measure]:
     """The measures of one kind of importance."""
     return {
-        f"tau_{short}": Measure(
-            f"τ-b of attention and {_OF[short]}", True, signed=True, range=SIGNED
-        ),
-        f"tau_{short}_significant": Measure(
-            "1 where p ≤ 0.05; mostly a measure of length", range=SHARE
-        ),
-        f"ties_{short}": Measure(f"share of tied pairs of {_OF[short]} scores", range=SHARE),
-        f"tau_{short}_top5": Measure(
-            "τ-b over the union of both top-5 sets", True, signed=True, range=SIGNED
-        ),
-        f"overlap_{short}_top5": Measure("share of the top 5 in common", True, range=SHARE),
+        f"tau_{short}": signed_share(f"τ-b of attention and {_OF[short]}", True),
+        f"tau_{short}_significant": share("1 where p ≤ 0.05; mostly a measure of length"),
+        f"ties_{short}": share(f"share of tied pairs of {_OF[short]} scores"),
+        f"tau_{short}_top5": signed_share("τ-b over the union of both top-5 sets", True),
+        f"overlap_{short}_top5": share("share of the top 5 in common", True),
     }
 
 
@@ -177,10 +171,8 @@ ENTRY = Experiment(
     measures={
         **_described("gradient"),
         **_described("loo"),
-        "tau_gradient_loo": Measure(
-            "τ-b of the two importance measures", signed=True, range=SIGNED
-        ),
-        "ties_attention": Measure("share of tied pairs of attention weights", range=SHARE),
+        "tau_gradient_loo": signed_share("τ-b of the two importance measures"),
+        "ties_attention": share("share of tied pairs of attention weights"),
         **_described("integrated"),
         "gap_integrated": Measure(
             "what integrated gradients lack to completeness", False, range=NOT_NEGATIVE

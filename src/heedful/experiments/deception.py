@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.attributions import gradient_input, integrated_gradients, leave_one_out
 from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
-from heedful.entries import SHARE, SIGNED, Experiment, Measure, Role
+from heedful.entries import SIGNED, Experiment, Role, share, signed_share
 from heedful.experiments.correlation import agreement
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import outputs
@@ -107,21 +107,13 @@ DECEPTION = Experiment(
     needs=("tokens", "normalised", "impermissible"),
     roles=_roles,
     measures={
-        "mass": Measure("share of attention on impermissible tokens", range=SHARE),
-        "share": Measure(
-            "share of the tokens that are impermissible: what even attention has", range=SHARE
-        ),
-        "accuracy": Measure(
-            "1 where the decision (or a target's next word) is right", True, range=SHARE
-        ),
-        "accuracy:zeroed": Measure(
-            "the same, attention on impermissible tokens set to 0", True, range=SHARE
-        ),
-        "accuracy:control": Measure("the same, of a model that never saw them", True, range=SHARE),
-        "delta:zeroed": Measure(
-            "its change when their attention is set to 0", signed=True, range=SIGNED
-        ),
-        "delta:control": Measure("the control's less this model's", signed=True, range=SIGNED),
+        "mass": share("share of attention on impermissible tokens"),
+        "share": share("share of the tokens that are impermissible: what even attention has"),
+        "accuracy": share("1 where the decision (or a target's next word) is right", True),
+        "accuracy:zeroed": share("the same, attention on impermissible tokens set to 0", True),
+        "accuracy:control": share("the same, of a model that never saw them", True),
+        "delta:zeroed": signed_share("its change when their attention is set to 0"),
+        "delta:control": signed_share("the control's less this model's"),
     },
     formula=(
         "mass = Σ_{t impermissible} α_t / Σ_t α_t; delta:zeroed = accuracy with their α at 0, "
@@ -265,28 +257,20 @@ DETECTOR = Experiment(
     paper="pruthi2020",
     needs=("tokens", "normalised", "impermissible"),
     measures={
-        "flagged": Measure("1 where attention hides what the model relies on", False, range=SHARE),
-        "attention": Measure("share of attention on impermissible tokens", range=SHARE),
-        "excess": Measure("that less their share of the tokens", signed=True, range=SIGNED),
+        "flagged": share("1 where attention hides what the model relies on", False),
+        "attention": share("share of attention on impermissible tokens"),
+        "excess": signed_share("that less their share of the tokens"),
         **{
-            f"importance:{name}": Measure(
-                f"share of importance ({name}) on impermissible tokens", range=SHARE
-            )
+            f"importance:{name}": share(f"share of importance ({name}) on impermissible tokens")
             for name in METHODS
         },
         **{
-            f"hidden:{name}": Measure(
-                f"importance ({name}) less attention there", signed=True, range=SIGNED
-            )
+            f"hidden:{name}": signed_share(f"importance ({name}) less attention there")
             for name in METHODS
         },
-        "tau_loo": Measure("τ-b of attention and leave-one-out", True, signed=True, range=SIGNED),
-        "overlooked": Measure(
-            "1 where the most important token has less than even attention", range=SHARE
-        ),
-        "delta:uniform": Measure(
-            "change of accuracy with uniform attention", signed=True, range=SIGNED
-        ),
+        "tau_loo": signed_share("τ-b of attention and leave-one-out", True),
+        "overlooked": share("1 where the most important token has less than even attention"),
+        "delta:uniform": signed_share("change of accuracy with uniform attention"),
     },
     formula=(
         "hidden = share of importance on impermissible tokens − share of attention there; "

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.entries import LN2, SHARE, Experiment, Measure
+from heedful.entries import LN2, Experiment, Measure, share
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import (
     less,
@@ -46,13 +46,14 @@ def erasure(evidence: Evidence) -> Findings:
 
     def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
         found = erased(forward, site, view, evidence.seed)
-        measures = _measures(view, found)
-        if site.linear:
-            best = _best(forward, site, view)
-            measures["js_best"] = torch.where(found.known, best, torch.nan)
-        return measures
+        best = {"js_best": _best(forward, site, view)} if site.linear else {}
+        return _where_known(found, _measures(view, found) | best)
 
     return by_rows(evidence, evidence.resumable("erasure"), measured)
+
+
+def _where_known(found: Erased, measures: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {n: torch.where(found.known, values, torch.nan) for n, values in measures.items()}
 
 
 @dataclass(frozen=True)
@@ -146,18 +147,14 @@ def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:
     top, other = jsd(found.less_top, found.whole), jsd(found.less_other, found.whole)
     # the same word may be there twice: rounding must not say which matters more
     tied = TOLERANCE[view.weights.dtype] * torch.maximum(top, other) + _ROUNDING
-    measures = {
+    weights = view.weights.double()
+    return {
         "js_top": top,
         "js_random": other,
         "js_difference": top - other,
-        "weight_difference": _weight(view, found.top) - _weight(view, found.other),
+        "weight_difference": _pick(weights, found.top) - _pick(weights, found.other),
         "negative": (top - other < -tied).double(),
     }
-    return {name: torch.where(found.known, values, torch.nan) for name, values in measures.items()}
-
-
-def _weight(view: AttentionRows, item: Tensor) -> Tensor:
-    return view.weights.double().gather(1, item.clamp_min(0)[:, None]).squeeze(1)
 
 
 def _best(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
@@ -188,12 +185,8 @@ ERASURE = Experiment(
         "js_top": Measure("JS divergence of the output without the heaviest item", True, range=LN2),
         "js_random": Measure("JS divergence of the output without a random other item", range=LN2),
         "js_difference": Measure("js_top − js_random", True, signed=True, range=(-LN2[1], LN2[1])),
-        "weight_difference": Measure(
-            "weight of the heaviest item less that of the random one", range=SHARE
-        ),
-        "negative": Measure(
-            "1 where the random item matters more than the heaviest", False, range=SHARE
-        ),
+        "weight_difference": share("weight of the heaviest item less that of the random one"),
+        "negative": share("1 where the random item matters more than the heaviest", False),
         "js_best": Measure(
             "largest JS divergence that erasing one item makes (linear sites)", range=LN2
         ),
@@ -230,7 +223,7 @@ def flips(evidence: Evidence) -> Findings:
             "flip_random_only": ~top & other,
             "flip_neither": ~top & ~other,
         }
-        return {n: torch.where(found.known, cell.double(), torch.nan) for n, cell in cells.items()}
+        return _where_known(found, {name: cell.double() for name, cell in cells.items()})
 
     return by_rows(evidence, evidence.resumable("flips"), measured)
 
@@ -244,14 +237,10 @@ FLIPS = Experiment(
     paper="serrano2019",
     needs=("normalised",),
     measures={
-        "flip_both": Measure("1 where either erasure flips the decision", range=SHARE),
-        "flip_top_only": Measure(
-            "1 where only erasing the heaviest item flips it", True, range=SHARE
-        ),
-        "flip_random_only": Measure(
-            "1 where only erasing the random item flips it", False, range=SHARE
-        ),
-        "flip_neither": Measure("1 where neither does", range=SHARE),
+        "flip_both": share("1 where either erasure flips the decision"),
+        "flip_top_only": share("1 where only erasing the heaviest item flips it", True),
+        "flip_random_only": share("1 where only erasing the random item flips it", False),
+        "flip_neither": share("1 where neither does"),
     },
     formula=(
         "[the decision flips without the heaviest item] × [it flips without a random other "

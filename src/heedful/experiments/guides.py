@@ -17,10 +17,20 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.data import Split
-from heedful.entries import NOT_NEGATIVE, RESAMPLES, SHARE, SIGNED, Experiment, Measure, Role
+from heedful.entries import (
+    NOT_NEGATIVE,
+    RESAMPLES,
+    SHARE,
+    SIGNED,
+    Experiment,
+    Measure,
+    Role,
+    share,
+    signed_share,
+)
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings
-from heedful.experiments.frontier import Schooling, adversary, check_weight
+from heedful.experiments.other_models import Schooling, adversary, check_weight
 from heedful.experiments.score import (
     Line,
     Outcomes,
@@ -194,23 +204,15 @@ ENTRY = Experiment(
     needs=("classes", "tokens", "normalised"),
     roles=roles,
     measures={
-        "score:model": Measure("the base model's own score", True, range=SHARE),
+        "score:model": share("the base model's own score", True),
+        **{f"score:{name}": share(f"score of the MLP, attention: {name}", True) for name in GUIDES},
         **{
-            f"score:{name}": Measure(f"score of the MLP, attention: {name}", True, range=SHARE)
-            for name in GUIDES
-        },
-        **{
-            f"delta:{name}:{other}": Measure(
-                f"{name} less {other}, paired", signed=True, range=SIGNED
-            )
+            f"delta:{name}:{other}": signed_share(f"{name} less {other}, paired")
             for name in GUIDES
             for other in AGAINST
             if name != other
         },
-        **{
-            f"correct:{name}": Measure(f"1 where right, attention: {name}", range=SHARE)
-            for name in GUIDES
-        },
+        **{f"correct:{name}": share(f"1 where right, attention: {name}") for name in GUIDES},
         **{
             f"{kind}:{name}": Measure(f"{words}, attention: {name}", signed=signed, range=limits)
             for kind, words, signed, limits in (
@@ -225,7 +227,7 @@ ENTRY = Experiment(
             )
             for name in LOOKED_AT
         },
-        "attended:majority": Measure("accuracy of the largest class of training", range=SHARE),
+        "attended:majority": share("accuracy of the largest class of training"),
     },
     formula=(
         "score of a decoder on Σ_t α_t tanh(W e_t + b), α fixed: its own, 1/n, the base's, an "

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range
+from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range, share
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.outputs import (
@@ -269,13 +269,9 @@ ENTRY = Experiment(
     paper="serrano2019",
     needs=("normalised",),
     measures={
-        "tried": Measure(
-            "share of the items up to which steps were tried; 1 for all of them", range=SHARE
-        ),
+        "tried": share("share of the items up to which steps were tried; 1 for all of them"),
         **_by_ranking((SOONER, "the same where no weight was left sooner", None, SHARE)),
-        "reachable": Measure(
-            "1 where some attention changes the decision (linear sites)", range=SHARE
-        ),
+        "reachable": share("1 where some attention changes the decision (linear sites)"),
         **_by_ranking(
             ("count_", "items removed at the flip", None, NOT_NEGATIVE),
             ("fraction_", "share of items removed at the flip", False, SHARE),

@@ -91,6 +91,28 @@ class Reembedded:
     def __init__(self, inner: Model) -> None:
         self.inner = inner
 
+    def embed(self, batch: Batch) -> Embeddings:
+        raise NotImplementedError
+
+    def _put(self, given: Embeddings) -> Embeddings:
+        """What the inner model is given for these embeddings."""
+        return given
+
+    def __call__(
+        self,
+        batch: Batch,
+        edits: Edits | None = None,
+        keep: Keep = Keep(),
+        embeddings: Embeddings | None = None,
+    ) -> Trace:
+        given = embeddings
+        if given is None:  # as a model does by itself: leaves to differentiate by, if asked for
+            leaves = keep.embeddings and torch.is_grad_enabled()
+            own = self.embed(batch).items()
+            given = {side: x.detach().clone().requires_grad_(leaves) for side, x in own}
+        trace = self.inner(batch, edits, keep, self._put(given))
+        return replace(trace, embeddings=given if keep.embeddings else {})
+
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
         return self.inner.sites
@@ -116,20 +138,8 @@ class OtherOrigin(Reembedded):
     def embed(self, batch: Batch) -> Embeddings:
         return {side: x + self.shift for side, x in self.inner.embed(batch).items()}
 
-    def __call__(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        given = embeddings
-        if given is None:
-            leaves = keep.embeddings and torch.is_grad_enabled()
-            given = {side: x.requires_grad_(leaves) for side, x in self.embed(batch).items()}
-        back = {side: x - self.shift for side, x in given.items()}
-        trace = self.inner(batch, edits, keep, back)
-        return replace(trace, embeddings=given if keep.embeddings else {})
+    def _put(self, given: Embeddings) -> Embeddings:
+        return {side: x - self.shift for side, x in given.items()}
 
 
 @lrp_logits.register
@@ -289,28 +299,11 @@ class Shifted(Reembedded):
             )
         return self._moved
 
-    def __call__(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        given = embeddings if embeddings is not None else self._inputs(batch, keep)
-        return self.inner(batch, edits, keep, given)
-
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise HeedfulError(
             "leaving words out cannot be combined with noise on their embeddings: "
             "choose an explanation that reads gradients or attention."
         )
-
-    def _inputs(self, batch: Batch, keep: Keep) -> Embeddings:
-        """As a model does by itself: leaves to differentiate by, where they are asked for."""
-        moved = self.embed(batch)
-        if not (keep.embeddings and torch.is_grad_enabled()):
-            return moved
-        return {side: each.detach().clone().requires_grad_() for side, each in moved.items()}
 
 
 def _noise(own: Tensor, batch: Batch, radius: float, seed: int, draw: int) -> Tensor:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from heedful.data import CONTENT, FUNCTION, KINDS, PUNCTUATION, word_kind
-from heedful.entries import SHARE, Experiment, Measure
+from heedful.entries import Experiment, share
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, place_of
 from heedful.types import AttentionRows
@@ -167,24 +167,13 @@ ENTRY = Experiment(
     needs=("tokens",),
     depends=_depends,
     measures={
+        **{f"mass:{kind}": share(f"share of attention on {kind} words") for kind in KINDS},
         **{
-            f"mass:{kind}": Measure(f"share of attention on {kind} words", range=SHARE)
+            f"share:{kind}": share(f"share of {kind} words among the tokens: even attention")
             for kind in KINDS
         },
-        **{
-            f"share:{kind}": Measure(
-                f"share of {kind} words among the tokens: even attention", range=SHARE
-            )
-            for kind in KINDS
-        },
-        **{
-            f"mass:{tag}": Measure(f"share of attention on {tag}, by a tagger", range=SHARE)
-            for tag in TAGS
-        },
-        **{
-            f"share:{tag}": Measure(f"share of {tag} among the tokens, by a tagger", range=SHARE)
-            for tag in TAGS
-        },
+        **{f"mass:{tag}": share(f"share of attention on {tag}, by a tagger") for tag in TAGS},
+        **{f"share:{tag}": share(f"share of {tag} among the tokens, by a tagger") for tag in TAGS},
     },
     formula="mass:kind = Σ_{t of kind} α_t / Σ_t α_t; share:kind = |kind| / n",
     higher="more attention on this kind of word; even attention has `share`",

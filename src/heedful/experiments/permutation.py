@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Experiment, Measure
+from heedful.entries import ANY, NOT_NEGATIVE, Experiment, Measure, share
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import effect_of, outputs, reduced, token_logits_of
@@ -127,9 +127,9 @@ ENTRY = Experiment(
     version=2,
     paper="jain2019",
     measures={
-        "tvd_median": Measure("median TVD over the permutations", True, range=SHARE),
-        "tvd_mean": Measure("mean TVD over the permutations", True, range=SHARE),
-        "flips": Measure("share of permutations that change the decision", range=SHARE),
+        "tvd_median": share("median TVD over the permutations", True),
+        "tvd_mean": share("mean TVD over the permutations", True),
+        "flips": share("share of permutations that change the decision"),
         "logit_mean_exact": Measure(
             "mean logit over all permutations, closed form", signed=True, range=ANY
         ),

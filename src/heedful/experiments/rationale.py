@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.entries import SHARE, SIGNED, Experiment, Measure
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, place_of
+from heedful.entries import SHARE, SIGNED, Experiment, Measure, share
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows, place_of
 from heedful.experiments.faithfulness import (
     Curves,
     Grid,
@@ -30,19 +30,22 @@ from heedful.metrics import (
     tied_ranks,
     token_f1,
 )
-from heedful.types import AttentionRows
+from heedful.types import AttentionRows, SiteSpec
 
 
 def rationale(evidence: Evidence) -> Findings:
     """Undefined where an example has no rationale. Even attention has `share_inside` of its
     mass there."""
-    collector = Collector(evidence.data.ids)
-    for forward in evidence.passes("rationale"):
-        inside = marked(evidence, forward)
-        for site in evidence.sites:
-            view = forward.rows(site)
-            collector.add(forward, site, view, _measures(view, inside[view.example]))
-    return Findings(collector.rows())
+
+    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+        inside, weights = marked(evidence, forward)[view.example], view.weights.double()
+        return {
+            "mass_inside": mass_inside(weights, inside, view.mask),
+            "share_inside": mass_inside(view.mask.double(), inside, view.mask),
+            "auprc": auprc(weights, inside, view.mask),
+        }
+
+    return by_rows(evidence, evidence.passes("rationale"), measured)
 
 
 def marked(evidence: Evidence, forward: ForwardBatch) -> Bool[Tensor, "b t"]:
@@ -57,15 +60,6 @@ def marked(evidence: Evidence, forward: ForwardBatch) -> Bool[Tensor, "b t"]:
     return inside
 
 
-def _measures(view: AttentionRows, inside: Tensor) -> dict[str, Tensor]:
-    weights = view.weights.double()
-    return {
-        "mass_inside": mass_inside(weights, inside, view.mask),
-        "share_inside": mass_inside(view.mask.double(), inside, view.mask),
-        "auprc": auprc(weights, inside, view.mask),
-    }
-
-
 # Does an explanation point where people point? A question about readers, not about the model.
 #
 # Rationales are sets of words. Where a set of words is asked of an explanation, it gives its
@@ -74,12 +68,10 @@ def _measures(view: AttentionRows, inside: Tensor) -> dict[str, Tensor]:
 
 
 PLAUSIBILITY_MEASURES = {
-    "auprc": Measure("average precision of the rationale's words", True, range=SHARE),
-    "token_f1": Measure("F1 of the top k words, k the rationale's size", True, range=SHARE),
-    "iou_f1": Measure("F1 of the top k words' spans, matched at IOU ≥ 0.5", True, range=SHARE),
-    "mass_inside": Measure(
-        "share of the scores' magnitude inside the rationale", True, range=SHARE
-    ),
+    "auprc": share("average precision of the rationale's words", True),
+    "token_f1": share("F1 of the top k words, k the rationale's size", True),
+    "iou_f1": share("F1 of the top k words' spans, matched at IOU ≥ 0.5", True),
+    "mass_inside": share("share of the scores' magnitude inside the rationale", True),
 }
 
 Values = dict[str, Float[Tensor, " b"]]
@@ -95,17 +87,24 @@ def plausibility(
     """Every measure of one explanation. Ties among the top k fall by chance, keyed by example."""
     rationale = rationale & mask
     size = rationale.sum(-1)
-    top = (ranking(scores, mask, ids, seed) < size[:, None]) & mask
-    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
+    top, ranks, numbers = _chosen(scores, mask, size[:, None], (ids, seed))
     values = {
         "auprc": auprc(ranks, rationale, mask),
         "token_f1": token_f1(top, rationale, mask),
         "iou_f1": iou_f1(top, rationale, mask),
         "mass_inside": mass_inside(scores, rationale, mask),
     }
-    numbers = (scores.isfinite() | ~mask).all(-1)
     known = numbers & (size > 0) & (size < mask.sum(-1))
     return {name: torch.where(known, value, torch.nan) for name, value in values.items()}
+
+
+def _chosen(
+    scores: Tensor, mask: Tensor, size: Tensor, chance: tuple[tuple[str, ...], int]
+) -> tuple[Bool[Tensor, "b w"], Int[Tensor, "b w"], Bool[Tensor, " b"]]:
+    """The top words, as many as asked for; all ranks; and whether every score is a number."""
+    top = (ranking(scores, mask, *chance) < size) & mask
+    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
+    return top, ranks, (scores.isfinite() | ~mask).all(-1)
 
 
 # ERASER's measures as their authors define them (DeYoung et al. 2020, §4, and released code).
@@ -187,8 +186,7 @@ def eraser_plausibility(
     and mean recall is a number of the corpus: `heedful.metrics.f1_of_means`."""
     rationale = rationale & mask
     size = counts_of(mask.sum(-1), (share,))
-    top = (ranking(scores, mask, ids, seed) < size) & mask
-    ranks = tied_ranks(scores, mask, TOLERANCE[torch.float32])
+    top, ranks, numbers = _chosen(scores, mask, size, (ids, seed))
     both = (top & rationale).sum(-1).double()
     spans = span_matches(top, rationale, mask)
     values = {
@@ -199,7 +197,7 @@ def eraser_plausibility(
         "eraser_iou_precision": spans.matches / spans.chosen,
         "eraser_iou_recall": spans.matches / spans.marked,
     }
-    defined = rationale.any(-1) & (scores.isfinite() | ~mask).all(-1)
+    defined = rationale.any(-1) & numbers
     return {name: torch.where(defined, value, torch.nan) for name, value in values.items()}
 
 
@@ -211,13 +209,9 @@ ENTRY = Experiment(
     version=2,
     needs=("tokens", "rationales"),
     measures={
-        "mass_inside": Measure("share of attention on the rationale", True, range=SHARE),
-        "share_inside": Measure(
-            "share of the tokens in the rationale: what even attention has", range=SHARE
-        ),
-        "auprc": Measure(
-            "area under the precision-recall curve of the rationale", True, range=SHARE
-        ),
+        "mass_inside": share("share of attention on the rationale", True),
+        "share_inside": share("share of the tokens in the rationale: what even attention has"),
+        "auprc": share("area under the precision-recall curve of the rationale", True),
     },
     formula="mass_inside = Σ_{t in rationale} α_t / Σ_t α_t; AUPRC of α against the rationale",
     higher="attention lies more on what was marked; even attention has `share_inside`",

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from heedful.data import Split
-from heedful.entries import SHARE, Experiment, Measure
+from heedful.entries import Experiment, share
 from heedful.errors import HeedfulError
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.hashing import stable_hash
@@ -239,17 +239,11 @@ ENTRY = Experiment(
     paper="mohankumar2020",
     needs=("tokens", "classes", "training"),
     measures={
-        "length": Measure("share of the tokens in the extracted rationale", False, range=SHARE),
-        "kept": Measure("1 where the rationale alone keeps the decision", True, range=SHARE),
-        "kept_random": Measure(
-            "1 where as many tokens drawn at random keep the decision", range=SHARE
-        ),
-        "mass_extracted": Measure(
-            "share of attention on the extracted rationale", True, range=SHARE
-        ),
-        "share_extracted": Measure(
-            "share of the tokens in it: what even attention has", range=SHARE
-        ),
+        "length": share("share of the tokens in the extracted rationale", False),
+        "kept": share("1 where the rationale alone keeps the decision", True),
+        "kept_random": share("1 where as many tokens drawn at random keep the decision"),
+        "mass_extracted": share("share of attention on the extracted rationale", True),
+        "share_extracted": share("share of the tokens in it: what even attention has"),
     },
     formula=(
         "max over selections m of E[ln p(the model's decision | tokens in m)] − sparsity · "

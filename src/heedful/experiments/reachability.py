@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.attributions import text_site
-from heedful.entries import SHARE, Experiment, Measure
+from heedful.entries import Experiment, share
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, by_rows
 from heedful.experiments.outputs import less, outputs_by_example, token_logits_of, words_of
 from heedful.models import class_logits, probabilities
@@ -77,9 +77,9 @@ REACHABILITY = Experiment(
     needs=("linear", "normalised"),
     sites="linear",
     measures={
-        "fixed": Measure("1 where no attention changes the decision", range=SHARE),
-        "lowest": Measure("lowest probability of class 1 that some attention gives", range=SHARE),
-        "highest": Measure("highest probability of class 1 that some attention gives", range=SHARE),
+        "fixed": share("1 where no attention changes the decision"),
+        "lowest": share("lowest probability of class 1 that some attention gives"),
+        "highest": share("highest probability of class 1 that some attention gives"),
     },
     formula=(
         "fixed = [every token's own logits z_t + b make the model's decision]; lowest and "
@@ -143,12 +143,8 @@ TOKEN_LOGITS = Experiment(
     needs=("linear", "normalised"),
     sites="linear",
     measures={
-        "mass_agreeing": Measure(
-            "attention on tokens that alone would decide as the model does", range=SHARE
-        ),
-        "tokens_agreeing": Measure(
-            "share of tokens that alone would decide as the model does", range=SHARE
-        ),
+        "mass_agreeing": share("attention on tokens that alone would decide as the model does"),
+        "tokens_agreeing": share("share of tokens that alone would decide as the model does"),
     },
     formula=(
         "logits = Σ_t α_t (z_t + b); mass_agreeing = Σ_t α_t [argmax (z_t + b) is the decision] "
@@ -215,10 +211,8 @@ TOKEN_PROBABILITY = Experiment(
     paper="tutek2020",
     needs=("linear", "tokens"),
     measures={
-        "token_probability": Measure(
-            "its mean over a text's tokens, where the text is read right", range=SHARE
-        ),
-        "token_range": Measure("the largest less the smallest of a text's tokens", range=SHARE),
+        "token_probability": share("its mean over a text's tokens, where the text is read right"),
+        "token_range": share("the largest less the smallest of a text's tokens"),
     },
     formula="mean over tokens t of p_c(z_t + b), c the predicted class",
     higher="nearly every token alone says what the text does, so attention may be anywhere",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data import MARK, spelled
-from heedful.entries import RESAMPLES, SHARE, Experiment, Measure
+from heedful.entries import RESAMPLES, Experiment, share
 from heedful.errors import unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, place_of
 from heedful.metrics import COLUMNS, METRICS, bleu, bleu_statistics, bootstrap_statistic
@@ -220,14 +220,12 @@ ENTRY = Experiment(
     paper="jain2019",
     needs=("classes",),
     measures={
-        "f1": Measure("F1 of class 1 (macro for several classes)", True, range=SHARE),
-        "accuracy": Measure("share of right predictions", True, range=SHARE),
-        "roc_auc": Measure("area under the ROC curve", True, range=SHARE),
-        "majority": Measure("share of the largest class: what guessing gives", range=SHARE),
-        "correct": Measure("1 where the prediction is right", True, range=SHARE),
-        "probability": Measure(
-            "probability of class 1, or of the predicted one of several", range=SHARE
-        ),
+        "f1": share("F1 of class 1 (macro for several classes)", True),
+        "accuracy": share("share of right predictions", True),
+        "roc_auc": share("area under the ROC curve", True),
+        "majority": share("share of the largest class: what guessing gives"),
+        "correct": share("1 where the prediction is right", True),
+        "probability": share("probability of class 1, or of the predicted one of several"),
     },
     formula="F1, accuracy and ROC-AUC of p against the labels; majority = max_c N_c / N",
     higher="the model does its task better; the majority's share is what guessing gives",

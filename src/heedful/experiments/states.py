@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
 from heedful.data import Split
-from heedful.entries import ANY, NOT_NEGATIVE, RESAMPLES, SHARE, Experiment, Measure
+from heedful.entries import ANY, NOT_NEGATIVE, RESAMPLES, Experiment, Measure, share
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, place_of
 from heedful.experiments.score import Line, attended, example_rows, score_table
@@ -50,9 +50,7 @@ CONICITY = Experiment(
     by_text=True,
     paper="mohankumar2020",
     needs=("classes",),
-    measures={
-        "conicity": Measure("mean |cos| of a text's states with their mean", False, range=SHARE)
-    },
+    measures={"conicity": share("mean |cos| of a text's states with their mean", False)},
     formula="(1/n) Σ_t |cos(h_t, (1/n) Σ_s h_s)|",
     higher="states point more in one direction, so that moving attention changes less",
     cost="one pass over the texts",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data import Split
-from heedful.entries import PERCENT, RESAMPLES, SHARE, Experiment, Measure
+from heedful.entries import PERCENT, RESAMPLES, Experiment, Measure, share
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
 from heedful.experiments.score import (
@@ -31,6 +31,7 @@ from heedful.experiments.score import (
     summary_line,
 )
 from heedful.metrics import COLUMNS, SCORES, bleu_signature, bootstrap_statistic, link_counts
+from heedful.metrics.translation import ALIGNED
 from heedful.models import Search
 from heedful.training import target_steps
 from heedful.types import AttentionRows, Batch, Model, SiteSpec
@@ -85,9 +86,7 @@ TRANSLATION = Experiment(
     needs=("generation",),
     measures={
         "bleu": Measure("corpus BLEU of the written targets, 0 to 100", True, range=PERCENT),
-        "token_accuracy": Measure(
-            "share of right tokens, the true ones before each given", True, range=SHARE
-        ),
+        "token_accuracy": share("share of right tokens, the true ones before each given", True),
         "perplexity": Measure(
             "of a target's token, the true ones before it given", False, range=(1.0, math.inf)
         ),
@@ -257,20 +256,12 @@ ALIGNMENT = Experiment(
     paper="och2003",
     needs=("generation", "alignment"),
     measures={
-        f"{name}{where}": Measure(f"{meaning}{what}", better, range=SHARE)
+        f"{name}{where}": replace(one, description=f"{one.description}{what}")
         for where, what in (("", ", mean over heads"), ("_head", ", of a head"))
-        for name, meaning, better in (
-            ("aer", "alignment error rate, all gold links sure", False),
-            ("precision", "share of the hard links that are gold", True),
-            ("recall", "share of the gold links that are hard links", True),
-            ("mass", "attention on the gold links, mean over linked target tokens", True),
-        )
+        for name, one in ALIGNED.measures.items()
     },
-    formula=(
-        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
-        "source token, gold links S"
-    ),
-    higher="of `aer`: fewer links are right; of the others: more are",
+    formula=ALIGNED.formula,
+    higher=ALIGNED.higher,
     cost="one pass over the texts that have gold links",
     limits=(
         "A model may look one step early or late (`query=reading`) and translate well. All gold "

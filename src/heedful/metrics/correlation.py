@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import SHARE, SIGNED, Measure, Metric
+from heedful.entries import SIGNED, Metric, share, signed_share
 
 TOLERANCE = {
     torch.bfloat16: 1e-2,
@@ -325,8 +325,8 @@ TOP_K = Metric(
     higher_is_better=True,
     signed=True,
     measures={
-        "tau": Measure("τ-b over the union of both top-k sets", True, signed=True, range=SIGNED),
-        "overlap": Measure("share of the top k that both scores name", True, range=SHARE),
+        "tau": signed_share("τ-b over the union of both top-k sets", True),
+        "overlap": share("share of the top k that both scores name", True),
     },
     formula="τ_b over top_k(x) ∪ top_k(y); overlap = |top_k(x) ∩ top_k(y)| / k",
     range=SIGNED,

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import bdtr
 
-from heedful.entries import SHARE, Measure, Metric
+from heedful.entries import SHARE, Metric, share
 
 
 class Survival(NamedTuple):
@@ -108,8 +108,8 @@ ENTRY = Metric(
     paper="serrano2019",
     higher_is_better=False,
     measures={
-        "mean": Measure("area under the Kaplan-Meier curve up to 1", False, range=SHARE),
-        "error": Measure("its standard error (Greenwood)", range=SHARE),
+        "mean": share("area under the Kaplan-Meier curve up to 1", False),
+        "error": share("its standard error (Greenwood)"),
     },
     formula=(
         "∫₀¹ S(u) du with S(u) = Π_{u_i ≤ u} (1 − d_i / n_i): at the share u_i, d_i of the n_i "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.stats import rankdata
 
 from heedful.entries import SHARE, SIGNED, Metric
@@ -99,18 +99,22 @@ def roc_auc(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c
     classes = probabilities.shape[1]
     wanted = [1] if classes == 2 else list(range(classes))
     scores = [
-        _area(labels == c, probabilities[:, c])
+        area_under_curve(probabilities[labels == c, c], probabilities[labels != c, c])
         for c in wanted
         if 0 < int((labels == c).sum()) < len(labels)
     ]
     return float(np.mean(scores)) if scores else float("nan")
 
 
-def _area(positive: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
-    """By ranks (Mann & Whitney): no curve is drawn, for intervals ask for it a thousand times."""
-    ahead, behind = int(positive.sum()), int((~positive).sum())
-    above = float(rankdata(scores)[positive].sum()) - ahead * (ahead + 1) / 2
-    return above / (ahead * behind)
+def area_under_curve(high: Float[np.ndarray, " n"], low: Float[np.ndarray, " m"]) -> float:
+    """The chance that a number of the first group is above one of the second; ties count half. That
+    is the area under the ROC curve, by ranks (Mann & Whitney): no curve is drawn, for intervals
+    ask for it a thousand times. NaN where a group is empty."""
+    if not len(high) or not len(low):
+        return float("nan")
+    ranks = rankdata(np.concatenate([high, low]))
+    above = float(ranks[: len(high)].sum()) - len(high) * (len(high) + 1) / 2
+    return above / (len(high) * len(low))
 
 
 ROC_AUC = Metric(

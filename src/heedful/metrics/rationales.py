@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import NOT_NEGATIVE, SHARE, Measure, Metric
+from heedful.entries import NOT_NEGATIVE, SHARE, Measure, Metric, share
 from heedful.metrics.correlation import TOLERANCE, tied_ranks
 
 
@@ -267,7 +267,7 @@ PRECISION_AT_K = Metric(
     paper="bastings2022",
     higher_is_better=True,
     measures={
-        "precision": Measure("share of the top k that is true", True, range=SHARE),
+        "precision": share("share of the top k that is true", True),
         "rank": Measure("mean rank of the true words, 1 is the highest", False, range=NOT_NEGATIVE),
     },
     formula="|top_k(|s|) ∩ truth| / k, k = |truth|; rank = mean of the ranks of the true words",

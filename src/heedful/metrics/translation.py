@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.entries import PERCENT, SHARE, Measure, Metric
+from heedful.entries import PERCENT, SHARE, Metric, share
 from heedful.errors import HeedfulError
 
 ORDERS = 4
@@ -145,12 +145,10 @@ ALIGNED = Metric(
     make=link_counts,
     paper="och2003",
     measures={
-        "aer": Measure("alignment error rate, all gold links sure", False, range=SHARE),
-        "precision": Measure("share of the hard links that are gold", True, range=SHARE),
-        "recall": Measure("share of the gold links that are hard links", True, range=SHARE),
-        "mass": Measure(
-            "attention on the gold links, mean over linked target tokens", True, range=SHARE
-        ),
+        "aer": share("alignment error rate, all gold links sure", False),
+        "precision": share("share of the hard links that are gold", True),
+        "recall": share("share of the gold links that are hard links", True),
+        "mass": share("attention on the gold links, mean over linked target tokens", True),
     },
     formula=(
         "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "

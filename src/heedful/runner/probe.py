@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from heedful.data import Prepared, at_a_quarter, has_forbidden, shown_to
+from heedful.data import Prepared, has_forbidden, shown_to
 from heedful.entries import Experiment, Role
 from heedful.errors import unknown_name
 from heedful.experiments import PROBES, Evidence, Findings, Parts
@@ -20,7 +20,7 @@ from heedful.metrics import summarise
 from heedful.models import Family
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
-from heedful.runner.train import Recipe
+from heedful.runner.train import Recipe, evidence_of
 from heedful.specs import ProbeSpec, TermSpec
 from heedful.store import Frames, PartGone, Run, Store, run_key
 from heedful.training import TERMS
@@ -132,21 +132,10 @@ def _evidence(
 ) -> Evidence:
     if reading.precision not in PRECISIONS:
         raise unknown_name("precision", reading.precision, list(PRECISIONS))
-    spec = model.spec
-    corpus = shown_to(spec, Prepared(store.open(model.source("corpus"))))
-    split, writes = corpus.split(reading.split), corpus.task == "generation"
-    return Evidence(
-        models={"base": _load(model, reading, machine.device)},
-        data=at_a_quarter(split) if writes else split,
-        seed=reading.seed,
-        device=machine.device,
-        batch_size=machine.batch_size,
-        progress=progress,
-        task=corpus.task,
-        whole=split,
-        words=corpus.words,
-        training=corpus.split("train"),
-    )
+    corpus = shown_to(model.spec, Prepared(store.open(model.source("corpus"))))
+    base = _load(model, reading, machine.device)
+    found = evidence_of(base, corpus, machine, reading.split)
+    return replace(found, seed=reading.seed, progress=progress)
 
 
 def _run(

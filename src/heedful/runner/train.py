@@ -23,6 +23,7 @@ from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Run, Store, file_digest, run_key
 from heedful.training import TERMS, Encoded, Objective, train
 from heedful.training.loop import VERSION
+from heedful.types import Model
 
 FILES = ("arcs",)
 """Parameters of terms that are paths."""
@@ -127,19 +128,25 @@ def untrained(
     """All of the test split, or `count` texts of typical length."""
     data = Prepared(corpus)
     model = build(spec, data.vectors, data.classes, 0).to(machine.device).eval()
-    shown = shown_to(spec, data)
-    test, learned = shown.split("test"), shown.split("train")
+    return evidence_of(model, shown_to(spec, data), machine, count=count)
+
+
+def evidence_of(
+    model: Model, corpus: Prepared, machine: Machine, split: str = "test", count: int | None = None
+) -> Evidence:
+    """For the experiments on a model: the texts of a split, and those of training."""
+    some, learned = corpus.split(split), corpus.split("train")
     if count is not None:
-        test, learned = typical(test, count), typical(learned, count)
+        some, learned = typical(some, count), typical(learned, count)
     return Evidence(
         {"base": model},
-        at_a_quarter(test) if data.task == "generation" else test,
+        at_a_quarter(some) if corpus.task == "generation" else some,
         0,
         machine.device,
         machine.batch_size,
-        task=data.task,
-        whole=test,
-        words=data.words,
+        task=corpus.task,
+        whole=some,
+        words=corpus.words,
         training=learned,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from heedful.metrics import quarters
 from heedful.verdict.inference import (
     Clusters,
     Comparison,
@@ -226,8 +227,8 @@ def _strata(
     known = table.examples.loc[sorted(_examples(cells))]
     groups = {
         "class": known["predicted"],
-        "length": _quarters(known["length"]),
-        "confidence": _quarters(known["confidence"]),
+        "length": quarters(known["length"]),
+        "confidence": quarters(known["confidence"]),
     }
     for kind, group in groups.items():
         strata = []
@@ -244,14 +245,6 @@ def _strata(
 
 def _examples(cells: Iterable[Iterable[Cell]]) -> set[str]:
     return {name for checkpoint in cells for cell in checkpoint for name in cell.examples}
-
-
-def _quarters(values: pd.Series) -> pd.Series:
-    known = values.dropna()
-    if known.empty:
-        return values
-    edges = np.quantile(known, [0.25, 0.5, 0.75])
-    return pd.Series(np.searchsorted(edges, known) + 1, index=known.index)
 
 
 def _mean(values: Sequence[float]) -> float:

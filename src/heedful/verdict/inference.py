@@ -8,7 +8,7 @@ checkpoints, so that everything stays paired.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from jaxtyping import Float
 from scipy import optimize, stats
 
 from heedful.errors import HeedfulError
+from heedful.metrics import drawn
 from heedful.verdict.table import Cell, cell
 
 
@@ -59,7 +60,6 @@ def position(means: Float[np.ndarray, "r c"]) -> Value:
 
 Clusters = Mapping[str, str]
 """The cluster of each example."""
-_CHUNK = 1 << 20  # numbers at a time, so that memory does not grow with resamples
 _POWER = 0.8  # how surely as many examples as are said to decide do
 _LEAST_ERROR = 0.25  # a resample's error counts at least this share of the sample's own
 
@@ -105,27 +105,14 @@ def estimate(sample: Sample, formula: Formula) -> Estimates:
 
 
 def resampled(sample: Sample, formula: Formula, resamples: int, seed: int) -> Estimates:
-    parts = [
-        _estimate(sample, formula, counts) for counts in _draws(sample.clusters, resamples, seed)
-    ]
+    counts = drawn(sample.clusters, seed, resamples)
+    parts = [_estimate(sample, formula, each.astype(np.float64)) for each in counts]
     return Estimates(
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.error for part in parts]),
         np.concatenate([part.by_checkpoint for part in parts], axis=1),
         sample.clusters,
     )
-
-
-def _draws(clusters: int, resamples: int, seed: int) -> Iterator[Float[np.ndarray, "r g"]]:
-    """How often each cluster is drawn."""
-    random = np.random.default_rng(seed)
-    step = max(1, _CHUNK // max(1, clusters))
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        index = random.integers(0, clusters, (size, clusters))
-        index += np.arange(size)[:, None] * clusters
-        counts = np.bincount(index.ravel(), minlength=size * clusters)
-        yield counts.reshape(size, clusters).astype(np.float64)
 
 
 def _sums(cell: Cell, cluster_of: Clusters, known: np.ndarray) -> Sums:
