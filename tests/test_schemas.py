@@ -57,7 +57,7 @@ def test_every_verb_that_prints_json_has_a_schema() -> None:
 VERSIONS: dict[str, int] = {
     "verdict": verdict.SCHEMA_VERSION,
     "run": SCHEMA_VERSION,
-    "audit-facts": import_module("heedful.verdict.stored").FACTS_VERSION,
+    "audit-facts": import_module("heedful.verdict.files").FACTS_VERSION,
     "annotate-results": import_module("heedful.apps.annotation.results").VERSION,
     "annotate-line": exchange.LINE_VERSION,
     "grid": gridfile.SCHEMA_VERSION,

@@ -24,7 +24,7 @@ from heedful.metrics import (
     bootstrap_statistic,
     f1_of_means,
 )
-from heedful.store import Frames, Store
+from heedful.store import Frames, Store, markdown_table
 from heedful.targets import described, source_of
 from heedful.verdict import Settings, escape
 
@@ -133,10 +133,7 @@ def to_markdown(table: pd.DataFrame) -> str:
     rows = [
         [escape(str(name)), *(cell.get((each, name), "–") for each in audits)] for name in order
     ]
-    head, *body = (
-        f"| {' | '.join(row)} |" for row in (["explanation", *map(escape, audits)], *rows)
-    )
-    return "\n".join([head, "|---|" + "---|" * len(audits), *body])
+    return markdown_table(["explanation", *map(escape, audits)], rows)
 
 
 # Several trainings of one model: one verdict, with seeds and texts as crossed effects.

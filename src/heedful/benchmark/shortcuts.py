@@ -7,7 +7,7 @@ texts with a shortcut among them. Here are their settings and the tables of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from itertools import product
@@ -21,7 +21,7 @@ from heedful.data import CORPORA, NONE, RULES, default_spec, digests, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.runner import Machine, Recipe, finetuned, task, trained
 from heedful.specs import CorpusSpec, ModelSpec, TrainSpec
-from heedful.store import FileKind, Run, Store, begins
+from heedful.store import FileKind, Run, Store, begins, markdown_table
 from heedful.training import FinetuneSpec, pretrained_digests
 
 CORPUS_NAMES = ("sst", "imdb", "toxicity")
@@ -230,26 +230,25 @@ def to_markdown(rows: pd.DataFrame) -> str:
         PUBLISHED,
     ]
     for (model, corpus), part in counted.groupby(["model", "corpus"], sort=False):
-        lines += ["", f"**{_name(model)} on {_name(corpus)}**", "", *_table(part)]
+        lines += ["", f"**{_name(model)} on {_name(corpus)}**", "", _table(part)]
     if not cells["verified"].all():
-        lines += ["", "**Not verified**", "", *_unverified(cells[~cells["verified"]])]
+        lines += ["", "**Not verified**", "", _unverified(cells[~cells["verified"]])]
     return "\n".join([*lines, ""])
 
 
-def _table(part: pd.DataFrame) -> Iterator[str]:
+def _table(part: pd.DataFrame) -> str:
     """Explanations × shortcuts, the best explanation first."""
     shortcuts = list(dict.fromkeys(part["shortcut"]))
     seeds = {name: part[part["shortcut"] == name]["seed"].nunique() for name in shortcuts}
-    heads = [
-        f"{name.replace('_', ' ')} ({seeds[name]} seed{'s' * (seeds[name] != 1)})"
-        for name in shortcuts
-    ]
-    yield _row("explanation", *heads)
-    yield f"|{'---|' * (len(shortcuts) + 1)}"
+    heads = [f"{_name(name)} ({seeds[name]} seed{'s' * (seeds[name] != 1)})" for name in shortcuts]
     means = part.groupby(["explanation", "shortcut"])["precision"].mean().unstack()
-    for name in means.mean(axis=1).sort_values(ascending=False, kind="stable").index:
-        own = part[part["explanation"] == name]
-        yield _row(f"`{name}`", *(_cell(own[own["shortcut"] == s]) for s in shortcuts))
+    order = means.mean(axis=1).sort_values(ascending=False, kind="stable").index
+    own = {name: part[part["explanation"] == name] for name in order}
+    rows = (
+        (f"`{name}`", *(_cell(some[some["shortcut"] == s]) for s in shortcuts))
+        for name, some in own.items()
+    )
+    return markdown_table(["explanation", *heads], rows)
 
 
 def _cell(seeds: pd.DataFrame) -> str:
@@ -259,22 +258,22 @@ def _cell(seeds: pd.DataFrame) -> str:
     return f"{_short(seeds['precision'].mean())} [{_short(low)}, {_short(high)}]"
 
 
-def _unverified(cells: pd.DataFrame) -> Iterator[str]:
-    yield _row("model", "corpus", "shortcut", "seed", "why")
-    yield "|---|---|---|---|---|"
-    for cell in cells.itertuples(index=False):
-        shortcut = str(cell.shortcut).replace("_", " ")
-        yield _row(
-            _name(cell.model), _name(cell.corpus), shortcut, str(cell.seed), str(cell.reason)
+def _unverified(cells: pd.DataFrame) -> str:
+    rows = (
+        (
+            _name(cell.model),
+            _name(cell.corpus),
+            _name(cell.shortcut),
+            str(cell.seed),
+            str(cell.reason),
         )
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
+        for cell in cells.itertuples(index=False)
+    )
+    return markdown_table(("model", "corpus", "shortcut", "seed", "why"), rows)
 
 
 def _name(name: object) -> str:
-    return _NAMES.get(str(name), str(name))
+    return _NAMES.get(str(name), str(name).replace("_", " "))
 
 
 def _short(value: float) -> str:

@@ -137,13 +137,10 @@ def word_effects(model: Model, corpus: Corpus, text: Text, whole: Numbers) -> Nu
     draw = random.Random(stable_hash(corpus.seed, "exchange", text.id))
     texts = []
     for place, word in enumerate(text.words):
-        others = [o for o in corpus.lexicon[word.family] if _exchangeable(word, o)]
+        known = [other for other in corpus.lexicon[word.family] if other != word]
+        others = [o for o in known if (o.sign != word.sign if word.sign else not o.sign)]
         for other in draw.choices(others, k=DRAWS):
             texts.append([*text.words[:place], other, *text.words[place + 1 :]])
     after = outputs(model, corpus, texts)
     effects: Numbers = (np.abs(after - whole).sum(-1) / 2).reshape(-1, DRAWS).mean(1)
     return effects
-
-
-def _exchangeable(word: Word, other: Word) -> bool:
-    return other != word and (other.sign != word.sign if word.sign else not other.sign)

@@ -245,8 +245,8 @@ def _rows(trace: Trace, site: SiteSpec, readout: Tensor) -> Iterator[_Row]:
 
 def _rank(matrix: Array, computed_in: torch.dtype) -> int:
     """Singular values below the precision of the values count as zero."""
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    return int((sizes > max(matrix.shape) * torch.finfo(computed_in).eps * sizes[0]).sum())
+    share = max(matrix.shape) * torch.finfo(computed_in).eps
+    return int(np.linalg.matrix_rank(matrix, rtol=share))
 
 
 def _directions(batch: Batch, row: _Row, params: NullSpaceParams) -> Array:

@@ -25,7 +25,7 @@ from heedful.perturbations import removed_many
 from heedful.randomness import example_keys, keyed_bits, keyed_uniform
 from heedful.training import bucketed
 from heedful.types import Batch, Embeddings, Keep, Model
-from heedful.words import to_words
+from heedful.words import present, to_words
 
 
 def extracted(
@@ -129,21 +129,14 @@ class Extractor(nn.Module):
         nn.init.constant_(self.choose.bias, _WIDE)
 
     def forward(self, batch: Batch, embedded: Embeddings) -> Float[Tensor, "b t"]:
-        x = embedded["a"] * _within(batch, "a")
+        x = embedded["a"] * present(batch.texts["a"])[..., None]
         hidden = self.near(x.transpose(1, 2)).transpose(1, 2)
         if "b" in embedded:
-            there = _within(batch, "b")
+            there = present(batch.texts["b"])[..., None]
             mean = (embedded["b"] * there).sum(1) / there.sum(1)
             hidden = hidden + self.other(mean.to(x.dtype))[:, None]
         logits: Tensor = self.choose(torch.tanh(hidden)).squeeze(-1)
         return logits
-
-
-def _within(batch: Batch, side: str) -> Bool[Tensor, "b t 1"]:
-    """Not padding."""
-    text = batch.texts[side]
-    place = torch.arange(text.tokens.shape[1], device=text.lengths.device)
-    return (place < text.lengths[:, None])[..., None]
 
 
 def learned(model: Model, data: Split, learning: Learning, device: str) -> Extractor:

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from heedful.data import (
@@ -34,7 +33,6 @@ from heedful.store import Run, Store, canonical, run_key, write_folder
 from heedful.targets import CUTTING
 from heedful.training import (
     STATE_TERMS,
-    Encoded,
     FinetuneSpec,
     check_terms,
     data_facts,
@@ -134,15 +132,18 @@ def _make(store: Store, work: Task, seed: int, machine: Machine, progress: Progr
     data = encode_splits(work.raw, start, work.spec.max_length)
     scratch = store.scratch(work.key(seed))
     result = finetune(start.model, data, work.spec, seed, machine.device, scratch, progress)
-    p = predict(result.model, data["test"], machine.device)
+    test = data["test"]
+    p = predict(result.model, test, machine.device)
     import transformers
 
     with store.writing("model", {**work.facts, "seed": seed}) as run:
         save_classifier(replace(start, model=result.model), run.path / FOLDER)
         write_folder(run.path / FOLDER)
         run.table("history", result.history)
-        run.table("summary", score_summary(data["test"].labels.numpy(), p, seed, _RESAMPLES))
-        run.table("predictions", _predictions(data["test"], p))
+        run.table("summary", score_summary(test.labels.numpy(), p, seed, _RESAMPLES))
+        told = {"example": test.ids, "label": test.labels.numpy(), "predicted": p.argmax(1)}
+        by_class = {f"p{number}": p[:, number] for number in range(p.shape[1])}
+        run.table("predictions", pd.DataFrame({**told, **by_class}))
         run.json("splits", {n: {"examples": len(e), "cut": e.cut} for n, e in data.items()})
         run.made_with.update(machine.describe())
         run.made_with.update(transformers=transformers.__version__, title=work.title)
@@ -158,14 +159,3 @@ def seconds(work: Task, machine: Machine) -> float:
     history = finetune(start.model, sample, twice, 0, machine.device).history
     growth = len(data["train"]) / len(sample["train"])
     return float(history["seconds"].iloc[-1]) * growth * work.spec.epochs
-
-
-def _predictions(test: Encoded, p: np.ndarray) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "example": test.ids,
-            "label": test.labels.numpy(),
-            "predicted": p.argmax(1),
-            **{f"p{number}": p[:, number] for number in range(p.shape[1])},
-        }
-    )

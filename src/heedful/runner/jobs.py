@@ -224,17 +224,13 @@ class Paces:
             evidence = untrained(corpus, cell.model, self.machine, SAMPLE)
             texts = len(Prepared(corpus).split("test"))
             fitting = [probe for probe in probes if unfit(probe.name, evidence) is None]
-            self._warm_up(cell, fitting, evidence)
+            for probe in fitting:  # what it imports when it is first called is no part of its pace
+                if probe.name not in self.warm:
+                    _probing(cell, probe, _first(evidence, min(_FEW, len(evidence.data))))
+                    self.warm.add(probe.name)
             spent = (_extrapolated(cell, probe, evidence, texts) for probe in fitting)
             self.probed[shape] = sum(spent, start=0.0)
         return self.probed[shape]
-
-    def _warm_up(self, cell: Cell, probes: Sequence[ProbeSpec], evidence: Evidence) -> None:
-        """What a probe imports when it is first called is no part of its pace."""
-        for probe in probes:
-            if probe.name not in self.warm:
-                _probing(cell, probe, _first(evidence, min(_FEW, len(evidence.data))))
-                self.warm.add(probe.name)
 
 
 def train_seconds(corpus: Run, cell: Cell, machine: Machine) -> tuple[float, float]:

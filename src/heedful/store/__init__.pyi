@@ -42,6 +42,7 @@ from heedful.store.tables import SCHEMA_VERSION as SCHEMA_VERSION
 from heedful.store.tables import Frames as Frames
 from heedful.store.tables import PartGone as PartGone
 from heedful.store.tables import columns_of as columns_of
+from heedful.store.tables import markdown_table as markdown_table
 from heedful.store.tables import plain_text as plain_text
 from heedful.store.tables import read_part as read_part
 from heedful.store.tables import safe_text as safe_text

@@ -72,18 +72,19 @@ class Property:
 
 def evaluate_property(
     asked: Property,
-    cells_of: Callable[[Table, str, Settings], Iterable[Cell]],
+    cells_of: Callable[[Table, str, str, Settings], Iterable[Cell]],
     table: Table,
     chosen: Settings,
 ) -> Statement:
-    """`cells_of` gives the cells of a model by name. Whether a cell can be used is checked on the
-    first checkpoint, the gap between floor and ceiling on each of them, since each is divided by
-    its own gap. All checkpoints are then put together on the cells that passed."""
-    by_checkpoint = (tuple(cells_of(table, name, chosen)) for name in table.checkpoints)
+    """`cells_of` gives the cells of a model and an explanation. Whether a cell can be used is
+    checked on the first checkpoint, the gap between floor and ceiling on each of them, since each
+    is divided by its own gap. All checkpoints are then put together on the cells that passed."""
+    trial = chosen.on_trial
+    by_checkpoint = (tuple(cells_of(table, name, trial, chosen)) for name in table.checkpoints)
     measured = [cells for cells in by_checkpoint if cells]
     if not measured:
         return asked.without_number(Decision.NOT_MEASURED, asked.missing)
-    randomised = {key_of(cell): cell for cell in cells_of(table, "randomised", chosen)}
+    randomised = {key_of(cell): cell for cell in cells_of(table, "randomised", trial, chosen)}
     parts = tuple(
         _part(asked, cell, measured[1:], randomised, table, chosen) for cell in measured[0]
     )

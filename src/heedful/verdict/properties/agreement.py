@@ -36,7 +36,7 @@ def agreement(table: Table, chosen: Settings) -> Statement:
     if found.decision is not Decision.INCONCLUSIVE or found.blocked:
         return found
     level, cluster_of = level_of(AGREEMENT.name, chosen), table.cluster_of
-    measured = (tuple(_taus(table, model, chosen)) for model in table.checkpoints)
+    measured = (tuple(_taus(table, model, chosen.on_trial, chosen)) for model in table.checkpoints)
     cells = [part for part in measured if part]
     among = contrast(cells, (0.0, -1.0, 1.0), cluster_of, level)
     least, asked = chosen.smallest_tau, found.threshold
@@ -69,7 +69,7 @@ AGREEMENT = Property(
 )
 
 
-def _taus(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _taus(table: Table, model: str, explanation: str, chosen: Settings) -> Iterator[Cell]:
     """Chance has a tau-b of 0 on average: it need not be drawn. A randomised model's maps have
     nothing to agree with."""
     if model == "randomised":
@@ -80,9 +80,9 @@ def _taus(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
         for operator in table.operators(measure):
             wide = table.get(model, measure, operator)
             others = [each for each in known if each != name and each in wide.columns]
-            if chosen.on_trial in wide.columns and others:
+            if explanation in wide.columns and others:
                 columns = [
-                    (chosen.on_trial, wide[chosen.on_trial]),
+                    (explanation, wide[explanation]),
                     ("random", pd.Series(0.0, index=wide.index)),
                     ("other importance measures", wide[others].mean(axis=1)),
                 ]
@@ -137,9 +137,8 @@ PLAUSIBILITY = Property(
 )
 
 
-def _auprc(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _auprc(table: Table, model: str, explanation: str, chosen: Settings) -> Iterator[Cell]:
     wide = table.get(model, DECIDES)
     floor = best_floor(wide, chosen.floors)
-    if floor and chosen.on_trial in wide.columns:
-        columns = [(chosen.on_trial, wide[chosen.on_trial]), (floor, wide[floor])]
-        yield cell(DECIDES, "", columns)
+    if floor and explanation in wide.columns:
+        yield cell(DECIDES, "", [(explanation, wide[explanation]), (floor, wide[floor])])

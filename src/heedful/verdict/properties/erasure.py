@@ -24,7 +24,7 @@ RANDOM = 0.0
 
 def importance(table: Table, chosen: Settings) -> Statement:
     """Measured under at least two perturbations, none of which made the explanation."""
-    return evaluate_property(IMPORTANCE, _importance, table, chosen)
+    return evaluate_property(IMPORTANCE, importance_cells, table, chosen)
 
 
 IMPORTANCE = Property(
@@ -56,10 +56,6 @@ def importance_cells(
             random = pd.Series(RANDOM, index=wide.index)
             columns = [(explanation, wide[explanation]), ("random", random)]
             yield cell(MEASURE, operator, [*columns, (chosen.ceiling, wide[chosen.ceiling])])
-
-
-def _importance(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
-    return importance_cells(table, model, chosen.on_trial, chosen)
 
 
 def _scored(
@@ -99,15 +95,15 @@ BASELINE = Property(
 )
 
 
-def _leads(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _leads(table: Table, model: str, explanation: str, chosen: Settings) -> Iterator[Cell]:
     """The same baseline under all operators: the one that is harder to beat on average."""
-    known = list(_scored(table, model, chosen.on_trial, chosen))
+    known = list(_scored(table, model, explanation, chosen))
     if not known:
         return
     floor = best_floor(pd.concat([wide for _, wide in known]), chosen.model_free)
     for operator, wide in known:
         if floor in wide.columns:
-            columns = [(chosen.on_trial, wide[chosen.on_trial]), (floor, wide[floor])]
+            columns = [(explanation, wide[explanation]), (floor, wide[floor])]
             yield cell(MEASURE, operator, columns)
 
 
@@ -128,7 +124,7 @@ def direction(table: Table, chosen: Settings) -> Statement:
     if chosen.on_trial not in chosen.signed:
         reason = f"{chosen.on_trial.replace('_', ' ')} has no sign: judge it on importance."
         return DIRECTION.without_number(Decision.NOT_ANSWERED, reason)
-    found = evaluate_property(DIRECTION, _direction, table, chosen)
+    found = evaluate_property(DIRECTION, direction_cells, table, chosen)
     return _with_flips(_with_metrics(found), table, chosen)
 
 
@@ -159,10 +155,6 @@ def direction_cells(table: Table, model: str, explanation: str, chosen: Settings
             unfair = operator in chosen.made_with(explanation)
             if not unfair and set(names) <= set(wide.columns):
                 yield cell(measure, operator, [(n, wide[n]) for n in names], BETTER[measure])
-
-
-def _direction(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
-    return direction_cells(table, model, chosen.on_trial, chosen)
 
 
 def _with_metrics(statement: Statement) -> Statement:

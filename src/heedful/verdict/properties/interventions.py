@@ -40,7 +40,7 @@ USE = Property(
 )
 
 
-def _moved(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
+def _moved(table: Table, model: str, explanation: str, chosen: Settings) -> Iterator[Cell]:
     """None for a randomised model, which may use its attention as well: there is nothing to
     check."""
     for edit in () if model == "randomised" else EDITS:
@@ -49,7 +49,7 @@ def _moved(table: Table, model: str, chosen: Settings) -> Iterator[Cell]:
             once = table.get(model, "tvd", edit)
             moved = NOTHING if once.empty else once.iloc[:, 0]
         if not moved.empty:
-            yield cell("tvd", edit, [(chosen.on_trial, moved)])
+            yield cell("tvd", edit, [(explanation, moved)])
 
 
 def _beside(table: Table, chosen: Settings) -> Mapping[str, float]:
