@@ -32,29 +32,20 @@ class Size:
 class Plan:
     """How much is measured; `adversary_steps` and `reach_steps` are optimiser steps."""
 
-    sizes: tuple[Size, ...]
-    train_short: int
-    train_long: int
-    epochs: int
-    repeats: int
-    adversary_steps: int
-    reach_steps: tuple[int, ...]
+    sizes: tuple[Size, ...] = (Size("sst", 1726, 8, 30, 6), Size("imdb", 64, 90, 270, 2))
+    train_short: int = 2000
+    train_long: int = 200
+    epochs: int = 1
+    repeats: int = 3
+    adversary_steps: int = 500
+    reach_steps: tuple[int, ...] = (500, 2000)
 
 
-FULL = Plan(
-    (Size("sst", 1726, 8, 30, 6), Size("imdb", 64, 90, 270, 2)),
-    train_short=2000,
-    train_long=200,
-    epochs=1,
-    repeats=3,
-    adversary_steps=500,
-    reach_steps=(500, 2000),
-)
+FULL = Plan()
 QUICK = Plan(
     (Size("sst", 10, 8, 12, 1), Size("imdb", 2, 20, 30, 1)),
     train_short=32,
     train_long=4,
-    epochs=1,
     repeats=1,
     adversary_steps=5,
     reach_steps=(5, 10),

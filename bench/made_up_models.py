@@ -152,14 +152,9 @@ def encoder(size: ModelSize, device: str) -> tuple[Any, Any, float]:
     library = transformers()
     torch.manual_seed(0)
     config = library.BertConfig(
-        vocab_size=size.vocabulary,
-        hidden_size=size.width,
-        num_hidden_layers=size.layers,
-        num_attention_heads=size.heads,
-        intermediate_size=size.inner,
+        **_shape(size),
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        pad_token_id=PAD,
         id2label=dict(enumerate(LABEL_WORDS)),
         label2id={name: number for number, name in enumerate(LABEL_WORDS)},
     )
@@ -173,19 +168,26 @@ def decoder(size: ModelSize, device: str) -> tuple[Any, Any]:
     library = transformers()
     torch.manual_seed(0)
     config = library.LlamaConfig(
-        vocab_size=size.vocabulary,
-        hidden_size=size.width,
-        num_hidden_layers=size.layers,
-        num_attention_heads=size.heads,
+        **_shape(size),
         num_key_value_heads=size.heads // 3,
-        intermediate_size=size.inner,
         tie_word_embeddings=True,
         initializer_range=0.05,
-        pad_token_id=PAD,
         bos_token_id=CLS,
         eos_token_id=SEP,
     )
     return library.LlamaForCausalLM(config).to(device).eval(), words_tokenizer()
+
+
+def _shape(size: ModelSize) -> dict[str, int]:
+    """What a BERT's configuration and a Llama's have in common."""
+    return {
+        "vocab_size": size.vocabulary,
+        "hidden_size": size.width,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": size.heads,
+        "intermediate_size": size.inner,
+        "pad_token_id": PAD,
+    }
 
 
 def words_tokenizer() -> Any:

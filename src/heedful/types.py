@@ -292,13 +292,7 @@ class AttentionRows:
         return self.take(new)
 
     def take(self, chosen: Bool[Tensor, " n"] | Int[Tensor, " m"]) -> AttentionRows:
-        return AttentionRows(
-            self.weights[chosen],
-            self.mask[chosen],
-            self.example[chosen],
-            self.head[chosen],
-            self.query[chosen],
-        )
+        return AttentionRows(*(getattr(self, column.name)[chosen] for column in fields(self)))
 
 
 def rows(trace: Trace, site: str) -> AttentionRows:

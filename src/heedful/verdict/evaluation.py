@@ -127,16 +127,10 @@ def evaluate_property(
 
 
 def _unusable(asked: Property, parts: tuple[Part, ...], chosen: Settings) -> Statement:
-    reasons = sorted({part.reason for part in parts})
-    return Statement(
-        asked.name,
-        Decision.UNUSABLE,
-        asked.unit,
-        threshold=chosen.effect(asked.name),
-        undefined=sum(part.undefined for part in parts),
-        blocked=f"unusable here: {'; '.join(reasons)}.",
-        parts=parts,
-    )
+    reasons = "; ".join(sorted({part.reason for part in parts}))
+    said = asked.without_number(Decision.UNUSABLE, f"unusable here: {reasons}.")
+    undefined = sum(part.undefined for part in parts)
+    return replace(said, threshold=chosen.effect(asked.name), undefined=undefined, parts=parts)
 
 
 def _common(measured: Checkpoints, usable: Sequence[tuple[str, str]]) -> list[Cells]:
