@@ -34,6 +34,7 @@ from heedful.auditing import (
     Audit,
     AuditSpec,
     Measurer,
+    Measuring,
     Plan,
     checked_texts,
     compare,
@@ -45,7 +46,7 @@ from heedful.auditing import (
     tables,
 )
 from heedful.auditing import measure as measuring
-from heedful.cli import MeasureOptions, catalogue, main
+from heedful.cli import catalogue, main
 from heedful.data import default_spec, prepare
 from heedful.entries import ANY, Piece
 from heedful.errors import HeedfulError
@@ -432,7 +433,7 @@ def test_what_layers_cost_is_foreseen(layers: int) -> None:
         estimate((model, tokenizer), texts(4), replace(LAYERS, only=only))
         passes.append(len(seen))
     assert passes[1] - passes[0] == 2 * (4 * layers + 2 * layers - 1)
-    assert "layers" in MeasureOptions(quick=True).spec(0).only
+    assert "layers" in Measuring(quick=True).spec().only
 
 
 def test_layers_are_one_line_in_the_terminal(

@@ -27,6 +27,7 @@ from tiny_tokenizers import byte_pairs, saved, word_pieces
 from verbs import run
 
 auditing = import_module("heedful.auditing.audit")
+audit_options = import_module("heedful.auditing.options")
 
 
 WORDS = [
@@ -189,7 +190,7 @@ def test_a_budget_says_how_many_texts(
     from heedful.auditing import waves
 
     monkeypatch.setattr(auditing, "waves", partial(waves, wave=2))
-    monkeypatch.setattr(audit_verb, "seconds", lambda text: 1e-9 if text else None)
+    monkeypatch.setattr(audit_options, "seconds", lambda time: 1e-9)
     code, out, _ = run(
         capsys, "audit", world / "bert", world / "good.csv", *LEAST, "--budget", "1s"
     )
@@ -198,10 +199,10 @@ def test_a_budget_says_how_many_texts(
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [("90s", 90), ("5min", 300), ("1.5h", 5400), (" 2 s ", 2), (None, None)]
+    ("text", "wanted"), [("90s", 90), ("5min", 300), ("1.5h", 5400), (" 2 s ", 2), (2.5, 2.5)]
 )
-def test_budgets(text: str | None, wanted: float | None) -> None:
-    assert audit_verb.seconds(text) == wanted
+def test_budgets(text: str | float, wanted: float) -> None:
+    assert audit_options.seconds(text) == wanted
 
 
 def test_a_killed_command_goes_on(

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.cli import DEFAULT_STORE, check_data_dir, names, open_store, progress_bar, say, seeds
+from heedful.cli import DEFAULT_STORE, check_data_dir, names, open_store, say, seeds
 from heedful.data import default_spec
 from heedful.errors import HeedfulError, unknown_name
+from heedful.progress import progress_bar
 from heedful.runner import Choice, grid, machine, run_study
 from paper_tables.trials import TRIALS
 

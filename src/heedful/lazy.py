@@ -19,6 +19,7 @@ class _Face(ModuleType):
     """A package whose public names live in its modules."""
 
     _places: dict[str, str]
+    __all__: list[str]
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._places:
@@ -31,7 +32,8 @@ class _Face(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._places})
+        """The public names alone: what else is imported here is nobody's business."""
+        return list(self.__all__)
 
 
 def face(package: str) -> list[str]:

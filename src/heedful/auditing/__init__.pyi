@@ -1,5 +1,8 @@
 from heedful.auditing.audit import audit as audit
 from heedful.auditing.audit import audit_subject as audit_subject
+from heedful.auditing.audit import estimate as estimate
+from heedful.auditing.check import Check as Check
+from heedful.auditing.check import check as check
 from heedful.auditing.compare import LOWER_IS_BETTER as LOWER_IS_BETTER
 from heedful.auditing.compare import check_trainings as check_trainings
 from heedful.auditing.compare import compare as compare
@@ -8,12 +11,10 @@ from heedful.auditing.compare import over_seeds as over_seeds
 from heedful.auditing.compare import to_markdown as to_markdown
 from heedful.auditing.explanation import Cost as Cost
 from heedful.auditing.explanation import Decisions as Decisions
-from heedful.auditing.explanation import Explanation as Explanation
 from heedful.auditing.explanation import Named as Named
 from heedful.auditing.explanation import all_named as all_named
 from heedful.auditing.explanation import check_finite as check_finite
 from heedful.auditing.explanation import distinct_operators as distinct_operators
-from heedful.auditing.explanation import explain as explain
 from heedful.auditing.explanation import explained as explained
 from heedful.auditing.explanation import fitted as fitted
 from heedful.auditing.explanation import merged as merged
@@ -26,6 +27,12 @@ from heedful.auditing.heads import look as look
 from heedful.auditing.measure import Measurer as Measurer
 from heedful.auditing.measure import checked_texts as checked_texts
 from heedful.auditing.measure import marked_words as marked_words
+from heedful.auditing.one_text import USUAL as USUAL
+from heedful.auditing.one_text import Explanation as Explanation
+from heedful.auditing.one_text import explain as explain
+from heedful.auditing.options import Measuring as Measuring
+from heedful.auditing.options import Running as Running
+from heedful.auditing.options import seconds as seconds
 from heedful.auditing.page_data import PageData as PageData
 from heedful.auditing.repair import CHOSEN_MODEL as CHOSEN_MODEL
 from heedful.auditing.repair import REPAIR as REPAIR
@@ -64,7 +71,6 @@ from heedful.auditing.schedule import Estimate as Estimate
 from heedful.auditing.schedule import Pace as Pace
 from heedful.auditing.schedule import Plan as Plan
 from heedful.auditing.schedule import batches as batches
-from heedful.auditing.schedule import estimate as estimate
 from heedful.auditing.schedule import waves as waves
 from heedful.auditing.spec import ALWAYS as ALWAYS
 from heedful.auditing.spec import ATTENTION as ATTENTION

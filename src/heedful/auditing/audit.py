@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from heedful.attributions import fit_prior
+from heedful.auditing.compare import check_trainings, over_seeds
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
 from heedful.auditing.measure import Measurer, checked_texts, marked_words
+from heedful.auditing.options import Measuring, Running
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import (
     KIND,
@@ -28,6 +30,7 @@ from heedful.auditing.schedule import (
     FIRST,
     LOOKS,
     WAVE,
+    Estimate,
     Pace,
     Plan,
     batches,
@@ -46,9 +49,10 @@ from heedful.auditing.tables import (
     write_part,
 )
 from heedful.errors import HeedfulError
-from heedful.progress import duration, silent
+from heedful.keywords import taken, takes
+from heedful.progress import duration, progress_bar, silent
 from heedful.store import Frames, PartGone, Run, run_key
-from heedful.targets import AuditTarget, open_target
+from heedful.targets import AuditTarget, Loading, Reading, open_target
 from heedful.types import Batch
 from heedful.verdict import Settings, Verdict, stored_verdict
 from heedful.words import word_mask
@@ -59,18 +63,48 @@ FEW = 8
 """Texts, of which some more are not measured only to know."""
 
 
+@takes(Reading, Measuring, Running, Loading)
 def audit(
     model: Any,
     data: Any = None,
-    spec: AuditSpec = AuditSpec(),
-    settings: Settings = Settings(),
-    plan: Plan = Plan(),
+    spec: AuditSpec | None = None,
+    settings: Settings | None = None,
+    plan: Plan | None = None,
     **options: Any,
 ) -> Audit:
-    """The verdict on a model's attention on these texts. `options` are `open_target`'s."""
-    plan = plan.started()
-    with open_target(model, data, **options) as subject:
-        return audit_subject(subject, spec, settings, plan)
+    """The verdict on a model's attention on these texts.
+
+    `model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a run of
+    kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
+    `data` is a table (a data frame, a dataset, a list of dicts), a CSV, TSV, JSONL or Parquet
+    file, or a corpus by name; a run may do without and uses its own corpus.
+    `spec`, `settings` and `plan` are for what keywords do not reach; keywords come on top of them.
+    """
+    measuring, running = taken(Measuring, options), taken(Running, options)
+    spec = measuring.spec(spec or AuditSpec(), options.get("seed"))
+    settings = measuring.settings(settings or Settings())
+    plan = running.plan(plan or Plan(), options.get("store"))
+    plan = replace(plan, must=plan.must | measuring.must)
+    models = [model, *running.others]
+    if running.others:
+        check_trainings(models, Reading(store=options.get("store")).opened)
+    audits = []
+    for each in models:
+        with running.watched(plan.started()) as watched, open_target(each, data, **options) as one:
+            audits.append(audit_subject(one, spec, settings, watched))
+    return over_seeds(audits, settings) if len(audits) > 1 else audits[0]
+
+
+@takes(Reading, Measuring, Loading)
+def estimate(
+    model: Any, data: Any = None, spec: AuditSpec | None = None, **options: Any
+) -> Estimate:
+    """How long `heedful.audit` of the same would take on this machine, whatever the model is: an
+    `Adapter` too. Takes as long as a few texts."""
+    spec = taken(Measuring, options).spec(spec or AuditSpec(), options.get("seed"))
+    with progress_bar() as progress, open_target(model, data, **options) as subject:
+        progress("timing a few texts", 0, 1)
+        return estimate_subject(subject, spec)
 
 
 def audit_subject(

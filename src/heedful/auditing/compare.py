@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,11 +39,14 @@ COMPARED = ["audit", "explanation", "measure", "operator", "mean", "low", "high"
 
 
 def compare(
-    audits: Mapping[str, Audit], measure: str, operator: str | None = None, seed: int = 0
+    audits: Mapping[str, Audit],
+    measure: str = "comprehensiveness",
+    operator: str | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """One row per audit and explanation, the best mean first. Texts of one cluster are
     averaged and drawn together; 95% intervals. No explanation is scored by an operator that made
-    it."""
+    it. `Audit.load` reads an audit's folder."""
     parts = [_means(name, each, measure, operator, seed) for name, each in audits.items()]
     table = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     if table.empty:
@@ -139,9 +144,12 @@ def to_markdown(table: pd.DataFrame) -> str:
 # Several trainings of one model: one verdict, with seeds and texts as crossed effects.
 
 
-def check_trainings(models: Sequence[str], store: Store | None) -> None:
-    """Refuse what is not one model trained with several seeds, before any of them is measured."""
+def check_trainings(models: Sequence[Any], store: Store | None) -> None:
+    """Refuse what is not one model trained with several seeds, before any of them is measured.
+    Of models in memory that is known only when they are measured."""
     first, *others = models
+    if not all(isinstance(each, (str, Path)) for each in models):
+        return
     seen = {source_of(first, store): first}
     known = described(first, store) if others else {}
     for each in others:

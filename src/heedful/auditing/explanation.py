@@ -1,14 +1,12 @@
-"""The explanations of an audit: by name, as maps of a batch with their cost, and of one text."""
+"""The explanations of an audit: by name, and as maps of a batch with their cost."""
 
 from __future__ import annotations
 
-import html
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,19 +15,17 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from heedful.attributions import SALIENCIES, Prior, fit_prior
+from heedful.attributions import SALIENCIES, Prior
 from heedful.attributions import explain as scores_of
 from heedful.auditing.spec import BASELINES
 from heedful.entries import Attribution
-from heedful.errors import HeedfulError, meant, unknown_name
-from heedful.experiments import interactions, torch_module
-from heedful.models import TARGETS, probabilities
+from heedful.errors import HeedfulError
+from heedful.experiments import torch_module
+from heedful.models import TARGETS
 from heedful.parameters import check_parameters, parameters_of, value_of
-from heedful.perturbations import REMOVALS, WordRemoval
-from heedful.targets import open_target
+from heedful.perturbations import REMOVALS
 from heedful.types import Batch, Model
 from heedful.verdict import Settings
-from heedful.words import word_mask
 
 
 @dataclass(frozen=True)
@@ -258,127 +254,3 @@ def check_finite(p: Tensor, ids: tuple[str, ...]) -> None:
             f"the model's output for text {ids[bad[0]]!r} is not a number: check its weights, or "
             f"leave the text out."
         )
-
-
-# One text explained: a score for every word, by every explanation asked for.
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
-    with what they do together beyond what each does alone (leave-two-out)."""
-
-    words: tuple[str, ...]
-    predicted: str
-    explained: str
-    probability: float
-    scores: Mapping[str, tuple[float, ...]]
-    interactions: tuple[tuple[str, str, float], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "words": list(self.words),
-            "predicted": self.predicted,
-            "explained": self.explained,
-            "probability": self.probability,
-            "scores": {name: list(values) for name, values in self.scores.items()},
-            "interactions": [list(each) for each in self.interactions],
-        }
-
-    def _repr_html_(self) -> str:
-        """Words shaded by score: purple for, orange against."""
-        return "".join(self._row(name, values) for name, values in self.scores.items())
-
-    def _row(self, name: str, values: tuple[float, ...]) -> str:
-        largest = max((abs(v) for v in values if v == v), default=0.0) or 1.0
-        spans = "".join(
-            f'<span style="background:{_shade(value / largest)};padding:0 .15em">'
-            f"{html.escape(word)}</span> "
-            for word, value in zip(self.words, values, strict=True)
-        )
-        return f"<div><small>{html.escape(name)}</small><br>{spans}</div>"
-
-
-def explain(
-    model: Any,
-    text: str,
-    text_b: str | None = None,
-    explanations: str | tuple[str, ...] = ("attention", "integrated_gradients"),
-    target: str = "probability",
-    of: str | None = None,
-    pairs: int = 0,
-    **options: Any,
-) -> Explanation:
-    """`of` is the class to explain by name; the predicted one if it is left out. `pairs` of
-    the top words of the first explanation are taken out together, to see them interact."""
-    if target not in TARGETS:
-        raise unknown_name("target", target, list(TARGETS))
-    if pairs < 0 or pairs == 1:
-        raise HeedfulError(f"pairs is {pairs}: give 2 or more words, or 0.")
-    names = names_in(explanations) if isinstance(explanations, str) else explanations
-    wanted = all_named(names)
-    pair = {} if text_b is None else {"text_b": text_b}
-    options = {**options, "label_column": None, "n": None}
-    if text_b is not None:
-        options["text_b_column"] = "text_b"
-    with open_target(model, [{"text": text, **pair}], **options) as subject:
-        batch = subject.encode([0])
-        with torch.no_grad():
-            p = probabilities(subject.model(batch).logits)
-        check_finite(p, batch.ids)
-        predicted = p.argmax(-1)
-        label = torch.full_like(predicted, _class(subject.label_names, of, int(predicted[0])))
-        prior, work = fit_prior([batch]), Decisions(subject.model, batch, label)
-        maps = {one.name: explanation(work, fitted(one, prior), target) for one in wanted}
-        surface, missing = subject.documents[0].surface, ~word_mask(batch.texts["a"])[0]
-        shown: dict[str, tuple[float, ...]] = {}
-        for name, scores in maps.items():
-            values = scores[0].masked_fill(missing, torch.nan).tolist()[: len(surface)]
-            shown[name] = (*values, *[float("nan")] * (len(surface) - len(values)))
-        together: tuple[tuple[str, str, float], ...] = ()
-        if pairs and maps:
-            removal = WordRemoval(subject.model, batch, label, "mask", TARGETS[target])
-            together = _together(removal, maps[wanted[0].name], pairs, surface)
-        return Explanation(
-            surface,
-            _name(subject.label_names, int(predicted[0])),
-            _name(subject.label_names, int(label[0])),
-            float(p[0, int(label[0])]),
-            shown,
-            together,
-        )
-
-
-def _together(
-    removal: WordRemoval, scores: Tensor, top: int, surface: tuple[str, ...]
-) -> tuple[tuple[str, str, float], ...]:
-    """Pairs of the top words, and what they do together; the strongest first."""
-    found = interactions(removal, scores.abs(), top)
-    words = found.words[0].tolist()
-    pairs = [
-        (surface[words[i]], surface[words[j]], float(found.values[0, i, j]))
-        for i, j in combinations(range(len(words)), 2)
-        if words[i] >= 0 and words[j] >= 0
-    ]
-    return tuple(sorted(pairs, key=lambda pair: -abs(pair[2])))
-
-
-def _class(names: tuple[str, ...], of: str | None, predicted: int) -> int:
-    if of is None:
-        return predicted
-    if of not in names:
-        shown = list(names)[:20]
-        wrong = f"the model has no class {of!r}{meant(of, shown)}"
-        raise HeedfulError(f"{wrong}: choose one of {', '.join(shown)}.")
-    return names.index(of)
-
-
-def _name(names: tuple[str, ...], index: int) -> str:
-    return names[index] if index < len(names) else str(index)
-
-
-def _shade(share: float) -> str:
-    if share != share:
-        return "transparent"
-    color = "141,108,196" if share >= 0 else "210,120,26"
-    return f"rgba({color},{min(1.0, abs(share)):.2f})"

@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 from scipy import stats
 
 from heedful.auditing.audit import audit
+from heedful.auditing.audit import estimate as audit_cost
 from heedful.auditing.compare import over_seeds
 from heedful.auditing.repair_methods import BASE, check_methods, entrants, repair_method, unfit
 from heedful.auditing.schedule import Plan
-from heedful.auditing.schedule import estimate as audit_cost
 from heedful.auditing.spec import ATTENTION, IMPORTANCE, AuditSpec
 from heedful.data import Prepared, prepare
 from heedful.errors import HeedfulError, unknown_name

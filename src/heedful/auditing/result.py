@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import torch
 from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.page_data import nothing
 from heedful.auditing.spec import RENAMED, AuditSpec
+from heedful.auditing.view import open_page, show_in_notebook
 from heedful.errors import HeedfulError
 from heedful.perturbations import REMOVALS
 from heedful.store import (
@@ -31,7 +31,9 @@ from heedful.store import (
 )
 from heedful.targets import AuditTarget
 from heedful.verdict import (
+    CARD,
     Verdict,
+    card,
     check_tables,
     facts_text,
     read_facts,
@@ -53,6 +55,8 @@ class Audit:
     verdict: Verdict
     tables: Mapping[str, Frames]
     facts: Mapping[str, Any]
+    pages: list[Path] = field(default_factory=list, compare=False)
+    """Where its page was written."""
 
     @staticmethod
     def of(verdict: Verdict, facts: Mapping[str, Any], **tables: pd.DataFrame) -> Audit:
@@ -91,6 +95,14 @@ class Audit:
         check_file(out, PAGE_FILE)
         with refusals(f"write the page to {out}", "make room or give another place"):
             write_file(out, audit_page(self.as_parts()))
+        self.pages.append(out)
+        return out
+
+    def to_card(self, path: str | Path) -> Path:
+        """A section for a model card, in Markdown."""
+        out = Path(path)
+        check_file(out, CARD)
+        write_file(out, card(self.verdict))
         return out
 
     def save(self, folder: str | Path) -> Path:
@@ -135,12 +147,26 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit of {self.facts.get('measured', 'some')} texts: {self.verdict.headline}>"
 
+    def show(self, path: str | Path | None = None) -> Path | None:
+        """The whole page: in a notebook right here, elsewhere in a browser. It is written where
+        `path` says, else to a folder for temporary files; the path is returned where one is."""
+        from heedful.report import audit_page, framed
+
+        written = None if path is None else self.to_html(path)
+        html = audit_page(self.as_parts()) if written is None else written.read_text("utf8")
+        if show_in_notebook({**self._repr_mimebundle_(), "text/html": framed(html)}):
+            return written
+        return open_page(html, written)
+
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        rows = "".join(
-            f"<div>{html.escape(line) or '&nbsp;'}</div>" for line in self.verdict.lines()
-        )
-        return f'<div style="font-family:monospace;white-space:pre-wrap">{rows}</div>'
+        return self._repr_mimebundle_()["text/html"]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook shows: the verdict with its bounds, the telling example, a link to the
+        page where it was written, and a still picture."""
+        from heedful.report import audit_bundle
+
+        return audit_bundle(self.as_parts(), str(self), self.pages[-1] if self.pages else None)
 
 
 def write_audit(audit: Audit, out: Path) -> None:

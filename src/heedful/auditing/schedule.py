@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from heedful.data import groups
 from heedful.hashing import stable_hash
 from heedful.progress import Progress, seconds_each, silent
 from heedful.store import Place, Store, store_at
-from heedful.targets import AuditTarget, open_target
+from heedful.targets import AuditTarget
 
 LOOKS = 4
 """How often the evidence is looked at where time is short."""
@@ -151,13 +150,6 @@ class Estimate:
     timed: int
     seconds: float
     passes_per_text: float
-
-
-def estimate(model: Any, data: Any, spec: AuditSpec = AuditSpec(), **options: Any) -> Estimate:
-    """How long `heedful.audit` of the same would take on this machine, whatever the model is: an
-    `Adapter` too. Takes as long as a few texts."""
-    with open_target(model, data, **options) as subject:
-        return estimate_subject(subject, spec)
 
 
 def estimate_subject(subject: AuditTarget, spec: AuditSpec) -> Estimate:

@@ -1,5 +1,4 @@
 from heedful.cli.app import app as app
-from heedful.cli.audit import seconds as seconds
 from heedful.cli.audit_options import MeasureOptions as MeasureOptions
 from heedful.cli.benchmark import benchmark as benchmark
 from heedful.cli.catalogue import better as better
@@ -27,7 +26,6 @@ from heedful.cli.options import open_store as open_store
 from heedful.cli.options import pairs as pairs
 from heedful.cli.options import parameter as parameter
 from heedful.cli.options import seeds as seeds
-from heedful.cli.output import progress_bar as progress_bar
 from heedful.cli.output import say as say
 from heedful.cli.output import show as show
 from heedful.cli.store import KINDS as KINDS

@@ -24,13 +24,13 @@ from heedful.cli.options import (
 from heedful.cli.output import (
     Output,
     check_outputs,
-    progress_bar,
     say,
     show,
     show_json,
     show_result,
 )
 from heedful.errors import HeedfulError, unknown_name
+from heedful.progress import progress_bar
 
 annotate = typer.Typer(help="Human evaluation: make a study, serve it, read its results.")
 StudyArgument = Annotated[Path, typer.Argument(help="A file of `heedful annotate new`.")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -37,20 +36,18 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
-    progress_bar,
     say,
     show,
     show_json,
     show_result,
 )
-from heedful.errors import HeedfulError, unknown_name
+from heedful.errors import HeedfulError
 from heedful.progress import duration
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heedful.auditing import Audit, AuditSpec
-    from heedful.verdict import Verdict
+    from heedful.auditing import Audit
 
 
 USUAL = "attention,gradient_input,integrated_gradients,occlusion"
@@ -84,10 +81,9 @@ def audit(
     heedful audit model-00c5 --quick --budget 5min -o audit
     """
     subject.check_data(model, data)
-    from heedful.auditing import AUDIT, check_trainings, write_audit
-    from heedful.store import write_file
+    from heedful.auditing import AUDIT, Plan, Running, write_audit
+    from heedful.auditing import audit as run
     from heedful.verdict import CARD
-    from heedful.verdict import card as write_card
 
     check_outputs(
         Output("-o", out, AUDIT),
@@ -95,20 +91,18 @@ def audit(
         inputs=(model, data, *(seed_model or ())),
         store=subject.store,
     )
-    if seed_model and budget is not None:
-        raise HeedfulError("give either --seed-model or --budget: all seeds need the same texts.")
-    limit, spec = seconds(budget), measured.spec(subject.seed)
-    models = [model, *(seed_model or ())]
-    if seed_model:
-        check_trainings(models, existing_store(subject.store))
     if dry_run:
-        _dry_run(models, data, spec, subject, as_json)
+        Running(budget=budget, seed_model=seed_model or []).plan(Plan())  # bad values are refused in a dry run, too
+        _dry_run([model, *(seed_model or ())], data, measured, subject, as_json)
         return
-    result = run_audits(models, data, measured, subject, limit)
+    set_threads(subject.threads)
+    plan, trained = Plan(open_store(subject.store), announce=say), seed_model or []
+    given = {**measured.given(), **subject.given(), "budget": budget, "seed_model": trained}
+    result = run(model, data, plan=plan, **given)
     if out is not None:
         write_audit(result, out)
     if card is not None:
-        write_file(card, write_card(result.verdict))
+        result.to_card(card)
     if as_json:
         show_json("audit", {"verdict": json.loads(result.verdict.to_json())})
     else:
@@ -127,48 +121,22 @@ def _lines(result: Audit) -> Iterator[str]:
     yield from (f"Left out: {name}: {why}" for name, why in result.facts["skipped"].items())
 
 
-def run_audits(
-    models: Sequence[str],
+def _dry_run(
+    models: list[str],
     data: str | None,
     measured: MeasureOptions,
     subject: SubjectOptions,
-    budget: float | None = None,
-) -> Audit:
-    """Of a model, or of several trainings of it together."""
-    from heedful.auditing import Plan, over_seeds
-    from heedful.auditing import audit as run
-
-    spec, settings = measured.spec(subject.seed), measured.settings
-    set_threads(subject.threads)
-    audits = []
-    for model in models:
-        with progress_bar() as progress:
-            plan = Plan(open_store(subject.store), budget, progress, measured.must, announce=say)
-            audits.append(run(model, data, spec, settings, plan, **subject.given()))
-    return over_seeds(audits, settings) if len(audits) > 1 else audits[0]
-
-
-def seconds(text: str | None) -> float | None:
-    """`90s`, `5min`, `2h`."""
-    if text is None:
-        return None
-    time = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
-    if not time or not 0 < float(time[1]) < math.inf:
-        raise HeedfulError(f"--budget is {text!r}: write a time such as 90s, 5min or 2h.")
-    return float(time[1]) * {"s": 1, "min": 60, "h": 3600}[time[2]]
-
-
-def _dry_run(
-    models: list[str], data: str | None, spec: AuditSpec, subject: SubjectOptions, as_json: bool
+    as_json: bool,
 ) -> None:
     """Times the first model: other trainings of it take as long."""
-    from heedful.auditing import estimate
+    from heedful.auditing import Measuring, check_trainings, estimate
 
     set_threads(subject.threads)
-    with progress_bar() as progress:
-        progress("timing a few texts", 0, 1)
-        cost = estimate(models[0], data, spec, **subject.given())
-        cost = replace(cost, seconds=cost.seconds * len(models))
+    if len(models) > 1:
+        check_trainings(models, existing_store(subject.store))
+    cost = estimate(models[0], data, **measured.given(), **subject.given())
+    cost = replace(cost, seconds=cost.seconds * len(models))
+    spec = Measuring(**measured.given()).spec(seed=subject.seed)
     explanations, operators = len(spec.explanations), len(spec.operators)
     several = [f"{len(models)} trainings of the model"] if len(models) > 1 else []
     show_result(
@@ -220,67 +188,25 @@ def check(
     heedful check path/to/model reviews.csv --at-least importance=0.6
     """
     subject.check_data(model, data)
-    from heedful.store import write_file
-    from heedful.verdict import JUNIT, PROPERTIES, VERDICT, failures
-    from heedful.verdict import check as compare
-    from heedful.verdict import junit as as_junit
+    from heedful.auditing import Plan
+    from heedful.auditing import check as run
+    from heedful.verdict import JUNIT, VERDICT
 
-    thresholds = numbers(at_least or [], "--at-least")
-    for name in thresholds:
-        if name not in PROPERTIES:
-            raise unknown_name("property", name, list(PROPERTIES))
     check_outputs(
         Output("--junit", junit, JUNIT),
         Output("--write-baseline", write_baseline, VERDICT),
         inputs=(model, data),
         store=subject.store,
     )
-    old = _baseline(baseline, measured.spec(subject.seed)) if baseline is not None else None
-    verdict = run_audits([model], data, measured, subject).verdict
-    if baseline is not None and old is not None and old.facts["spec"] != verdict.facts["spec"]:
-        raise _made_otherwise(baseline)
-    outcomes = compare(verdict, thresholds, old)
-    if junit is not None:
-        write_file(junit, as_junit(outcomes))
-    if write_baseline is not None:
-        write_file(write_baseline, verdict.to_json())
-    lines = (
-        f"{'FAILED' if outcome.failure else 'ok':<7} {outcome.name}  {outcome.failure}".rstrip()
-        for outcome in outcomes
-    )
-    show_result("check", as_json, {"outcomes": [vars(outcome) for outcome in outcomes]}, *lines)
-    if failures(outcomes):
+    given = {**measured.given(), **subject.given(), "junit": junit, "baseline": baseline}
+    given |= {"at_least": numbers(at_least or [], "--at-least"), "write_baseline": write_baseline}
+    set_threads(subject.threads)
+    plan = Plan(open_store(subject.store), announce=say)
+    result = run(model, data, plan=plan, **given)
+    outcomes = [vars(outcome) for outcome in result.outcomes]
+    show_result("check", as_json, {"outcomes": outcomes}, *result.lines())
+    if not result.passed:
         raise typer.Exit(1)
-
-
-def _baseline(path: Path, spec: AuditSpec) -> Verdict:
-    """Refused before anything is measured where its numbers were measured with other settings;
-    operators that are the same to a model count as one."""
-    from heedful.auditing import merged, spec_digest
-    from heedful.input_files import read_whole
-    from heedful.verdict import Verdict
-
-    if not path.is_file():
-        raise HeedfulError(
-            f"there is no baseline {path}: give a verdict.json, or make one with --write-baseline."
-        )
-    try:
-        old = Verdict.from_json(read_whole(path))
-    except UnicodeDecodeError as error:
-        raise HeedfulError(f"{path} is no verdict: give a verdict.json of an audit.") from error
-    except HeedfulError as error:
-        raise HeedfulError(f"the baseline {path} cannot be used: {error}") from error
-    possible = (spec, replace(spec, operators=merged(spec.operators)))
-    if old.facts.get("spec", "") not in map(spec_digest, possible):
-        raise _made_otherwise(path)
-    return old
-
-
-def _made_otherwise(path: Path) -> HeedfulError:
-    return HeedfulError(
-        f"the baseline {path} was made with other settings (such as --quick, --seed or "
-        f"--explanations): make it again with these."
-    )
 
 
 @spread

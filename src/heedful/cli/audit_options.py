@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,18 +23,14 @@ from heedful.cli.options import (
     check_data_dir,
     existing_store,
     given,
-    maybe_names,
-    names,
     numbers,
     option,
     pairs,
     parameters,
 )
-from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
-    from heedful.auditing import AuditSpec
-    from heedful.verdict import Settings
+    pass
 
 
 ModelArgument = Annotated[
@@ -163,86 +159,9 @@ class MeasureOptions:
         panel=DECIDED,
     )
 
-    def spec(self, seed: int) -> AuditSpec:
-        from heedful.auditing import (
-            ATTENTION,
-            EXPLANATIONS,
-            IMPORTANCE,
-            MAPPED,
-            AuditSpec,
-            all_named,
-        )
-
-        chosen = self.chosen
-        every = (*EXPLANATIONS, *chosen)
-        if self.explanations is not None:
-            every = (ATTENTION, *chosen, *IMPORTANCE)
-        explanations = tuple(dict.fromkeys(every))
-        operators, groups = self._operators(), self._groups()
-        spec = AuditSpec(explanations, operators=operators, only=groups, seed=seed)
-        all_named(spec.explanations)
-        for name in chosen:
-            if name not in spec.mapped:  # every explanation that was named must be measured
-                raise HeedfulError(
-                    f"--only {self.only} looks at attention alone, and {name!r} was asked for: "
-                    f"leave it out, or add one of {', '.join(sorted(MAPPED))} to --only."
-                )
-        _ = self.settings  # bad thresholds are refused before anything is measured
-        if self.quick:
-            spec = replace(spec, ceiling=20, exact=8, search_steps=20, permutations=10)
-        if self.exact_words is not None:
-            spec = replace(spec, exact=self._exact(self.exact_words))
-        return spec
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The explanations that were named."""
-        from heedful.auditing import all_named, names_in
-
-        texts = [text for text in (self.explanations, self.also) if text is not None]
-        return tuple(each.name for each in all_named(n for text in texts for n in names_in(text)))
-
-    @property
-    def must(self) -> frozenset[str]:
-        """All explanations and groups of measures that were named, which may not be skipped."""
-        groups = [names(text, "") for text in (self.only, self.extra) if text is not None]
-        return frozenset((*self.chosen, *(name for group in groups for name in group)))
-
-    @property
-    def settings(self) -> Settings:
-        from heedful.verdict import Settings
-
+    def given(self) -> dict[str, Any]:
+        """As `heedful.audit` takes them."""
+        plain = ("explanations", "also", "quick", "exact_words", "only", "extra", "alpha")
         effects = numbers(self.smallest or [], "--min-effect")
-        for name, value in effects.items():
-            if value < 0 or (value == 0 and name != "baseline"):
-                raise HeedfulError(f"--min-effect is {name}={value:g}: give a number above 0.")
-        return Settings(effects=effects, **given(alpha=self.alpha))
-
-    def _operators(self) -> tuple[str, ...]:
-        from heedful.perturbations import REMOVALS
-
-        operators = tuple(names(self.operators, "--perturbations"))
-        if len(operators) < 2:
-            raise HeedfulError(
-                f"--perturbations is {self.operators!r}: give at least two, such as delete,mask."
-            )
-        for name in operators:
-            if name not in REMOVALS:
-                raise unknown_name("removal operator", name, list(REMOVALS))
-        return operators
-
-    def _groups(self) -> tuple[str, ...]:
-        from heedful.auditing import EXTRA, GROUPS, group_name
-
-        extra = [group_name(name) for name in maybe_names(self.extra, "--extra") or ()]
-        for name in extra:
-            if name not in EXTRA:
-                raise unknown_name("extra group", name, list(EXTRA))
-        return (*(maybe_names(self.only, "--only") or GROUPS), *extra)
-
-    def _exact(self, words: int) -> int:
-        from heedful.experiments import MOST_WORDS
-
-        if not 0 <= words <= MOST_WORDS:
-            raise HeedfulError(f"--exact-words is {words}: give 0 to {MOST_WORDS}.")
-        return words
+        named = {"perturbations": self.operators, "min_effect": effects}
+        return {**{name: getattr(self, name) for name in plain}, **named}

@@ -23,8 +23,9 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.options import seeds as read_seeds
-from heedful.cli.output import Output, check_outputs, progress_bar, say, show, show_result
+from heedful.cli.output import Output, check_outputs, say, show, show_result
 from heedful.errors import HeedfulError
+from heedful.progress import progress_bar
 
 SHORTCUTS = "shortcuts"
 SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")

@@ -16,11 +16,11 @@ from heedful.cli.output import (
     check_outputs,
     drawn_later,
     page_line,
-    progress_bar,
     say,
     show_result,
 )
 from heedful.errors import HeedfulError
+from heedful.progress import progress_bar
 
 if TYPE_CHECKING:
     from heedful.progress import Progress

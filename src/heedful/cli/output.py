@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import HeedfulError
-from heedful.progress import Progress as Listener
-from heedful.progress import silent
 
 if TYPE_CHECKING:
     from heedful.store import FileKind
@@ -79,31 +77,6 @@ def show_result(verb: str, as_json: bool, value: dict[str, Any], *lines: str) ->
         show_json(verb, value)
     else:
         show(*lines)
-
-
-@contextmanager
-def progress_bar() -> Iterator[Listener]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeRemaining
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemaining(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("loading", total=None)
-
-        def listen(label: str, done: int, total: int) -> None:
-            bar.update(task, description=label, completed=done, total=total)
-
-        yield listen
 
 
 def page_line(path: Path) -> str:

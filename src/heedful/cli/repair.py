@@ -27,12 +27,11 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
-    progress_bar,
     say,
     show_result,
 )
 from heedful.cli.train import EncoderOptions, OptimizerOptions
-from heedful.progress import duration
+from heedful.progress import duration, progress_bar
 
 if TYPE_CHECKING:
     from heedful.auditing import Repair, RepairWork

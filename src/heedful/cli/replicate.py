@@ -30,11 +30,13 @@ from heedful.cli.options import (
     known_fields,
     open_store,
     option,
+    set_threads,
     spread,
 )
-from heedful.cli.output import Output, check_outputs, progress_bar, say, show_result
+from heedful.cli.output import Output, check_outputs, say, show_result
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
+from heedful.progress import progress_bar
 
 if TYPE_CHECKING:
     from heedful.cli.audit_options import MeasureOptions, SubjectOptions
@@ -147,16 +149,19 @@ def _rests_on(asked: Any, store: Store, place: PlaceOptions) -> dict[str, list[A
 
 def _audit_rests_on(asked: Asked, place: PlaceOptions) -> Asked:
     """The facts of the first model, and the keys of those that are crossed with it."""
-    from heedful.auditing import check_trainings
+    from heedful.auditing import Measuring, check_trainings
     from heedful.preregistration import audit_rests_on
     from heedful.targets import open_target
 
-    subject, measured = _options(asked, place)
+    subject, options = _options(asked, place)
+    measured = Measuring(**options.given())
     check_trainings(_models(asked), existing_store(place.store))
     facts = []
     for model in _models(asked):
         with open_target(model, asked.get("data"), **subject.given()) as opened:
-            facts.append(audit_rests_on(opened, measured.spec(subject.seed), measured.settings))
+            facts.append(
+                audit_rests_on(opened, measured.spec(seed=subject.seed), measured.settings())
+            )
     return {**facts[0], "crossed_with": [other["key"] for other in facts[1:]]}
 
 
@@ -174,14 +179,18 @@ def _options(asked: Asked, place: PlaceOptions) -> tuple[SubjectOptions, Measure
 
 
 def _audited(name: str, asked: Asked, place: PlaceOptions) -> AuditText:
-    from heedful.cli.audit import run_audits
+    from heedful.auditing import Measuring, Plan, audit
     from heedful.preregistration import Audited, AuditText
 
     subject, measured = _options(asked, place)
     say(f"{name}: {asked['model']}")
-    audit = run_audits(_models(asked), asked.get("data"), measured, subject)
-    spec = asdict(measured.spec(subject.seed))
-    return AuditText(name, Audited.of(audit), spec, sampled=asked.get("n") is not None)
+    set_threads(place.threads)
+    model, *others = _models(asked)
+    given = {**measured.given(), **subject.given(), "seed_model": others}
+    plan = Plan(open_store(place.store), announce=say)
+    found = audit(model, asked.get("data"), plan=plan, **given)
+    spec = asdict(Measuring(**measured.given()).spec(seed=subject.seed))
+    return AuditText(name, Audited.of(found), spec, sampled=asked.get("n") is not None)
 
 
 def _studied(name: str, asked: Asked, facts: Asked, store: Store, place: PlaceOptions) -> StudyText:

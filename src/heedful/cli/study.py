@@ -41,7 +41,6 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
-    progress_bar,
     say,
     show,
     show_json,
@@ -49,7 +48,7 @@ from heedful.cli.output import (
 )
 from heedful.cli.sweep import Where, run_shown
 from heedful.errors import HeedfulError
-from heedful.progress import duration
+from heedful.progress import duration, progress_bar
 
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine

@@ -34,9 +34,9 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.output import progress_bar, say, show, show_json, show_result
+from heedful.cli.output import say, show, show_json, show_result
 from heedful.errors import HeedfulError, listed
-from heedful.progress import duration
+from heedful.progress import duration, progress_bar
 
 if TYPE_CHECKING:
     from heedful.runner import Grid, Machine, Task

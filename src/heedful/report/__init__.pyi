@@ -120,6 +120,11 @@ from heedful.report.formats import to_text as to_text
 from heedful.report.formats import with_sd as with_sd
 from heedful.report.heads import head_data as head_data
 from heedful.report.heads import heads_page as heads_page
+from heedful.report.notebook import Bundle as Bundle
+from heedful.report.notebook import audit_bundle as audit_bundle
+from heedful.report.notebook import explanation_bundle as explanation_bundle
+from heedful.report.notebook import framed as framed
+from heedful.report.notebook import standalone as standalone
 from heedful.report.page import audit_page as audit_page
 from heedful.report.page import verdict_grid as verdict_grid
 from heedful.report.panels import LONGEST as LONGEST
@@ -151,6 +156,7 @@ from heedful.report.sheet import asset as asset
 from heedful.report.sheet import bundle as bundle
 from heedful.report.sheet import check_packages as check_packages
 from heedful.report.sheet import piece as piece
+from heedful.report.still import png as png
 from heedful.report.study_chapter import VERSIONS as VERSIONS
 from heedful.report.study_chapter import of_first as of_first
 from heedful.report.summaries import SUMMARIES as SUMMARIES

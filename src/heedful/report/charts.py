@@ -30,7 +30,7 @@ from heedful.report.panels import Panel, Spec
 from heedful.report.sheet import ScriptHolder, need
 
 PROGRAM = """
-import json, os, sys
+import base64, json, os, sys
 import vl_convert
 
 answers = os.fdopen(os.dup(1), "w", encoding="utf8")
@@ -38,7 +38,8 @@ os.dup2(2, 1)  # what libraries print is no answer
 for line in sys.stdin.buffer:
     name, given, options = json.loads(line)
     try:
-        answer = [True, getattr(vl_convert, name)(given, **options)]
+        made = getattr(vl_convert, name)(given, **options)
+        answer = [True, made if type(made) is str else base64.b64encode(made).decode()]
     except ValueError as error:
         answer = [False, str(error)]
     answers.write(json.dumps(answer) + "\\n")
@@ -103,7 +104,7 @@ class Renderer:
 
 
 def converted(name: str, given: Any, **options: Any) -> str:
-    """What vl_convert's function of this name makes."""
+    """What vl_convert's function of this name makes; bytes in base64."""
     need("vl_convert")
     started = _renderer(os.getpid())
     try:

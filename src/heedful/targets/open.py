@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful import models
 from heedful.data import Prepared
 from heedful.errors import HeedfulError
+from heedful.keywords import takes
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.targets.document import Document, Row
@@ -32,12 +33,12 @@ FIRST = "This is a first text, and a good one."
 EXAMPLES = 8
 
 
+@takes(Reading, Loading)
 @contextmanager
 def open_target(model: Any, data: Any = None, **options: Any) -> Iterator[AuditTarget]:
     """`model` is a Hugging Face folder or hub id, a pipeline, a (model, tokenizer) pair, a
     run of kind `model` (its key with `store=`, its folder, or the run), or an `Adapter`.
     `data` is what `read_documents` takes; a run may do without and uses its own corpus.
-    Options are those of `Reading` and `Loading`.
     """
     reading, loading = reading_and_loading(options)
     with _opened(model, data, reading, loading) as subject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,35 +11,38 @@ from typing import Any
 import torch
 
 from heedful.errors import HeedfulError, unknown_name
-from heedful.store import Place, Store, store_at
+from heedful.keywords import keyword
+from heedful.store import Store, store_at
 from heedful.targets.document import Span
 
 
 @dataclass(frozen=True)
 class Reading:
     """Columns are for tables, `split` for corpora and dataset dicts (without one it is `test`),
-    `params` for corpora.
+    `params` for corpora."""
 
-    `label_column=None` says that there are no labels. `n` is a random sample of that many
-    texts, drawn by a hash of their ids and the seed. `words` says where a text's words
-    stand; without it they are the tokens a corpus brings, else what `split_words` finds.
-    `trained` are the facts of the corpus that a fine-tuned model was trained on.
-    """
-
-    split: str | None = None
-    text_column: str = "text"
-    text_b_column: str | None = None
-    label_column: str | None = "label"
-    id_column: str | None = None
-    rationale_column: str | None = None
-    cluster_column: str | None = None
-    n: int | None = None
-    seed: int = 0
-    data_dir: Path | None = None
-    store: Store | Place | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    words: Callable[[str], tuple[Span, ...]] | None = None
-    trained: Mapping[str, Any] = field(default_factory=dict)
+    n: int | None = keyword("A random sample of this many texts, drawn by a hash of their ids.")
+    split: str | None = keyword("Split of a named corpus or a run: train, dev or test (the usual).")
+    text_column: str = keyword("Column of the text.", "text")
+    text_b_column: str | None = keyword("Column of the second text of a pair.")
+    label_column: str | None = keyword("Column of the label; None: there are no labels.", "label")
+    id_column: str | None = keyword("Column of ids.")
+    rationale_column: str | None = keyword("Column of [start, end) spans that people marked.")
+    cluster_column: str | None = keyword("Column of what texts share, such as their author.")
+    seed: int = keyword("Random seed, of the sample and of all that is drawn.", 0)
+    data_dir: Path | None = keyword("Folder with the real corpora.")
+    store: Store | str | Path | None = keyword(
+        "Folder or URL of runs: models are found there, and an audit is kept there, so that the "
+        "same call resumes."
+    )
+    params: Mapping[str, Any] = keyword("Parameters of the corpus or of its preparation.", {})
+    words: Callable[[str], tuple[Span, ...]] | None = keyword(
+        "Where a text's words stand: a function from a text to [(start, end), …]. Left out: the "
+        "tokens that a corpus brings, else words and punctuation marks."
+    )
+    trained: Mapping[str, Any] = keyword(
+        "Facts of the corpus that a fine-tuned model was trained on; a run brings them itself.", {}
+    )
 
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
@@ -106,19 +109,17 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Loading:
-    """`device` and `dtype` left out: the best device and float32, or for a model that is
-    already in memory those it has. `label` chooses one label of a model with many,
-    `label_words` (class name to word) make a language model a classifier, asked with
-    `template` ("{text} It was"). `label_map` leads from the data's labels to the model's.
-    """
+    """How a model is loaded and asked."""
 
-    device: str = "auto"
-    dtype: str | None = None
-    label: str | None = None
-    label_words: Mapping[str, str] | None = None
-    label_map: LabelMap | None = None
-    template: str = "{text}"
-    max_length: int | None = None
+    device: str = keyword("auto, cpu or cuda; a model in memory keeps its own.", "auto")
+    dtype: str | None = keyword("float32, float64 or bfloat16; a model in memory keeps its own.")
+    label: str | None = keyword("Label to explain of a multi-label model.")
+    label_words: Mapping[str, str] | None = keyword(
+        "Answers of a language model by label: {'positive': ' good', 'negative': ' bad'}."
+    )
+    label_map: Mapping[str, str | int] | None = keyword("From the data's labels to the model's.")
+    template: str = keyword("Prompt of a language model: '{text} It was'.", "{text}")
+    max_length: int | None = keyword("Maximum tokens per text.")
 
     def __post_init__(self) -> None:
         kind = self.device.partition(":")[0]
