@@ -6,7 +6,6 @@ import inspect
 import io
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -163,31 +162,14 @@ class Terminal(io.StringIO):
         return True
 
 
-class Handle:
-    """What a notebook gives for an output that can be changed."""
-
-    shown: list[dict[str, str]]
-
-    def __init__(self) -> None:
-        self.shown = []
-
-    def display(self, data: dict[str, str], **options: Any) -> Handle:
-        assert options == {"raw": True, "display_id": True}
-        self.shown.append(data)
-        return self
-
-    def update(self, data: dict[str, str], raw: bool) -> None:
-        self.shown.append(data)
-
-
 @pytest.fixture
-def handle(monkeypatch: pytest.MonkeyPatch) -> Iterator[Handle]:
-    handle = Handle()
-    shell = SimpleNamespace(kernel=object())
+def published(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What a notebook is told to show."""
+    cells: list[dict[str, Any]] = []
+    publisher = SimpleNamespace(publish=lambda data, **changes: cells.append({**data, **changes}))
+    shell = SimpleNamespace(kernel=object(), display_pub=publisher)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    shown = SimpleNamespace(display=handle.display)
-    monkeypatch.setitem(sys.modules, "IPython.display", shown)
-    yield handle
+    return cells
 
 
 def test_nobody_watches_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,12 +190,14 @@ def test_a_terminal_shows_a_bar(monkeypatch: pytest.MonkeyPatch, wanted: bool | 
         assert listener is silent
 
 
-def test_a_notebook_shows_a_bar_and_keeps_nothing_of_it(handle: Handle) -> None:
+def test_a_notebook_shows_a_bar_and_keeps_nothing_of_it(published: list[dict[str, Any]]) -> None:
     with pytest.raises(ValueError, match="broken"), progress_bar() as listener:
         listener("<b>audit", 3, 10)
         raise ValueError("broken")
-    first, then, last = handle.shown
+    first, then, last = published
     assert "loading" in first["text/html"] and last["text/html"] == ""
     assert then["text/html"] == '<progress value="3" max="10"></progress> &lt;b&gt;audit 3 of 10'
+    assert first["transient"] == then["transient"] == last["transient"]
+    assert "update" not in first and then["update"] and last["update"]
     with progress_bar(False) as listener:
-        assert listener is silent and len(handle.shown) == 3
+        assert listener is silent and len(published) == 3

@@ -215,10 +215,8 @@ def test_show_stays_in_the_notebook(
     browser: Any, audit: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells: list[dict[str, str]] = []
-    shell = SimpleNamespace(kernel=object())
+    shell = SimpleNamespace(kernel=object(), display_pub=SimpleNamespace(publish=cells.append))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    shows = SimpleNamespace(display=lambda data, raw: cells.append(data))
-    monkeypatch.setitem(sys.modules, "IPython.display", shows)
     monkeypatch.setattr(webbrowser, "open", lambda url: pytest.fail(f"{url} was opened"))
     assert TEXT.show() is None and audit.show() is None
     text, whole = cells
@@ -227,3 +225,5 @@ def test_show_stays_in_the_notebook(
     url = in_theme(whole["text/html"], "light", tmp_path / "page.html")
     with visiting(browser, url) as page:
         page.frame_locator("iframe").get_by_role("heading", level=1).wait_for()
+        assert not page.locator("img.still").is_visible()
+    assert whole["image/png"] in stripped(whole["text/html"])

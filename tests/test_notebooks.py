@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.notebooks import NOTEBOOKS, executed
+from tools.notebooks import LARGEST, NOTEBOOKS, badge, badged, executed
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-OUTPUTS = {"stream": {"name", "text"}, "execute_result": {"data", "metadata", "execution_count"}}
+OUTPUTS = {
+    "stream": {"name", "text"},
+    "display_data": {"data", "metadata"},
+    "execute_result": {"data", "metadata", "execution_count"},
+}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -45,6 +49,41 @@ def test_its_code_compiles_and_its_outputs_name_no_machine(path: Path) -> None:
     assert not re.search(r"/(tmp|home|root|work|Users)/|0x[0-9a-f]{6}", shown)
 
 
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_opens_in_colab(path: Path) -> None:
+    notebook = read(path)
+    title, _, line, *_ = notebook["cells"][0]["source"]
+    assert title.startswith("# ") and line == badge(path.name)
+    assert badged(badged(notebook, path.name), path.name) == notebook
+
+
+def test_the_badge_is_for_the_repository_that_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.notebooks.ROOT", tmp_path)
+    declared = tmp_path / "pyproject.toml"
+    declared.write_text("[project]\n", encoding="utf8")
+    assert badge("a.ipynb").startswith("[Open in Colab](a.ipynb): download this file")
+    url = 'urls = { Repository = "https://github.com/someone/heedful" }'
+    declared.write_text(f"[project]\n{url}\n", encoding="utf8")
+    there = "https://colab.research.google.com/github/someone/heedful/blob/main/notebooks/a.ipynb"
+    assert badge("a.ipynb") == f"[Open in Colab]({there})\n"
+
+
+def test_what_people_read_is_left_of_every_result() -> None:
+    """A code host shows no styles: then a picture does."""
+    results = [
+        output["data"]
+        for path in PATHS
+        for cell in read(path)["cells"]
+        for output in cell.get("outputs", ())
+        if "heedful" in "".join(output.get("data", {}).get("text/html", ""))
+    ]
+    assert len(results) >= 2
+    for data in results:
+        assert data["image/png"] in "".join(data["text/html"])
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -63,6 +102,19 @@ def test_the_runner_keeps_what_a_cell_prints_and_its_last_value() -> None:
     assert stream["text"] == ["two\n"] and value["data"] == {"text/plain": ["3"]}
     with pytest.raises(ZeroDivisionError):
         executed({"cells": [{**cell, "source": ["1 / 0"]}]})
+
+
+def test_the_runner_keeps_what_is_displayed_but_no_bars_and_no_large_page() -> None:
+    source = [
+        "from heedful.progress import notebook, progress_bar\n",
+        "with progress_bar() as told:\n",
+        "    told('audit', 1, 2)\n",
+        f"notebook()({{'text/html': 'x' * {LARGEST + 1}, 'text/plain': 'a page'}})",
+    ]
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": source}
+    [found] = executed({"cells": [{**cell, "execution_count": None, "outputs": []}]})["cells"]
+    data = {"text/plain": ["a page"]}
+    assert found["outputs"] == [{"output_type": "display_data", "metadata": {}, "data": data}]
 
 
 def test_the_picture_of_the_debate_is_made_of_printed_numbers() -> None:

@@ -7,6 +7,7 @@ variables when they are imported. What a user set already is left as it is.
 from __future__ import annotations
 
 import os
+import warnings
 
 QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",  # also of transformers and datasets, which ask the hub's
@@ -20,3 +21,5 @@ QUIET = {
 def keep_quiet() -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    # bars of other libraries want widgets, which not every notebook has, and ours do without
+    warnings.filterwarnings("ignore", "IProgress not found")

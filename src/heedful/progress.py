@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
-from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
+from uuid import uuid4
 
 
 @runtime_checkable
@@ -25,11 +25,11 @@ def silent(label: str, done: int, total: int) -> None:
 def progress_bar(wanted: bool | Progress | None = None) -> Iterator[Progress]:
     """A bar where somebody watches, a notebook or a terminal, and nothing elsewhere; `True` shows
     one anywhere, `False` nowhere. A listener of the caller's is told instead."""
-    display = notebook_display() if wanted in (None, True) else None
+    publish = notebook() if wanted in (None, True) else None
     if callable(wanted):
         yield wanted
-    elif display is not None:
-        with _notebook_bar(display) as listener:
+    elif publish is not None:
+        with _notebook_bar(publish) as listener:
             yield listener
     elif wanted or (wanted is None and sys.stderr.isatty()):
         with _terminal_bar() as listener:
@@ -59,28 +59,29 @@ def _terminal_bar() -> Iterator[Progress]:
         yield listen
 
 
-def notebook_display() -> Callable[..., Any] | None:
-    """How the notebook that this runs in shows something; None outside of notebooks."""
+def notebook() -> Callable[..., None] | None:
+    """What publishes an output of the notebook that this runs in; None outside of notebooks."""
     library = sys.modules.get("IPython")
-    shell = library.get_ipython() if library is not None else None
+    shell: Any = library.get_ipython() if library is not None else None
     if getattr(shell, "kernel", None) is None:
         return None
-    display: Callable[..., Any] = import_module("IPython.display").display
-    return display
+    publish: Callable[..., None] = shell.display_pub.publish
+    return publish
 
 
 @contextmanager
-def _notebook_bar(display: Callable[..., Any]) -> Iterator[Progress]:
+def _notebook_bar(publish: Callable[..., None]) -> Iterator[Progress]:
     """Without widgets, which not every notebook has; it leaves nothing behind."""
-    handle = display(_bar("loading", 0, 0), raw=True, display_id=True)
+    own = {"display_id": uuid4().hex}
+    publish(_bar("loading", 0, 0), transient=own)
 
     def listen(label: str, done: int, total: int) -> None:
-        handle.update(_bar(label, done, total), raw=True)
+        publish(_bar(label, done, total), transient=own, update=True)
 
     try:
         yield listen
     finally:
-        handle.update({"text/html": "", "text/plain": ""}, raw=True)
+        publish({"text/html": "", "text/plain": ""}, transient=own, update=True)
 
 
 def _bar(label: str, done: int, total: int) -> dict[str, str]:

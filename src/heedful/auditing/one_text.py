@@ -21,12 +21,13 @@ from heedful.auditing.explanation import (
     names_in,
 )
 from heedful.auditing.options import Running
-from heedful.auditing.view import open_page, show_in_notebook
+from heedful.auditing.view import open_page
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions
 from heedful.keywords import taken, takes
 from heedful.models import TARGETS, probabilities
 from heedful.perturbations import WordRemoval
+from heedful.progress import notebook
 from heedful.report import explanation_bundle, standalone
 from heedful.targets import Loading, Reading, open_target
 from heedful.words import word_mask
@@ -75,10 +76,11 @@ class Explanation:
 
     def show(self) -> Path | None:
         """In a notebook right here; elsewhere in a browser: then the path of the page."""
-        bundle = self._repr_mimebundle_()
-        if show_in_notebook(bundle):
-            return None
-        return open_page(standalone(bundle["text/html"], f"Explained: {self.predicted}"))
+        publish, bundle = notebook(), self._repr_mimebundle_()
+        if publish is None:
+            return open_page(standalone(bundle["text/html"], f"Explained: {self.predicted}"))
+        publish(bundle)
+        return None
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]

@@ -16,9 +16,10 @@ import torch
 from heedful.auditing.explanation import distinct_operators, named
 from heedful.auditing.page_data import nothing
 from heedful.auditing.spec import RENAMED, AuditSpec
-from heedful.auditing.view import open_page, show_in_notebook
+from heedful.auditing.view import open_page
 from heedful.errors import HeedfulError
 from heedful.perturbations import REMOVALS
+from heedful.progress import notebook
 from heedful.store import (
     Frames,
     Run,
@@ -154,9 +155,11 @@ class Audit:
 
         written = None if path is None else self.to_html(path)
         html = audit_page(self.as_parts()) if written is None else written.read_text("utf8")
-        if show_in_notebook({**self._repr_mimebundle_(), "text/html": framed(html)}):
-            return written
-        return open_page(html, written)
+        publish = notebook()
+        if publish is None:
+            return open_page(html, written)
+        publish(framed(html, self._repr_mimebundle_()))
+        return written
 
     def _repr_html_(self) -> str:
         return self._repr_mimebundle_()["text/html"]

@@ -92,7 +92,9 @@ def audit(
         store=subject.store,
     )
     if dry_run:
-        Running(budget=budget, seed_model=seed_model or []).plan(Plan())  # bad values are refused in a dry run, too
+        Running(budget=budget, seed_model=seed_model or []).plan(
+            Plan()
+        )  # bad values are refused in a dry run, too
         _dry_run([model, *(seed_model or ())], data, measured, subject, as_json)
         return
     set_threads(subject.threads)

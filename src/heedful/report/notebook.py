@@ -87,9 +87,12 @@ def standalone(html: str, title: str) -> str:
     return piece("notebook_page.html", title=title, style=_markup(style), body=_markup(html))
 
 
-def framed(page: str) -> str:
-    """A whole page inside a notebook, where it can reach nothing: a frame of its own origin."""
-    return piece("notebook_frame.html", page=_markup(escape(page)))
+def framed(page: str, bundle: Bundle) -> Bundle:
+    """A whole page inside a notebook, where it can reach nothing: a frame of its own origin. A
+    viewer that shows no frames shows the picture."""
+    picture = bundle.get("image/png", "")
+    html = piece("notebook_frame.html", page=_markup(escape(page)), picture=picture)
+    return {**bundle, "text/html": html}
 
 
 def _bundle(html: str, picture: str, text: str) -> Bundle:
