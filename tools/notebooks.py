@@ -21,8 +21,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
-
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 LARGEST = 200_000
@@ -120,10 +118,9 @@ def _result(value: Any, count: int) -> Output:
     bundle = getattr(value, "_repr_mimebundle_", None)
     if bundle is not None:
         return {**facts, "data": _kept(bundle())}
-    data = {"text/plain": _lines(repr(value))}
-    if isinstance(value, pd.DataFrame):
-        data["text/html"] = _lines(value._repr_html_())
-    return {**facts, "data": data}
+    draw = getattr(value, "_repr_html_", None)
+    html = {"text/html": draw()} if draw is not None else {}
+    return {**facts, "data": _kept({"text/plain": repr(value), **html})}
 
 
 def _kept(bundle: dict[str, str]) -> dict[str, Any]:

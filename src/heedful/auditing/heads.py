@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from heedful.errors import HeedfulError
-from heedful.targets import OneText, TokenText, open_text
+from heedful.keywords import takes
+from heedful.targets import Loading, OneText, Reading, TokenText, open_text
 from heedful.types import SiteSpec
 
 MOST_WEIGHTS = 16_000_000
@@ -106,6 +107,7 @@ class HeadView:
         return f"{sites} layer{'s' * (sites != 1)}, {heads} heads, {tokens} tokens"
 
 
+@takes(Loading, Reading, only=("device", "dtype", "max_length", "template", "store"))
 def head_view(
     model: Any, text: str, text_b: str | None = None, target: str | None = None, **options: Any
 ) -> HeadView:
@@ -113,7 +115,7 @@ def head_view(
 
     `model` is what `audit` takes, or any model of transformers with its tokenizer: it need not
     be fine-tuned. `text_b` is the second text of a pair; `target` is what an encoder–decoder
-    wrote. Options are `device`, `dtype`, `max_length`, `template` and `store`.
+    wrote.
     """
     texts = {"text": text, "text_b": text_b, "target": target}
     given = {name: value for name, value in texts.items() if value is not None}
