@@ -77,7 +77,7 @@ def test_what_people_read_is_left_of_every_result() -> None:
         for path in PATHS
         for cell in read(path)["cells"]
         for output in cell.get("outputs", ())
-        if "heedful" in "".join(output.get("data", {}).get("text/html", ""))
+        if 'class="heedful"' in "".join(output.get("data", {}).get("text/html", ""))
     ]
     assert len(results) >= 2
     for data in results:

@@ -42,13 +42,11 @@ def badged(notebook: dict[str, Any], name: str) -> dict[str, Any]:
     """With the line that opens it in Colab, below its title: at the repository that pyproject.toml
     declares, and without one at the file itself, which Colab takes as an upload."""
     first, *others = notebook["cells"]
-    lines = list(first["source"])
-    if lines[2].startswith(BADGE):
-        del lines[2:4]
-    return {
-        **notebook,
-        "cells": [{**first, "source": [*lines[:2], badge(name), *lines[2:]]}, *others],
-    }
+    title, blank, *text = first["source"]
+    if text[0].startswith(BADGE):
+        text = text[2:]
+    titled = {**first, "source": [title, blank, badge(name), "\n", *text]}
+    return {**notebook, "cells": [titled, *others]}
 
 
 def badge(name: str) -> str:
