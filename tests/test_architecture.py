@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
@@ -100,6 +102,14 @@ def test_each_hop_is_where_the_page_says_and_is_called_from_there() -> None:
         assert name in defined(path), step
         if caller:
             assert re.search(rf"\b{name}\b", (SOURCE / caller.strip("`")).read_text("utf8")), step
+
+
+def test_an_audit_passes_through_few_modules() -> None:
+    """So that one example can be followed by reading; most of them are explanations."""
+    seen = subprocess.check_output([sys.executable, str(ROOT / "tests" / "passed.py")], text=True)
+    modules = seen.split()
+    assert "heedful.auditing.measure" in modules and "heedful.verdict.verdict" in modules
+    assert len(modules) <= 104, modules
 
 
 def test_layers_are_those_of_the_contract_and_hold_every_package() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -73,6 +74,45 @@ def test_packages_import_each_other_through_their_faces() -> None:
                 seen += 1
                 assert not inside or name not in places(package), f"{path.name}: {module}.{name}"
     assert seen > 1000
+
+
+def run_on_import(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, without those of functions and those for type checkers."""
+    for node in body:
+        for_checkers = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if not for_checkers and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            for part in ("body", "orelse", "handlers", "finalbody"):
+                yield from run_on_import(getattr(node, part, []))
+
+
+def loads(path: Path) -> Iterator[str]:
+    """The modules that a module needs to be imported, found behind the faces."""
+    for node in run_on_import(ast.parse(path.read_text(encoding="utf8")).body):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("heedful"))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("heedful"):
+            module = node.module or ""
+            face = places(module.split(".")[1]) if module.removeprefix("heedful.") in FACES else {}
+            for name in node.names:
+                whole = f"{module}.{name.name}"
+                yield face.get(name.name) or (whole if module_file(whole) else module)
+
+
+def test_no_module_and_no_package_is_imported_in_a_circle() -> None:
+    """Module by module, as Python imports them; then package by package."""
+    modules: dict[str, set[str]] = {}
+    packages: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        name = name.removesuffix(".__init__")
+        modules[name] = set(loads(path)) - {name}
+        own = name.split(".")[1] if "." in name else ""
+        others = {each.split(".")[1] for each in modules[name] if "." in each}
+        packages.setdefault(own, set()).update(others - {own})
+    assert len(modules) > 150 and sum(map(len, modules.values())) > 1000
+    for graph in (modules, packages):
+        list(TopologicalSorter(graph).static_order())  # raises a CycleError that names the circle
 
 
 @pytest.mark.parametrize("start", BARE)

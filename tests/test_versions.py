@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable
+import tarfile
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -312,3 +313,48 @@ def test_a_run_of_this_version_is_read(tmp_path: Path) -> None:
     with store.writing("probe", {"piece": "x"}) as writer:
         writer.table("rows", pd.DataFrame({"value": [1.0]}))
     assert isinstance(store.open(store.keys()[0]), Run)
+
+
+FIRST = Path(__file__).parent / "golden" / "version-0.1" / "store.tar.xz"
+"""A store that version 0.1 wrote: a small corpus, a model trained on it, its score, an audit."""
+MODEL, AUDIT = "model-3407aad54096222e", "audit-7f79149109836f4e"
+STUDY = "study-dd0ed4026c67cc11"
+
+
+def test_a_store_of_the_first_version_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its runs are whole, its study is reported, its model audited as the same model: both find
+    the same numbers. Its verdict is refused, since properties have other thresholds now."""
+    with tarfile.open(FIRST) as packed:
+        packed.extractall(tmp_path / "store", filter="data")
+
+    def sentence(*arguments: str, options: Sequence[str] = ()) -> str:
+        """What is said on standard error, by a command that is refused."""
+        code = main([*arguments, *options])
+        written = capsys.readouterr().err
+        assert (code, written.count("\n")) == (2, 1)
+        return written
+
+    store, where = Store(tmp_path / "store"), ["--store", str(tmp_path / "store")]
+    assert len(store.keys()) == 5 and not store.damaged()
+    page, new = tmp_path / "page.html", tmp_path / "new"
+    assert main(["report", STUDY, "-o", str(page), *where]) == 0
+    assert "How well the models predict" in page.read_text("utf8")
+    least = ["--n", "4", "--quick", "--only", "interventions"]
+    assert main(["audit", MODEL, *least, "-o", str(new), *where]) == 0
+    capsys.readouterr()
+    before, now = store.open(AUDIT).table("rows"), pd.read_parquet(new / "rows.parquet")
+    keys = ["example", "measure", "operator", "explanation"]
+    both = before.merge(now, on=keys)
+    assert len(both) > 20 and abs(both["value_x"] - both["value_y"]).max() < 1e-5
+
+    old = tmp_path / "store" / "runs" / AUDIT
+    baseline = ["--baseline", str(old / "verdict.json"), "--n", "4"]
+    refused = [
+        sentence("report", AUDIT, "-o", str(page), options=where),
+        sentence("check", MODEL, *baseline, options=where),
+        sentence("compare", str(old), str(new)),
+    ]
+    for words in refused:
+        assert "schema 1, this Heedful reads 2: " in words
