@@ -6,6 +6,7 @@ from heedful.auditing.check import check as check
 from heedful.auditing.compare import LOWER_IS_BETTER as LOWER_IS_BETTER
 from heedful.auditing.compare import check_trainings as check_trainings
 from heedful.auditing.compare import compare as compare
+from heedful.auditing.compare import comparison_cells as comparison_cells
 from heedful.auditing.compare import made_with as made_with
 from heedful.auditing.compare import over_seeds as over_seeds
 from heedful.auditing.compare import to_markdown as to_markdown

@@ -126,7 +126,7 @@ def _never_is_all(rows: pd.DataFrame, every: pd.DataFrame) -> pd.DataFrame:
     return never.assign(value=never["value"].mask(never["value_never"] == 1.0, 1.0))
 
 
-def to_markdown(table: pd.DataFrame) -> str:
+def comparison_cells(table: pd.DataFrame) -> list[list[str]]:
     """Explanations down, the best first; audits across: mean [low, high]."""
     audits = list(dict.fromkeys(table["audit"]))
     cell = {
@@ -135,10 +135,15 @@ def to_markdown(table: pd.DataFrame) -> str:
     }
     up = bool(set(table["measure"]) & LOWER_IS_BETTER)
     order = table.groupby("explanation")["mean"].mean().sort_values(ascending=up).index
-    rows = [
-        [escape(str(name)), *(cell.get((each, name), "–") for each in audits)] for name in order
-    ]
-    return markdown_table(["explanation", *map(escape, audits)], rows)
+    rows = [[str(name), *(cell.get((each, name), "–") for each in audits)] for name in order]
+    return [["explanation", *audits], *rows]
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """The same as Markdown."""
+    names, *rows = comparison_cells(table)
+    escaped = [[escape(name), *numbers] for name, *numbers in rows]
+    return markdown_table(list(map(escape, names)), escaped)
 
 
 # Several trainings of one model: one verdict, with seeds and texts as crossed effects.

@@ -124,12 +124,17 @@ found by the measures it judges.
 
 def to_text(rows: pd.DataFrame) -> str:
     """For a terminal: the verdict and the measures."""
-    made = tables.tables(rows)
     parts = []
-    for name in ("counted", "verdicts", "controls", "metrics"):
-        if not made[name].empty:
-            parts += ["", name, *aligned(made[name])]
+    for name, table in text_tables(rows):
+        parts += ["", name, *aligned(table)]
     return "\n".join([*parts[1:], *broken(rows)])
+
+
+def text_tables(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """What a terminal shows of the rows, by name."""
+    made = tables.tables(rows)
+    names = ("counted", "verdicts", "controls", "metrics")
+    return [(name, made[name]) for name in names if not made[name].empty]
 
 
 def broken(rows: pd.DataFrame) -> list[str]:

@@ -154,7 +154,7 @@ def _response(graded: pd.DataFrame, by: list[str]) -> float:
 
 
 def aligned(table: pd.DataFrame) -> list[str]:
-    rows = _cells(table)
+    rows = text_cells(table)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -163,11 +163,12 @@ def aligned(table: pd.DataFrame) -> list[str]:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    head, *body = _cells(table)
+    head, *body = text_cells(table)
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
 
 
-def _cells(table: pd.DataFrame) -> list[list[str]]:
+def text_cells(table: pd.DataFrame) -> list[list[str]]:
+    """The heading and the lines, as people read them."""
     body = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     return [[str(name) for name in table.columns], *body]
 

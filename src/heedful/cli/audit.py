@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -36,18 +38,21 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
+    next_step,
     say,
     show,
     show_json,
     show_result,
 )
+from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import duration
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heedful.auditing import Audit
+    from heedful.auditing import Audit, Explanation
+    from heedful.verdict import Outcome, Statement, Verdict
 
 
 USUAL = "attention,gradient_input,integrated_gradients,occlusion"
@@ -108,9 +113,46 @@ def audit(
     if as_json:
         show_json("audit", {"verdict": json.loads(result.verdict.to_json())})
     else:
-        show(*_lines(result))
+        _show(result)
     if out is not None:
         _draw(result, out)
+    elif not as_json:
+        next_step("the same command with -o audit also writes the page and the tables.")
+
+
+def _show(result: Audit) -> None:
+    """The answer in words, the table of the properties, and what else is to be said."""
+    lines, count = list(_lines(result)), len(result.verdict.statements)
+    show_prose(*lines[:2])
+    show_table(_properties(result.verdict), plain=lines[2 : 2 + count])
+    if sys.stdout.isatty():
+        show_prose("", *_reasons(result.verdict))
+    show_prose(*lines[2 + count :])
+
+
+def _properties(verdict: Verdict) -> Table:
+    columns = ("property", "decision", "estimate", "bounds", "asked", "examples")
+    return Table(columns, [_cells(each) for each in verdict.statements], numbers=columns[2:6])
+
+
+def _cells(each: Statement) -> list[str]:
+    from heedful.verdict import number
+
+    start = [each.property, str(each.decision)]
+    if math.isnan(each.estimate):
+        return [*start, "", "", "", ""]
+    asked = "" if math.isnan(each.threshold) else number(each.threshold)
+    bounds = f"{number(each.low)} to {number(each.high)}"
+    return [*start, number(each.estimate), bounds, asked, str(each.n)]
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    """Why a property has no decision, which the plain lines have in place."""
+    from heedful.verdict import why
+
+    for each in verdict.statements:
+        if reason := each.blocked if math.isnan(each.estimate) else why(each):
+            yield f"  {each.property + ':':<14}{reason}"
 
 
 def _lines(result: Audit) -> Iterator[str]:
@@ -166,6 +208,7 @@ def _draw(result: Audit, out: Path) -> None:
     with drawn_later("heedful", "report", out, "-o", page):
         result.to_html(page)
     say(f"page: {page}")
+    next_step(f"open {page} in a browser.")
 
 
 @spread
@@ -205,10 +248,21 @@ def check(
     set_threads(subject.threads)
     plan = Plan(open_store(subject.store), announce=say)
     result = run(model, data, plan=plan, **given)
-    outcomes = [vars(outcome) for outcome in result.outcomes]
-    show_result("check", as_json, {"outcomes": outcomes}, *result.lines())
+    if as_json:
+        show_json("check", {"outcomes": [vars(outcome) for outcome in result.outcomes]})
+    else:
+        show_table(_outcomes(result.outcomes), result.lines())
+        again = "heedful audit of the same, with -o audit, shows why."
+        kept = "keep this verdict for the next time: --write-baseline verdict.json."
+        if not result.passed or write_baseline is None:
+            next_step(kept if result.passed else again)
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _outcomes(outcomes: Sequence[Outcome]) -> Table:
+    rows = [("FAILED" if each.failure else "ok", each.name, each.failure) for each in outcomes]
+    return Table(("", "checked", "why"), rows)
 
 
 @spread
@@ -218,14 +272,19 @@ def compare(
         "Such as auprc, comprehensiveness or tau:occlusion.", "comprehensiveness"
     ),
     operator: str | None = option("Removal operator, where there are several."),
+    markdown: bool = option("Print a Markdown table.", False, "--markdown"),
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Compare explanations of several audits by one measure.
 
-    Prints a Markdown table with 95% intervals over texts.
+    Prints means with 95% intervals over texts, the best explanation first.
+
+    Examples:
+    heedful compare audit-a audit-b
+    heedful compare audit-a audit-b --measure auprc --markdown
     """
-    from heedful.auditing import Audit, made_with, to_markdown
+    from heedful.auditing import Audit, comparison_cells, made_with, to_markdown
     from heedful.auditing import compare as side_by_side
 
     names = [path.resolve().name for path in audits]
@@ -237,10 +296,16 @@ def compare(
     if as_json:
         show_json("compare", {"rows": table.to_dict("records")})
         return
-    show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
+    if markdown:
+        show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
+    else:
+        show_prose(_title(table, measure), "")
+        columns, *rows = comparison_cells(table)
+        show_table(Table(columns, rows))
     operators = sorted(set(map(str, table["operator"])))
     if own := made_with(loaded, set(operators)):
-        show(f"\nLeft out, as made with {', '.join(operators)}: {', '.join(own)}.")
+        show_prose("", f"Left out, as made with {', '.join(operators)}: {', '.join(own)}.")
+    next_step(f"{shlex.join(['heedful', 'report', *map(str, audits), '-o', 'both.html'])}")
 
 
 def _title(table: pd.DataFrame, measure: str) -> str:
@@ -281,6 +346,11 @@ def explain(
     if as_json:
         show_json("explain", result.to_dict())
         return
+    _show_scores(result, target)
+    next_step("`heedful audit MODEL DATA` tells whether such scores can be trusted.")
+
+
+def _show_scores(result: Explanation, target: str) -> None:
     show(f"predicted: {result.predicted}")
     show(f"explained: {target} of {result.explained} (probability {result.probability:.3f})")
     for name, scores in result.scores.items():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,9 +25,20 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.options import seeds as read_seeds
-from heedful.cli.output import Output, check_outputs, say, show, show_result
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    next_step,
+    say,
+    show,
+    show_json,
+)
+from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import progress_bar
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHORTCUTS = "shortcuts"
 SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")
@@ -89,7 +102,7 @@ def benchmark(
     by finding them. It runs alone, needs data and takes hours; its --kinds are single_token,
     token_in_context, ordered_pair and xor.
     """
-    from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, to_text, write_page
+    from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, write_page
     from heedful.benchmark.measure import ROWS
 
     if report:
@@ -115,9 +128,27 @@ def benchmark(
         rows = run(wanted, out, progress=progress, announce=say)
     if out is not None:
         say(f"rows: {out}")
-    show_result("benchmark", as_json, as_dict(rows), to_text(rows))
+    if as_json:
+        show_json("benchmark", as_dict(rows))
+    else:
+        _show(rows)
+    if not as_json and out is None:
+        next_step("the same command with -o rows.csv keeps the rows, and resumes from them.")
     if broken(rows):
         raise typer.Exit(1)
+
+
+def _show(rows: pd.DataFrame) -> None:
+    from heedful.benchmark import broken, text_cells, text_tables, to_text
+
+    if not sys.stdout.isatty():
+        show(to_text(rows))
+        return
+    for name, table in text_tables(rows):
+        columns, *cells = text_cells(table)
+        numbers = [each for each in columns if table[each].dtype.kind in "if"]
+        show_table(Table(columns, cells, name, numbers))
+    show_prose(*broken(rows))
 
 
 def _run_shortcuts(

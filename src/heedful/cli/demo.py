@@ -15,10 +15,13 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
+    next_step,
     page_line,
     say,
-    show_result,
+    show,
+    show_json,
 )
+from heedful.cli.tables import show_prose
 from heedful.errors import HeedfulError
 from heedful.progress import progress_bar
 
@@ -63,7 +66,12 @@ def demo(
     with drawn_later("heedful", "report", *keys, "--store", store.root, "-o", out / "report"):
         files = build_report(store, runs, out / "report")
     document = {"page": str(files.page), "summary": list(files.summary)}
-    show_result("demo", as_json, document, *files.summary, page_line(files.page))
+    if as_json:
+        show_json("demo", document)
+        return
+    show_prose(*files.summary)
+    show(page_line(files.page))
+    next_step(f"open {files.page} in a browser; then `heedful audit MODEL DATA -o audit`.")
 
 
 def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:

@@ -23,7 +23,8 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import show_result
+from heedful.cli.output import next_step, show_json
+from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError, listed
 
 if TYPE_CHECKING:
@@ -53,8 +54,14 @@ def doctor(
     Says what is there and how to get what is missing; the exit code is 2 if the core is incomplete.
     """
     found = facts(store, data_dir)
-    told = lines(found, every_package=everything, every_corpus=corpora or everything)
-    show_result("doctor", as_json, found, *told)
+    if as_json:
+        show_json("doctor", found)
+    else:
+        told = list(rows(found, every_package=everything, every_corpus=corpora or everything))
+        show_prose(summary(found))
+        show_table(Table(("", ""), told), (f"{name:<8} {words}" for name, words in told))
+        if found["core"]:
+            next_step("`heedful demo` audits two models, in about two minutes.")
     if not found["core"]:
         raise typer.Exit(2)
 
@@ -131,26 +138,27 @@ def _store(place: str) -> Facts:
     return {"exists": True, "runs": runs, "damaged": damaged, "problem": None}
 
 
-def lines(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[str]:
-    yield summary(facts)
+def rows(facts: Facts, every_package: bool, every_corpus: bool) -> Iterator[tuple[str, str]]:
+    """What there is, and its state in words."""
     for name, extra in facts["extras"].items():
-        yield _row(name, _wrong(extra) if extra["bring"] else "ready")
+        yield name, _wrong(extra) if extra["bring"] else "ready"
     for package in facts["packages"] if every_package else ():
-        name, state = f"  {package['extra']:<7} {package['name']:<18}", package["state"]
+        name, state = f"  {package['extra']}", package["state"]
         wanted = "" if state == OK else f" {state}: {package['bring']}"
-        yield f"{name} {package['version'] or 'missing'} ({package['wants']}){wanted}"
-    yield _row("device", _device(facts))
+        version = f"{package['version'] or 'missing'} ({package['wants']}){wanted}"
+        yield name, f"{package['name']:<18} {version}"
+    yield "device", _device(facts)
     room = f"{facts['disk_free_gb']:.1f} GB of disk are free here"
     if facts["memory_gb"] is not None:
         free, total = facts["memory_free_gb"], facts["memory_gb"]
         room = f"{free:.1f} of {total:.1f} GB of memory free, {room}"
-    yield _row("room", room)
+    yield "room", room
     browser = facts["chromium"] or "no chromium"
-    yield _row("browser", f"{browser} (only the tests of pages need one)")
+    yield "browser", f"{browser} (only the tests of pages need one)"
     if facts["corpora"]:
         yield from _corpora_words(facts, every_corpus)
     if facts["store"]:
-        yield _row("store", _store_words(facts["store"]))
+        yield "store", _store_words(facts["store"])
 
 
 def summary(facts: Facts) -> str:
@@ -185,18 +193,18 @@ def _device(facts: Facts) -> str:
     return f"{len(facts['gpus'])} GPU: {', '.join(facts['gpus'])}; {cores}"
 
 
-def _corpora_words(facts: Facts, every: bool) -> Iterator[str]:
+def _corpora_words(facts: Facts, every: bool) -> Iterator[tuple[str, str]]:
     states: dict[str, str] = facts["corpora"]
     ready = [name for name, state in states.items() if state.startswith("ready")]
     missing = [name for name in states if name not in ready]
     where = facts["data_dir"] or "no data directory: give --data-dir or set HEEDFUL_DATA"
-    yield _row("data", where)
-    yield _row("corpora", f"{len(ready)} ready: {', '.join(ready)}")
+    yield "data", where
+    yield "corpora", f"{len(ready)} ready: {', '.join(ready)}"
     if missing and not every:
         more = "heedful doctor --corpora says how to get each"
-        yield _row("", f"{len(missing)} not: {listed(missing, _MOST_NAMES)}; {more}")
+        yield "", f"{len(missing)} not: {listed(missing, _MOST_NAMES)}; {more}"
     if every:
-        yield from (f"  {name:<20} {state}" for name, state in states.items())
+        yield from (("", f"{name:<20} {state}") for name, state in states.items())
 
 
 def _store_words(store: Facts) -> str:
@@ -208,10 +216,6 @@ def _store_words(store: Facts) -> str:
         return f"{store['path']}: {store['runs']} runs (heedful store verify checks their files)"
     few = listed(store["damaged"], _MOST_NAMES)
     return f"{store['path']}: {few} damaged; heedful store verify says how to fix them"
-
-
-def _row(name: str, text: str) -> str:
-    return f"{name:<8} {text}"
 
 
 def machine() -> Facts:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from heedful.cli.catalogue import (
     MEASURE,
@@ -14,8 +15,11 @@ from heedful.cli.catalogue import (
     in_words,
 )
 from heedful.cli.options import JsonOption, argument, spread
-from heedful.cli.output import show, show_json
+from heedful.cli.output import next_step, show_json
+from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError, meant, unknown_name
+
+_COLUMNS = ("name", "is", "paper", "licence", "from")
 
 
 @spread
@@ -53,9 +57,11 @@ def list_pieces(
     elif briefly:
         _list_briefly(known, chosen)
         if measures:
-            show(f"{MEASURE}:", *map(_measure_line, measures))
+            _table_of(MEASURE, measures, map(_measure_line, measures))
+        next_step("`heedful list NAME` says all about one of them.")
     else:
-        show(*(line for each in (*pieces, *measures) for line in _described(each)))
+        for each in (*pieces, *measures):
+            _show_described(each)
 
 
 def _named(
@@ -103,8 +109,23 @@ def _names(measures: Iterable[Described]) -> list[str]:
 
 def _list_briefly(known: Catalogue, kinds: list[str]) -> None:
     for kind in kinds:
-        show(f"{kind}:", *(line for piece in known.of_kind(kind) for line in _brief(piece)))
-        show(*(f"  left out: {why}" for why in known.left_out.get(kind, ())))
+        pieces = known.of_kind(kind)
+        _table_of(kind, pieces, (line for piece in pieces for line in _brief(piece)))
+        show_prose(*(f"  left out: {why}" for why in known.left_out.get(kind, ())))
+
+
+def _table_of(kind: str, entries: Sequence[Described], plain: Iterable[str]) -> None:
+    """Where one entry of a kind has a licence or a package it comes from, there is a column."""
+    cells = [(each.name, each.facts["description"], *_sources(each.facts)) for each in entries]
+    there = [place for place in range(len(_COLUMNS)) if any(row[place] for row in cells)]
+    columns = [_COLUMNS[place] for place in there]
+    rows = [[row[place] for place in there] for row in cells]
+    show_table(Table(columns, rows, kind), [f"{kind}:", *plain])
+
+
+def _sources(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    paper = facts.get("paper") or ", ".join(facts.get("papers", ()))
+    return paper, facts.get("licence") or "", facts.get("origin") or facts.get("by", "")
 
 
 def _brief(piece: Described) -> Iterator[str]:
@@ -122,6 +143,18 @@ def _measure_line(measure: Described) -> str:
     facts = measure.facts
     papers = f" [{', '.join(facts['papers'])}]" if facts["papers"] else ""
     return f"  {measure.name:<16} {facts['description']}{papers}, by {facts['by']}"
+
+
+def _show_described(each: Described) -> None:
+    lines = list(_described(each))
+    count = len(each.facts.get("measures", {}))
+    show_prose(*lines[: len(lines) - count])
+    if count:
+        rows = [
+            (name, one["description"], in_words(one["range"]), better(one["higher_is_better"]))
+            for name, one in each.facts["measures"].items()
+        ]
+        show_table(Table(("measure", "is", "range", ""), rows), lines[-count:])
 
 
 def _described(each: Described) -> Iterator[str]:

@@ -49,6 +49,12 @@ def show(*lines: str) -> None:
     sys.stdout.writelines(f"{harmless(line)}\n" for line in lines)
 
 
+def next_step(what: str) -> None:
+    """What to do with a result, in one line, where somebody sees it appear."""
+    if sys.stderr.isatty():
+        say(f"Next: {what}")
+
+
 def harmless(line: str) -> str:
     """Replace control characters, which names from data and models may hold and terminals obey."""
     return "".join(c if c in "\n\t" or _plain(c) else "\ufffd" for c in line)

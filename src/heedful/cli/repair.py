@@ -27,9 +27,13 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
+    next_step,
     say,
+    show,
+    show_json,
     show_result,
 )
+from heedful.cli.tables import Table, show_prose, show_table
 from heedful.cli.train import EncoderOptions, OptimizerOptions
 from heedful.progress import duration, progress_bar
 
@@ -145,19 +149,21 @@ def _dry_run(work: RepairWork, store: Store, where: Machine, as_json: bool) -> N
 
 def _show(result: Repair, store: str, out: Path | None, as_json: bool) -> None:
     from heedful.auditing import CHOSEN_MODEL, load_line
-    from heedful.report import careful, text_lines
+    from heedful.report import careful, table_cells
 
     load = load_line(store if out is None else out / CHOSEN_MODEL, result.model)
     parts = {**result.as_parts(), "table": result.table.to_dict("records")}
-    show_result(
-        "repair",
-        as_json,
-        {**parts, "model": result.model.key, "load": load},
-        *text_lines(result.table, result.chosen.method),
+    if as_json:
+        show_json("repair", {**parts, "model": result.model.key, "load": load})
+        return
+    columns, *rows = table_cells(result.table, result.chosen.method)
+    show_table(Table(columns, rows))
+    show_prose(
         f"* dominated: {result.facts['pareto']}",
         result.chosen.sentence,
         *careful(result.facts),
         f"Rule: {result.facts['rule']}",
         f"Chosen: {result.model.key}",
-        f"  {load}",
     )
+    show(f"  {load}")
+    next_step(f"heedful audit {result.model.key} -o audit")

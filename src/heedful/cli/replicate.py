@@ -12,6 +12,7 @@ studies:
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from heedful.cli.options import (
     set_threads,
     spread,
 )
-from heedful.cli.output import Output, check_outputs, say, show_result
+from heedful.cli.output import Output, check_outputs, next_step, say, show_result
 from heedful.errors import HeedfulError
 from heedful.parameters import LARGEST_SEED
 from heedful.progress import progress_bar
@@ -103,6 +104,9 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
     document = {"registered": str(path), "hash": registered.hash, "already": known}
     lines = (f"registered: {path}", f"hash: {registered.hash}", *warnings)
     show_result("replicate", as_json, document, *lines)
+    if not as_json:
+        then = shlex.join(["heedful", "replicate", str(path), "-o", "out"])
+        next_step(f"publish the hash; then {then}")
 
 
 def _replicate(

@@ -19,7 +19,16 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import Output, check_outputs, page_line, show, show_json, show_result
+from heedful.cli.output import (
+    Output,
+    check_outputs,
+    next_step,
+    page_line,
+    show,
+    show_json,
+    show_result,
+)
+from heedful.cli.tables import show_prose
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
@@ -57,7 +66,12 @@ def report(
     files = build_report(place, found, out, folders, examples)
     written = [str(path) for path in (files.page, *files.figures, *files.tables)]
     document = {"files": written, "summary": list(files.summary)}
-    show_result("report", as_json, document, *files.summary, page_line(files.page))
+    if as_json:
+        show_json("report", document)
+        return
+    show_prose(*files.summary)
+    show(page_line(files.page))
+    next_step(f"open {files.page} in a browser.")
 
 
 @spread

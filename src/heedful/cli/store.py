@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,7 +22,16 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import PLACE, Output, check_outputs, show, show_json, show_result
+from heedful.cli.output import (
+    PLACE,
+    Output,
+    check_outputs,
+    next_step,
+    show,
+    show_json,
+    show_result,
+)
+from heedful.cli.tables import Table, show_table
 from heedful.errors import HeedfulError, unknown_name
 
 if TYPE_CHECKING:
@@ -37,7 +48,7 @@ def ls(
     path: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs."""
+    """List the runs; of an audit also its answer, its model and its data."""
     from heedful.store import Damaged
 
     place = needed_store(path)
@@ -61,10 +72,63 @@ def ls(
         ]
         show_json("store ls", {"runs": runs, "damaged": damaged})
         return
-    for key, record in records.items():
-        seed = f" seed {record.facts['seed']}" if "seed" in record.facts else ""
-        show(f"{key}  {_what(record.facts)}{seed}")
-    show(*(f"{key}  damaged: see `heedful store verify`" for key in damaged))
+    described = [_described(place, key, record) for key, record in records.items()]
+    described += [Described(key, "damaged: see `heedful store verify`") for key in damaged]
+    table = Table(
+        ("run", "answer", "what it is", "examples", "date"),
+        [[row.key, row.answer, row.what, row.examples, row.date] for row in described],
+        numbers=("examples",),
+    )
+    show_table(table, (row.line for row in described))
+    if any(row.answer for row in described):
+        next_step("`heedful report RUN -o page.html` writes the page of a run.")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A run in words; `examples` and `answer` are those of an audit."""
+
+    key: str
+    what: str
+    answer: str = ""
+    examples: str = ""
+    date: str = ""
+
+    @property
+    def line(self) -> str:
+        answer = f"{self.answer}: " if self.answer else ""
+        aside = [f"{self.examples} examples", self.date] if self.examples else []
+        return f"{self.key}  {answer}{', '.join([self.what, *filter(None, aside)])}"
+
+
+def _described(place: Store, key: str, record: Record) -> Described:
+    seed = f" seed {record.facts['seed']}" if "seed" in record.facts else ""
+    plain = Described(key, f"{_what(record.facts)}{seed}", date=_date(place, key))
+    return _described_audit(place, plain) if record.kind == "audit" else plain
+
+
+def _described_audit(place: Store, plain: Described) -> Described:
+    """What it answered, about which model and data."""
+    from heedful.verdict import stored_verdict
+
+    run = place.open(plain.key)
+    facts = run.json("facts")
+    try:
+        answer = stored_verdict(run).answer
+    except HeedfulError:  # of another version
+        answer = "unreadable"
+    what = f"{facts.get('model', '?')} on {facts.get('data', '?')}"
+    return replace(plain, what=what, answer=answer, examples=str(facts.get("measured", "?")))
+
+
+def _date(place: Store, key: str) -> str:
+    """When it was finished; a store elsewhere is not asked file by file."""
+    from heedful.store import url_of
+
+    if url_of(place.place) is not None:
+        return ""
+    finished = (place.root / "runs" / key / "run.json").stat().st_mtime
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(finished))
 
 
 @store.command("verify")
@@ -123,6 +187,8 @@ def pack(
     document = {"parts": [str(part) for part in parts], "runs": keys}
     told = f"packed {len(keys)} runs into {len(parts)} files: {parts[0]} …"
     show_result("store pack", as_json, document, told)
+    if not as_json:
+        next_step(f"heedful store unpack {out}/* --store ELSEWHERE")
 
 
 @store.command("unpack")

@@ -41,12 +41,14 @@ from heedful.cli.output import (
     Output,
     check_outputs,
     drawn_later,
+    next_step,
     say,
     show,
     show_json,
     show_result,
 )
 from heedful.cli.sweep import Where, run_shown
+from heedful.cli.tables import show_frame, show_prose
 from heedful.errors import HeedfulError
 from heedful.progress import duration, progress_bar
 
@@ -254,7 +256,11 @@ def _done(plan: Grid, place: Store, asked: Where, out: Path | None, as_json: boo
         from heedful.report import build_report
 
         with drawn_later("heedful", "report", run.key, "--store", place.place, "-o", out):
-            say(f"report: {build_report(place, [run], out).page}")
+            page = build_report(place, [run], out).page
+            say(f"report: {page}")
+            next_step(f"open {page} in a browser.")
+    elif not as_json:
+        next_step(f"`heedful report {run.key} -o report` writes the page.")
     return not plan.failed
 
 
@@ -330,7 +336,6 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
         measured,
         published_beside_measured,
         readable,
-        to_text,
     )
 
     evidence = gather(store, [run])
@@ -345,8 +350,9 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
         show_json("study", document)
         return
     if len(table):
-        show(to_text(table))
+        show_frame(table)
     else:  # a paper without published numbers has tables of its own
         for own in readable(table, paper, evidence):
-            show(f"{own.title}\n{to_text(own.table)}\n")
-    show(*summary, f"run: {run.key}")
+            show_frame(own.table, own.title)
+            show("")
+    show_prose(*summary, f"run: {run.key}")

@@ -32,11 +32,12 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.output import harmless, say, show, show_json
+from heedful.cli.tables import Table, show_table
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as Drawing
 
     from heedful.cli.gridfile import GridFile
     from heedful.runner import Engine, Event, Failure, Grid, Job, Machine, Watch, WorkerPool
@@ -199,10 +200,20 @@ def _plans(file: GridFile, folder: Path | None) -> list[Grid]:
 
 
 def _show_plan(jobs: list[Job], pool: WorkerPool) -> None:
-    for job in jobs:
-        state = "done" if job.done else f"about {duration(job.cost)}"
-        needs = f"  needs {', '.join(job.needs)}" if job.needs else ""
-        show(f"{job.name:<24} {state:>12}  {job.title}{needs}")
+    rows = [
+        [
+            job.name,
+            "done" if job.done else f"about {duration(job.cost)}",
+            job.title,
+            ", ".join(job.needs),
+        ]
+        for job in jobs
+    ]
+    plain = (
+        f"{name:<24} {state:>12}  {title}{'  needs ' * bool(needs)}{needs}"
+        for name, state, title, needs in rows
+    )
+    show_table(Table(("job", "time", "is", "needs"), rows, numbers=("time",)), plain)
     told = _told(jobs, pool)
     wall = f", {duration(told['wall_seconds'])} with {pool.workers} workers"
     left = f"about {duration(told['seconds'])} of work{'' if pool.address else wall}"
@@ -318,11 +329,11 @@ class Tally:
         return ", ".join([*parts, duration(self.seconds())])
 
 
-def _table(tally: Tally) -> Table:
-    from rich.table import Table
+def _table(tally: Tally) -> Drawing:
+    from rich.table import Table as Drawing
     from rich.text import Text
 
-    table = Table(box=None, caption=tally.totals, caption_justify="left")
+    table = Drawing(box=None, caption=tally.totals, caption_justify="left")
     for name in ("job", "state", "seconds", "worker"):
         table.add_column(name, justify="right" if name == "seconds" else "left")
     now = time.monotonic()

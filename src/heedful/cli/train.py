@@ -34,7 +34,7 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.output import say, show, show_json, show_result
+from heedful.cli.output import next_step, say, show, show_json, show_result
 from heedful.errors import HeedfulError, listed
 from heedful.progress import duration, progress_bar
 
@@ -78,6 +78,7 @@ def prepare(
     for line in report["filters"]:
         if line["dropped"]:
             show(f"  dropped {line['dropped']} of {line['split']} by {line['filter']!r}")
+    next_step(f"{shlex.join(['heedful', 'train', '--corpus', corpus])}, with the same options.")
 
 
 @dataclass(frozen=True)

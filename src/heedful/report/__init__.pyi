@@ -113,6 +113,7 @@ from heedful.report.formats import number as number
 from heedful.report.formats import percent as percent
 from heedful.report.formats import plain as plain
 from heedful.report.formats import shown as shown
+from heedful.report.formats import text_cells as text_cells
 from heedful.report.formats import to_html as to_html
 from heedful.report.formats import to_json as to_json
 from heedful.report.formats import to_latex as to_latex
@@ -149,7 +150,7 @@ from heedful.report.repair_page import careful as careful
 from heedful.report.repair_page import figure as figure
 from heedful.report.repair_page import repair_page as repair_page
 from heedful.report.repair_page import repair_svg as repair_svg
-from heedful.report.repair_page import text_lines as text_lines
+from heedful.report.repair_page import table_cells as table_cells
 from heedful.report.sheet import STYLES as STYLES
 from heedful.report.sheet import Sheet as Sheet
 from heedful.report.sheet import asset as asset

@@ -132,11 +132,16 @@ _LATEX = {
 }  # fmt: skip
 
 
+def text_cells(table: pd.DataFrame) -> list[list[str]]:
+    """The heading and the lines of a table, as people read them."""
+    return [[str(name) for name in table.columns], *map(list, _texts(table))]
+
+
 def to_text(table: pd.DataFrame) -> str:
     """Aligned columns for a terminal; numbers to the right, no markup."""
     if table.empty:
         return "(nothing measured)"
-    cells = [[str(name) for name in table.columns], *_texts(table)]
+    cells = text_cells(table)
     numeric = [_numeric(column) for column in zip(*cells[1:], strict=True)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [

@@ -252,16 +252,13 @@ def lines(table: pd.DataFrame, chosen: str) -> list[dict[str, Any]]:
     ]
 
 
-def text_lines(table: pd.DataFrame, chosen: str) -> list[str]:
-    """The same for a terminal; `*` marks what is dominated."""
+def table_cells(table: pd.DataFrame, chosen: str) -> list[list[str]]:
+    """The same for a terminal, with a heading; `*` marks what is dominated."""
     rows = [["method", *(named(name) for name in quantities(table))]]
     for line in lines(table, chosen):
         name = " ".join([line["method"], *(f"({tag})" for tag in line["tags"])])
         rows.append([name, *(_joined(cell) for cell in line["cells"])])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return rows
 
 
 def by_method(table: pd.DataFrame) -> dict[str, dict[str, Line]]:

@@ -51,6 +51,7 @@ from heedful.verdict.statement import Decision as Decision
 from heedful.verdict.statement import Part as Part
 from heedful.verdict.statement import Statement as Statement
 from heedful.verdict.statement import Stratum as Stratum
+from heedful.verdict.statement import number as number
 from heedful.verdict.table import Cell as Cell
 from heedful.verdict.table import Table as Table
 from heedful.verdict.table import cell as cell
@@ -61,3 +62,4 @@ from heedful.verdict.verdict import decide as decide
 from heedful.verdict.verdict import how_many as how_many
 from heedful.verdict.verdict import judge as judge
 from heedful.verdict.verdict import overall as overall
+from heedful.verdict.verdict import why as why

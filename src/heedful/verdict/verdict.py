@@ -358,16 +358,16 @@ def _line(each: Statement) -> str:
     text = f"{start}{number(each.estimate)} ({number(each.low)} to {number(each.high)})"
     if not math.isnan(each.threshold):
         text += f" against {number(each.threshold)}"
-    return f"{text}, {each.n} examples{_why(each)}"
+    return f"{text}, {each.n} examples{'; ' * bool(why(each))}{why(each)}"
 
 
-def _why(each: Statement) -> str:
+def why(each: Statement) -> str:
+    """There is no decision; empty where there is one, or could be none."""
     if each.decision is Decision.UNUSABLE:
-        return f"; {each.blocked}"
+        return each.blocked
     if each.decision is not Decision.INCONCLUSIVE:
         return ""
-    reason = each.blocked or next((note for note in each.notes if "decide" in note), "")
-    return f"; {reason}" if reason else ""
+    return each.blocked or next((note for note in each.notes if "decide" in note), "")
 
 
 def _plain(value: Any) -> Any:
