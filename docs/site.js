@@ -1,5 +1,21 @@
 // On pages with judged tables: a choice of judgements, so that failures can be read alone.
+// Everywhere: the button that copies a console gives its commands, without prompts and output.
 "use strict";
+
+document.addEventListener(
+  "click",
+  (event) => {
+    const button = event.target.closest("[data-clipboard-target]");
+    const block = button?.closest(".language-console");
+    if (block) button.dataset.clipboardText = commands(block.querySelector("code").innerText);
+  },
+  true,
+);
+
+function commands(text) {
+  const typed = text.match(/^\$ (?:.*\\\n)*.*$/gm) ?? [text];
+  return typed.map((command) => command.replace(/^\$ /, "")).join("\n");
+}
 
 const JUDGEMENTS = ["all", "not reproduced", "same direction", "reproduced"];
 

@@ -1,5 +1,5 @@
 """The script of the documentation in a browser: judged tables can be filtered, and show everything
-without it."""
+without it; what is copied from a console can be typed."""
 
 from __future__ import annotations
 
@@ -68,3 +68,20 @@ def test_what_was_not_reproduced_is_read_alone(browser: Any, tmp_path: Path) -> 
 def test_everything_is_there_without_the_script(browser: Any, tmp_path: Path) -> None:
     with visiting(browser, page_of(tmp_path, script=False)) as page:
         assert len(shown(page)) == 5 and page.locator("button").count() == 0
+
+
+CONSOLE = """<div class="language-console"><pre id="code"><code>$ heedful train --corpus x \\
+    --epochs 6
+[1/1] x
+  f1 1.000
+$ heedful audit model-1</code></pre><button data-clipboard-target="#code">Copy</button></div>"""
+
+
+def test_a_console_is_copied_without_prompts_and_output(browser: Any, tmp_path: Path) -> None:
+    script = (DOCS / "site.js").read_text(encoding="utf-8")
+    head = "<!doctype html><html lang=en><meta charset=utf-8><title>Console</title>"
+    (tmp_path / "page.html").write_text(f"{head}{CONSOLE}<script>{script}</script>")
+    with visiting(browser, (tmp_path / "page.html").as_uri()) as page:
+        page.click("button")
+        copied = page.locator("button").get_attribute("data-clipboard-text")
+    assert copied == "heedful train --corpus x \\\n    --epochs 6\nheedful audit model-1"

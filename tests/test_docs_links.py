@@ -89,6 +89,7 @@ def test_the_site_fetches_nothing() -> None:
     told = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     assert told["theme"]["font"] is False and told["extra"]["generator"] is False
     assert "repo_url" not in told
+    assert {"pymdownx.highlight": {"pygments_lang_class": True}} in told["markdown_extensions"]
     for name in (*told["extra_css"], *told["extra_javascript"]):
         assert "http" not in (DOCS / name).read_text(encoding="utf-8")
 

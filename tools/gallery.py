@@ -4,7 +4,7 @@
 
 Runs the commands that the gallery shows, and puts their pages into docs/gallery/, which is not
 committed. Where something is missing that a command needs, its page says how to make it. With
-`--write` what the commands print, a picture of each page and docs/gallery.md are written too.
+`--write` what they found, a picture of each page and docs/gallery.md are written too.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ EXHIBITS = (
     Exhibit(
         "minilm",
         "MiniLM, fine-tuned on film reviews",
-        "A pretrained Transformer of six layers. The attention of the last layer is on trial; the "
-        "audit also looks for a layer or head that does better.",
+        "A pretrained Transformer of six layers, of which the last one's attention is on trial. "
+        "Twelve examples are too few for an answer; the audit says how many would decide.",
         f"audit MODEL sst --quick --n 12 {FEW} -o minilm",
         "train --pretrained FOLDER_OF_MINILM --corpus sst --epochs 2",
     ),
@@ -87,8 +87,9 @@ EXHIBITS = (
         "An LSTM with attention that writes. An audit needs a decision, so models that write have "
         "no verdict yet. This is the page of a study: its score with and without its attention, "
         "and how well attention finds the word that is translated.",
-        "study vashishth2019 --corpora toytranslation --attention additive --epochs 5 "
-        "--param n_train=2000 --param n_test=100 -o translation",
+        "study vashishth2019 --corpora toytranslation --attention additive --epochs 15 "
+        "--param n_train=2000 --param n_test=100 --param words=12 --param max_length=6 "
+        "-o translation",
     ),
 )
 INTRO = """# Gallery
@@ -98,6 +99,9 @@ wrote. `make gallery` makes them all; the pretrained models come with `make pret
 film reviews (SST) from a folder that `HEEDFUL_DATA` names. The audits are small: `--quick`, and few
 examples.
 """
+TABLE = """| model | may its attention be shown? | importance of attention (bounds) \
+| best explanation | examples |
+|---|---|---|---|---|"""
 
 
 def main() -> None:
@@ -107,7 +111,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/gallery.md too")
     given = parser.parse_args()
     PAGES.mkdir(parents=True, exist_ok=True)
-    printed = kept()
+    found = kept()
     for exhibit in EXHIBITS:
         if given.names and exhibit.name not in given.names:
             continue
@@ -116,17 +120,17 @@ def main() -> None:
             target.write_text(placeholder(exhibit, missing), encoding="utf-8")
             sys.stdout.write(f"{exhibit.name}: {missing}\n")
             continue
-        printed[exhibit.name] = made(exhibit, target)
+        found[exhibit.name] = made(exhibit, target)
         if given.write:
             picture(exhibit, target)
     if given.write:
-        MEASURED.write_text(json.dumps(printed, indent=1, ensure_ascii=False) + "\n")
-        PAGE.write_text(page(printed), encoding="utf-8")
+        MEASURED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        PAGE.write_text(page(found), encoding="utf-8")
 
 
-def kept() -> dict[str, list[str]]:
-    """What the commands printed last, by the name of the exhibit."""
-    read: dict[str, list[str]] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
+def kept() -> dict[str, Any]:
+    """What was found last, by the exhibit's name: `printed` lines and, of audits, the `verdict`."""
+    read: dict[str, Any] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
     return read
 
 
@@ -142,8 +146,8 @@ def needed(exhibit: Exhibit) -> str:
     return ""
 
 
-def made(exhibit: Exhibit, target: Path) -> list[str]:
-    """Runs the commands, puts the page into its place, and gives the lines that were printed."""
+def made(exhibit: Exhibit, target: Path) -> dict[str, Any]:
+    """Runs the commands, puts the page into its place, and gives what is kept."""
     WORK.mkdir(exist_ok=True)
     model = ""
     if exhibit.train:
@@ -151,7 +155,23 @@ def made(exhibit: Exhibit, target: Path) -> list[str]:
         model = trained.get("folder") or trained["run"]
     lines = _run(exhibit.show, model).splitlines()
     shutil.copyfile(WORK / exhibit.name / "page.html", target)
-    return [line.rstrip() for line in lines if not line.startswith(("page:", "next:"))]
+    printed = [
+        line.rstrip()
+        for line in lines
+        if not line.startswith(("page:", "report:", "run:", "next:"))
+    ]
+    path = WORK / exhibit.name / "verdict.json"
+    return {"printed": printed, "verdict": _verdict(path) if path.is_file() else []}
+
+
+def _verdict(path: Path) -> list[str]:
+    """The cells of the first table: the decision and what it rests on."""
+    verdict = json.loads(path.read_text(encoding="utf-8"))
+    importance = next(one for one in verdict["statements"] if one["property"] == "importance")
+    estimate, low, high = (importance[name] for name in ("estimate", "low", "high"))
+    best = verdict["recommendation"]["best"].replace("_", " ") or "cannot tell yet"
+    number = f"{estimate:.2f} ({low:.2f} to {high:.2f})"
+    return [verdict["decision"], number, best, str(importance["n"])]
 
 
 def _run(command: str, model: str, *more: str) -> str:
@@ -193,19 +213,28 @@ def placeholder(exhibit: Exhibit, missing: str) -> str:
     )
 
 
-def page(printed: dict[str, list[str]]) -> str:
-    """The whole page, of what was printed."""
-    return "\n".join([INTRO, *(_section(each, printed.get(each.name)) for each in EXHIBITS)])
+def page(found: dict[str, Any]) -> str:
+    """The whole page, of what was found."""
+    sections = [_section(each, found.get(each.name)) for each in EXHIBITS]
+    return "\n".join([INTRO, _overview(found), *sections])
 
 
-def _section(exhibit: Exhibit, printed: list[str] | None) -> str:
+def _overview(found: dict[str, Any]) -> str:
+    """The verdicts in one table."""
+    known = [each for each in EXHIBITS if found.get(each.name, {}).get("verdict")]
+    lines = [f"| {each.title} | {' | '.join(found[each.name]['verdict'])} |" for each in known]
+    return "\n".join([TABLE, *lines]) + "\n" if lines else ""
+
+
+def _section(exhibit: Exhibit, found: dict[str, Any] | None) -> str:
     where = f"gallery/{exhibit.name}.html"
     shell = "\n".join(f"$ {command}" for command in exhibit.commands)
     parts = [f"## {exhibit.title}", exhibit.about]
-    if printed is None:
-        return "\n\n".join([*parts, "Not made yet. To make it:", _fenced("console", shell)])
+    if found is None:
+        told = [*parts, "Not made yet. To make it:", _fenced("console", shell)]
+        return "\n\n".join(told) + "\n"
     link = f"[![The first screen of the page](figures/gallery/{exhibit.name}.png)]({where})"
-    lines = "\n".join(printed)
+    lines = "\n".join(found["printed"])
     parts += [link, f"[Open the page]({where}){{ .md-button }}"]
     return "\n\n".join([*parts, _fenced("console", f"{shell}\n{lines}")]) + "\n"
 
