@@ -156,6 +156,7 @@ def test_a_text_without_scores_and_an_audit_of_nothing_are_shown() -> None:
 
 def test_words_for_a_terminal() -> None:
     lines = str(TEXT).splitlines()
+    assert repr(TEXT) == f"<Explanation of 5 words: predicted {EVIL}>"
     assert lines[2].startswith("attention: dull +0.600, ") and len(lines) == 5
     assert explanation_bundle(TEXT.to_dict(), "plain")["text/plain"] == "plain"
 

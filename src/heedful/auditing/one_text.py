@@ -40,7 +40,7 @@ ONE_TEXT = (*(each.name for each in fields(Loading)), "seed", "store", "words", 
 """What may be said of a model and of one text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
     with what they do together beyond what each does alone (leave-two-out)."""
@@ -61,6 +61,9 @@ class Explanation:
             "scores": {name: list(values) for name, values in self.scores.items()},
             "interactions": [list(each) for each in self.interactions],
         }
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self.words)} words: predicted {self.predicted}>"
 
     def __str__(self) -> str:
         """The prediction, and the heaviest words of every explanation."""
