@@ -11,7 +11,7 @@ export HEEDFUL_NEED_BROWSER
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt tools/axe.sh
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Heedful needs Python 3.11 or newer: run make PYTHON=python3.11 (or newer)."; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' || \
@@ -20,6 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 		--editable '.[text,hf,explain,report,scale,dev]'
 	@sh tools/chromium.sh install
+	@sh tools/axe.sh $(VENV)/axe
 	@$(BIN)/heedful doctor
 	@touch $(STAMP)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ import pytest
 
 WIDE, PHONE = (1400, 1000), (400, 800)
 RULES = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
+LABELS = (Path(__file__).parent / "labels.js").read_text(encoding="utf-8")
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 MISSING = "no chromium is found: apt-get install chromium, or playwright install chromium"
 
 
@@ -85,6 +88,23 @@ def accessibility(page: Any) -> list[str]:
     """What somebody with a keyboard, a screen reader or weak eyes would miss; see the script."""
     found: list[str] = page.evaluate(RULES)
     return found
+
+
+def unreadable(page: Any) -> list[str]:
+    """Labels of drawings in sight that are cut off, or lie over each other."""
+    found: list[str] = page.evaluate(LABELS)
+    return found
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds, with everything that can be unfolded open. Skips, visibly, where it was
+    not installed."""
+    if not AXE.is_file():
+        pytest.skip(f"axe-core is not installed: sh tools/axe.sh {sys.prefix}/axe")
+    page.evaluate("() => document.querySelectorAll('details').forEach((each) => each.open = true)")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run()).violations")
+    return [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
 
 
 def _watched(context: Any, url: str) -> list[str]:

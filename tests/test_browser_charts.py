@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import charted
-from browsing import PHONE, accessibility, opened_browser, sideways, visiting
+from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, unreadable, visiting
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -215,3 +215,15 @@ def test_everybody_can_use_them(browser: Any, url: str, dark: bool) -> None:
     with visiting(browser, url, PHONE, dark) as page:
         figure(page, "tau_gradient-0-0")
         assert accessibility(page) == [] and sideways(page) == 0
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_no_label_is_cut_in_any_figure(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    """Of every figure that a report can have, as it stands there and once it is alive."""
+    names = tuple(charted.every_figure(tmp_path / "made"))
+    with visiting(browser, charted.page(tmp_path, names).as_uri(), size) as page:
+        assert unreadable(page) == []
+        charts = page.locator(".chart")
+        for i in range(charts.count()):
+            figure(page, charts.nth(i).get_attribute("data-chart"))
+        assert len(names) > 15 and unreadable(page) == [] and sideways(page) == 0

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from browsing import PHONE, WIDE, accessibility, sideways, visiting
+from browsing import PHONE, WIDE, accessibility, sideways, unreadable, violations, visiting
 from heedful.auditing import AuditSpec, Plan, audit
 from heedful.data import default_spec
 from heedful.interventions import custom
@@ -275,8 +275,34 @@ def test_anybody_can_use_it(browser: Any, made: Made, size: tuple[int, int], dar
             assert links.nth(place).get_attribute("aria-current") == "page"
             assert page.evaluate("() => document.activeElement.id") == name
             assert accessibility(page) == [] and sideways(page) <= 0, name
+            assert unreadable(page) == [], name
         page.go_back()
         assert _sections(page) == [names[-2]]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_axe_finds_no_violation(
+    browser: Any, made: Made, size: tuple[int, int], dark: bool
+) -> None:
+    with visiting(browser, made.examples, size, dark) as page:
+        page.wait_for_function(READY)
+        for name in ("examples", "verdict", "explanations", "interventions", *LAST):
+            page.evaluate("name => { location.hash = name; }", name)
+            page.wait_for_function("name => document.body.dataset.chapter === name", arg=name)
+            assert violations(page) == [], name
+
+
+def test_tables_keep_their_first_column_on_a_phone(browser: Any, made: Made) -> None:
+    with visiting(browser, f"{made.url}#methods", PHONE) as page:
+        page.evaluate(
+            "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
+        )
+        table = page.locator("#methods .scroll:has(thead)").last
+        table.evaluate("frame => { frame.scrollLeft = 200; }")
+        first = table.locator("tbody tr > :first-child").first.bounding_box()
+        assert table.evaluate("frame => frame.scrollLeft") > 100
+        assert first["x"] == pytest.approx(table.bounding_box()["x"], abs=1)
 
 
 def test_a_link_to_a_heading_opens_its_section(browser: Any, made: Made) -> None:

@@ -606,3 +606,11 @@ def test_hostile_names_of_layers_are_only_text() -> None:
 def test_the_page_needs_no_torch() -> None:
     code = "import heedful.report.page, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_model_is_called_what_its_owner_calls_it(parts: dict[str, Any]) -> None:
+    """By its folder, where that is known; its class stands among the facts."""
+    facts = {**parts["facts"], "model": "BertForSequenceClassification", "name": "my-reviews"}
+    text = parse(audit_page({**parts, "facts": facts})).text
+    assert "my-reviews on" in text and "BertForSequenceClassification on" not in text
+    assert "BertForSequenceClassification" in text

@@ -270,6 +270,7 @@ class Trial:
         oracle = search_facts(rows.first, self.spec.exact)  # of very many texts the first ones
         return {
             "model": subject.family,
+            **({"name": subject.name} if subject.name else {}),
             "site": self.site,
             "data": subject.source,
             "classes": list(subject.label_names),

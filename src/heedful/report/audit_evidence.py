@@ -63,7 +63,7 @@ class Facts:
         try:
             known = {name: value for name, value in named.items() if value is not None}
             return cls(
-                model=str(known.get("model", "a model")),
+                model=str(known.get("name", known.get("model", "a model"))),
                 data=str(known.get("data", "data")),
                 classes=tuple(map(str, known.get("classes", ()))),
                 examples=known.get("examples"),

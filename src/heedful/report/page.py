@@ -187,7 +187,7 @@ def _small_print(evidence: AuditEvidence) -> dict[str, Any]:
 
 
 LONGEST_TEXT, MOST_ITEMS = 300, 20
-ELSEWHERE = ("skipped", "model", "data")
+ELSEWHERE = ("skipped", "name", "data")
 """Facts that have a place of their own on the page."""
 
 

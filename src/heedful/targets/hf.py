@@ -76,6 +76,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         _key(loaded, task, loading, limit),
         documents.dropped,
         spell=partial(spelled, loaded.tokenizer),
+        name=loaded.name if loaded.name != type(loaded.module).__name__ else "",
     )
     with evaluating(loaded.module):
         filler = fillers(loaded)

@@ -82,7 +82,8 @@ def adopt(module: Any, tokenizer: Any, loading: Loading, asked: bool = True) -> 
     if not there or dtype != module.dtype:
         target = module.device if there else loading.device
         module = copy.deepcopy(module).to(device=target, dtype=dtype)
-    return Loaded(module, check_tokenizer(tokenizer, name, asked), kind, name)
+    title = Path(str(module.config.name_or_path or name)).name
+    return Loaded(module, check_tokenizer(tokenizer, name, asked), kind, title or name)
 
 
 def kind_of(architectures: Sequence[str] | None, name: str) -> str:

@@ -60,6 +60,8 @@ class AuditTarget:
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     spell: Spell | None = None
+    name: str = ""
+    """What its owner calls the model, where that says more than its class."""
 
     def __len__(self) -> int:
         return len(self.documents)

@@ -4,7 +4,7 @@ import { fill, make } from "./dom.js";
 import { number } from "./numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const BOX = { width: 460, height: 244, left: 40, right: 10, top: 24, bottom: 34 };
+const BOX = { width: 460, height: 252, left: 40, right: 10, top: 28, bottom: 38 };
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 const KINDS = ["x-one", "x-other-line"];
 
@@ -30,14 +30,14 @@ function tick(at) {
   return [
     draw("line", { x1: BOX.left, x2: BOX.width - BOX.right, y1: y, y2: y, class: "x-rule" }),
     text(String(at), BOX.left - 5, y + 3.5, "end"),
-    text(`${100 * at}%`, across(at), BOX.height - BOX.bottom + 14, at === 1 ? "end" : "middle"),
+    text(`${100 * at}%`, across(at), BOX.height - BOX.bottom + 17, at === 1 ? "end" : "middle"),
   ];
 }
 
 function names(up) {
   return [
     text("share of words removed", across(0.5), BOX.height - 4, "middle"),
-    text(up, 2, 11, "start"),
+    text(up, 2, 14, "start"),
   ];
 }
 

@@ -6,7 +6,9 @@ import { curve } from "./curve.js";
 import { erasure, likeliest } from "./linear.js";
 import { counted } from "./numbers.js";
 import { orderWithin } from "./presets.js";
-import { visible } from "./visible.js";
+import { clip, visible } from "./visible.js";
+
+const LONGEST_NAME = 40; // letters of a class that fit above the chart
 
 export class ErasureCurves {
   constructor() {
@@ -16,7 +18,7 @@ export class ErasureCurves {
   }
 
   show(cell, row, linear, pair) {
-    const name = visible(className(cell.corpus, row.example.p));
+    const name = clip(visible(className(cell.corpus, row.example.p)), LONGEST_NAME);
     const maps = pair.filter((map) => map);
     if (linear) fill(this.body, ...exactly(row, linear, maps, name));
     else fill(this.body, ...recorded(row, maps.filter((map) => map.owner === cell.facts.key), name));

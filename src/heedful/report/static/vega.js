@@ -15,7 +15,9 @@ export async function specOf(name) {
 /** A view of the spec in the element. `patch` changes the Vega that it was compiled to. */
 export async function drawn(element, spec, patch = (vega) => vega) {
   const embed = await library();
-  return (await embed(element, structuredClone(spec), { ...OPTIONS, patch })).view;
+  const { view } = await embed(element, structuredClone(spec), { ...OPTIONS, patch });
+  for (const part of element.querySelectorAll("svg [role]")) part.removeAttribute("role"); // the picture says all
+  return view;
 }
 
 /** The chart on white with its title and legend, as a file shows it: SVG text or a PNG. */
