@@ -115,7 +115,7 @@ def test_a_replay_finds_the_answer_and_its_supports(
     task: int, people: int, places: int, things: int, low: int, extra: int, seed: int
 ) -> None:
     high = max(6, low + extra)
-    raw = read(None, task, 6, 2, 2, people, places, things, low, high, seed)
+    raw = read(None, 6, 2, 2, task, people, places, things, low, high, seed=seed)
     for example in raw.examples:
         assert low <= len(example.texts["a"].split("\n")) <= high
         answer, why = replay(example)
@@ -128,7 +128,7 @@ def test_a_replay_finds_the_answer_and_its_supports(
 @pytest.mark.parametrize("task", [1, 2, 3])
 def test_the_supports_suffice(task: int) -> None:
     """Without all other lines the answer is the same."""
-    raw = read(None, task, 150, 0, 0)
+    raw = read(None, 150, 0, 0, task=task)
     for example in raw.examples:
         lines = supports(example)
         assert replay(example, lines) == (raw.labels[example.label], frozenset(lines))
@@ -136,11 +136,11 @@ def test_the_supports_suffice(task: int) -> None:
 
 
 def test_stories_stay_when_sizes_change_and_the_version_goes_up_with_them() -> None:
-    few, many = read(None, 2, 5, 0, 2), read(None, 2, 40, 3, 9)
+    few, many = read(None, 5, 0, 2, task=2), read(None, 40, 3, 9, task=2)
     by_id = {example.id: example for example in many.examples}
     assert all(by_id[example.id] == example for example in few.examples)
-    assert read(None, 2, 5, seed=1).examples[0] != few.examples[0]
-    made = [e for task in (1, 2, 3) for e in read(None, task, 20, 2, 2).examples]
+    assert read(None, 5, task=2, seed=1).examples[0] != few.examples[0]
+    made = [e for task in (1, 2, 3) for e in read(None, 20, 2, 2, task=task).examples]
     lines = [f"{e.id} {e.label} {e.texts} {e.rationales}" for e in made]
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     assert (CORPORA["babi"].version, digest) == (1, "7c276db3630c61c3")

@@ -40,7 +40,7 @@ def test_forward_is_what_the_papers_say(name: str) -> None:
 @settings(max_examples=4)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4),
        st.integers(0, 4), st.integers(0, 99))  # fmt: skip
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "prenorm", "postnorm"])
 def test_the_contract(name: str, sizes: list[tuple[int, int]], pad: int, seed: int) -> None:
     batch = tiny_pairs(*zip(*sizes, strict=True), seed=seed, pad=pad)  # type: ignore[arg-type]
     everything_a_writer_promises(tiny_writer(name), batch)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from heedful.attributions import gradient, smoothgrad
 from heedful.errors import HeedfulError
 from heedful.models import TARGETS
 from heedful.randomness import example_keys, keyed_normal
 from heedful.types import Batch
-from tiny import pick, tiny_batch, tiny_model
+from tiny import tiny_batch, tiny_model
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -39,19 +37,6 @@ def test_scores_equal_a_plain_average() -> None:
     expected = (total / samples).norm(dim=-1) * mask
     ours = smoothgrad(model, batch, batch.labels, samples=samples, noise=0.3, seed=7)
     torch.testing.assert_close(ours, expected, atol=1e-12, rtol=0)
-
-
-@settings(max_examples=6)
-@given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(1, 6), st.randoms())
-def test_batches_padding_and_order_change_nothing(
-    lengths: list[int], pad: int, random: object
-) -> None:
-    model, batch = tiny_model(double=True), tiny_batch(lengths)
-    order = list(range(len(lengths)))
-    random.shuffle(order)  # type: ignore[attr-defined]
-    whole, other = smoothgrad(model, batch, batch.labels), pick(batch, order, pad)
-    padded = smoothgrad(model, other, other.labels)[:, : whole.shape[1]]
-    torch.testing.assert_close(padded, whole[order], atol=1e-8, rtol=0)
 
 
 def test_seeds_differ_and_repeat(ragged: Batch) -> None:

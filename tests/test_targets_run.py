@@ -20,7 +20,7 @@ from heedful.runner import Machine, Recipe, trained
 from heedful.specs import CorpusSpec, ModelSpec, PrepareSpec, TrainSpec
 from heedful.store import Run, Store, store_at
 from heedful.targets import Adapter, Span, open_target, predicted, read_documents
-from heedful.training.dev_scores import predict
+from heedful.training.loss import predict
 from heedful.types import Batch, Keep, Trace
 from tiny import tiny_model
 

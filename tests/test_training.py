@@ -33,7 +33,7 @@ from heedful.training import (
     save,
     train,
 )
-from heedful.training.dev_scores import predict
+from heedful.training.loss import predict
 from heedful.types import Batch, Trace
 from killing import Killed, dies_in
 from tiny import tiny_model
@@ -441,6 +441,6 @@ def test_outputs_that_are_no_numbers_are_a_sentence(
     planted: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = np.full((len(planted.split("dev")), 2), np.nan)
-    monkeypatch.setattr("heedful.training.dev_scores.predict", lambda *arguments: broken)
+    monkeypatch.setattr("heedful.training.loss.predict", lambda *arguments: broken)
     with pytest.raises(HeedfulError, match="lower --learning-rate"):
         train(fresh(planted), planted, SPEC, 0)

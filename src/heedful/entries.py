@@ -182,9 +182,9 @@ class Corpus(Entry):
     where to get them, without reading any.
     """
 
-    kind: str
     licence: str
     prepare: Any
+    kind: str = "single"
     find: Find | None = None
 
 

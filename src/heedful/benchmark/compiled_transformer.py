@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from heedful.benchmark.compiled_plan import Numbers, Plan
-from heedful.benchmark.generated import bert, framed, subject
+from heedful.benchmark.generated import bert, subject
 from heedful.hashing import stable_hash
 from heedful.models import attach
-from heedful.targets import AuditTarget, weights_digest
+from heedful.targets import AuditTarget, framed, weights_digest
 
 PAD, UNKNOWN, START, END, MASK, FIRST = range(6)
 FEATURES, HEADS = 16, 2

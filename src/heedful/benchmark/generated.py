@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from heedful.data import join_tokens
 from heedful.errors import HeedfulError
 from heedful.targets import AuditTarget, Document, Row, Span, Truncation
 from heedful.types import Model
@@ -16,18 +15,8 @@ LABELS = ("negative", "positive")
 
 def spelled(words: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
     """The text of these words, and where each stands in it."""
-    spans, start = [], 0
-    for word in words:
-        spans.append((start, start + len(word)))
-        start += len(word) + 1
-    return " ".join(words), tuple(spans)
-
-
-def framed(tokens: Sequence[int]) -> Row:
-    """Tokens that are a word each, between a start and an end token that are none."""
-    places = np.arange(-1, len(tokens) - 1, dtype=np.int64)
-    places[-1] = -1
-    return Row(np.array(tokens, dtype=np.int64), places >= 0, places)
+    text, tokens = join_tokens(words)
+    return text, tuple((start, end) for _, start, end in tokens)
 
 
 def subject(

@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heedful.benchmark.generated import LABELS, framed, spelled
+from heedful.benchmark.generated import LABELS, spelled
 from heedful.data import DEEDS, GRADES, INTENSIFIERS, PEOPLE, REMARKS, THINGS, WORKS, Side, Split
 from heedful.data.planted import NEGATORS, VERBS
 from heedful.hashing import stable_hash
 from heedful.specs import END, PAD, START, UNKNOWN
-from heedful.targets import Document, Row
+from heedful.targets import Document, Row, framed
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,6 @@ class Babi(Generator):
     things: int = 3
     min_facts: int = 6
     max_facts: int = 12
-    seed: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -119,15 +119,11 @@ class Deception(Generator):
         "agreement": SHARE,
         "clue": SHARE,
     }
-    n_train: int = 1500
-    n_dev: int = 300
-    n_test: int = 500
     task: str = "pronoun"
     about: int = 2
     scenes: int = 1
     agreement: float = 0.9
     clue: float = 0.75
-    seed: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -172,9 +168,7 @@ class Deception(Generator):
         return [*(_biography(rng, gender) for _ in range(count)), _work(rng, trade)]
 
 
-_generated = partial(
-    Deception.entry, paper="pruthi2020", kind="single", prepare=PrepareSpec(tokenizer="given")
-)
+_generated = partial(Deception.entry, paper="pruthi2020", prepare=PrepareSpec(tokenizer="given"))
 DECEPTION = _generated(
     description="Generated texts with known words that attention must not be seen on"
 )
@@ -239,7 +233,6 @@ def _published(
         make,
         name=name,
         description=description,
-        kind="single",
         paper="pruthi2020",
         licence="none given by its authors",
         citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",

@@ -81,14 +81,14 @@ class Record:
     candidates: tuple[str, ...] | None = None
 
 
-def join_tokens(tokens: Sequence[str], separator: str = " ") -> tuple[str, GivenTokens]:
-    """The text and its tokens as (token, start, end)."""
+def join_tokens(tokens: Sequence[str]) -> tuple[str, GivenTokens]:
+    """The text, with blanks between its tokens, and these as (token, start, end)."""
     placed: GivenTokens = []
     start = 0
     for token in tokens:
         placed.append((token, start, start + len(token)))
-        start += len(token) + len(separator)
-    return separator.join(tokens), placed
+        start += len(token) + 1
+    return " ".join(tokens), placed
 
 
 def matched_tokens(pattern: str, text: str) -> GivenTokens:

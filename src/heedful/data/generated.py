@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,6 +47,7 @@ def spell(sentences: Sequence[Sequence[Token]], capitals: bool = True) -> tuple[
     return text, tokens
 
 
+@dataclass(frozen=True)
 class Generator:
     """A generated corpus: a dataclass whose fields are its parameters, within `bounds`.
 
@@ -56,10 +57,10 @@ class Generator:
     corpus: ClassVar[str]
     bounds: ClassVar[Mapping[str, Range]]
     digits: ClassVar[int] = 5
-    n_train: int
-    n_dev: int
-    n_test: int
-    seed: int
+    n_train: int = 1500
+    n_dev: int = 300
+    n_test: int = 500
+    seed: int = field(default=0, kw_only=True)
 
     @property
     def labels(self) -> tuple[str, ...]:

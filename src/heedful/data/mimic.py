@@ -167,7 +167,6 @@ def _number(cell: str) -> str:
 
 _mimic = partial(
     Corpus,
-    kind="single",
     find=MIMIC.find,
     paper="jain2019",
     needs=("data",),

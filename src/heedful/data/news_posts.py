@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 
 from heedful.data.example import Example, join_tokens, marked_spans
 from heedful.data.files import Row, Source, by_split, published
@@ -143,9 +142,8 @@ def majority(rationales: Sequence[str], size: int) -> list[bool]:
     return [sum(marks[i] == "1" for marks in rationales) >= MAJORITY for i in range(size)]
 
 
-_posts = partial(published, kind="single")
 ENTRIES = by_name(
-    _posts(
+    published(
         AGNEWS,
         ("world", "business"),
         ("text", "label"),
@@ -159,7 +157,7 @@ ENTRIES = by_name(
         "Classification",
         prepare=PrepareSpec(tokenizer="spacy", min_df=5, dev_fraction=0.15, vectors="glove"),
     ),
-    _posts(
+    published(
         NEWSGROUPS,
         ("baseball", "hockey"),
         ("id", "text", "label", "body_start"),
@@ -179,7 +177,7 @@ ENTRIES = by_name(
             vectors="glove",
         ),
     ),
-    _posts(
+    published(
         ADR,
         ("no reaction", "adverse reaction"),
         ("id", "text", "label"),
@@ -198,7 +196,7 @@ ENTRIES = by_name(
             vectors="glove",
         ),
     ),
-    _posts(
+    published(
         HATEXPLAIN,
         HATE,
         ("post_id", "tokens", "label", "rationales"),
@@ -211,7 +209,7 @@ ENTRIES = by_name(
         citation="Mathew et al. 2021, HateXplain: A Benchmark Dataset for Explainable Hate Speech",
         prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
     ),
-    _posts(
+    published(
         TWEETS,
         SENTIMENT,
         ("id", "text", "label", "span"),
@@ -224,7 +222,7 @@ ENTRIES = by_name(
         citation="Maggie, Culliton and Chen 2020, Tweet Sentiment Extraction (Kaggle)",
         prepare=PrepareSpec(tokenizer="spacy", min_df=2, vectors="glove"),
     ),
-    _posts(
+    published(
         TOXICITY,
         ("clean", "offensive"),
         ("is_offensive", "text"),

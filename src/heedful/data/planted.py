@@ -118,9 +118,6 @@ class Planted(Generator):
         "negation": SHARE,
         "noise": SHARE,
     }
-    n_train: int = 1500
-    n_dev: int = 300
-    n_test: int = 500
     classes: int = 2
     min_length: int = 8
     max_length: int = 28
@@ -128,7 +125,6 @@ class Planted(Generator):
     shared_words: bool = False
     negation: float = 0.15
     noise: float = 0.0
-    seed: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -229,7 +225,6 @@ class Aspects(Generator):
     scenes: int = 2
     shared_words: bool = True
     negation: float = 0.15
-    seed: int = 0
 
     def examples(self, name: str, split: str) -> Iterator[Example]:
         rng = self.random(name)
@@ -266,7 +261,6 @@ class Aspects(Generator):
 ENTRIES = by_name(
     Planted.entry(
         description="Generated reviews whose decisive words are known",
-        kind="single",
         prepare=PrepareSpec(tokenizer="given"),
     ),
     Aspects.entry(

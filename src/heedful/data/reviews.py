@@ -245,8 +245,7 @@ def _rated(path: Path, corpus: str, split: str, classes: int) -> Iterator[Exampl
         yield Example(f"{corpus}-{split}-{number:07d}", split, {"a": "\n".join(parts)}, ranks[rank])
 
 
-_reviews = partial(Corpus, kind="single", needs=("data",))
-_rows = partial(published, kind="single")
+_reviews = partial(Corpus, needs=("data",))
 _ZHANG = "Zhang et al. 2015, Character-level Convolutional Networks for Text Classification"
 _MAAS = "Maas et al. 2011, Learning Word Vectors for Sentiment Analysis"
 _YELP, _YAHOO = "academic use under Yelp's terms", "Yahoo Webscope terms; research use"
@@ -310,7 +309,7 @@ ENTRIES = by_name(
         citation=_MAAS,
         prepare=_SERRANO,
     ),
-    _rows(
+    published(
         MOVIES,
         SENTIMENT,
         ("id", "sentences", "label", "rationale_spans"),
@@ -323,7 +322,7 @@ ENTRIES = by_name(
         citation="DeYoung et al. 2020, ERASER; Zaidan et al. 2007; Pang and Lee 2004",
         prepare=PrepareSpec(tokenizer="given", min_df=2, vectors="glove"),
     ),
-    _rows(
+    published(
         YELP_SENTENCES,
         SENTIMENT,
         ("text", "label"),
@@ -335,7 +334,7 @@ ENTRIES = by_name(
         citation="Shen et al. 2017, Style Transfer from Non-Parallel Text by Cross-Alignment",
         prepare=replace(_FEWER, tokenizer="whitespace"),
     ),
-    _rows(
+    published(
         YAHOO2,
         tuple(TOPICS),
         ("text", "label"),

@@ -153,7 +153,6 @@ class Shortcuts(Generator):
     max_words: int = 64
     share: float = 0.2
     stray: float = 0.25
-    seed: int = 0
 
     def problems(self) -> Mapping[str, bool]:
         if self.rule not in (*RULES, NONE):
@@ -247,7 +246,6 @@ ENTRY = Shortcuts.entry(
     find=SST.find,  # of the default base
     paper="bastings2022",
     needs=("data",),
-    kind="single",
     licence="as the corpus it is made of",
     citation="Bastings et al. 2022, Will You Find These Shortcuts?",
     prepare=PrepareSpec(tokenizer="given", min_df=2, dimension=64),

@@ -485,7 +485,6 @@ ENTRY = Corpus(
     name="file",
     description="Your own CSV, TSV, JSONL or Parquet file",
     make=read,
-    kind="single",
     licence="",
     prepare=PrepareSpec(tokenizer="spacy", min_df=2),
 )

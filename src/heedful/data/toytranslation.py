@@ -114,13 +114,10 @@ class ToyTranslation(Generator):
     }
     digits = 6
     n_train: int = 4000
-    n_dev: int = 300
-    n_test: int = 500
     task: str = "translate"
     words: int = 100
     min_length: int = 3
     max_length: int = 12
-    seed: int = 0
 
     @property
     def prefix(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from heedful.data import Prepared, shown_to
+from heedful.data import SPLITS, Prepared, shown_to
 from heedful.errors import HeedfulError
 from heedful.interventions.weights import build_edit, frozen
 from heedful.models import Attention, Family, State, Writer, build, main_site
@@ -23,15 +24,12 @@ from heedful.types import (
     Edits,
     EditSpec,
     Embeddings,
-    Keep,
     SiteCall,
     SiteSpec,
     Trace,
 )
 
 SEEDED = ("random", "permute")
-
-
 _TOKENS_AT_ONCE = 1 << 13
 
 
@@ -79,14 +77,9 @@ class Edited(Family):
     def embed(self, batch: Batch) -> Embeddings:
         return self.model.embed(batch)
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        trace: Trace = self.model(batch, self._both(edits or {}), keep, embeddings)
+    def forward(self, batch: Batch, edits: Edits | None = None, *rest: Any, **more: Any) -> Trace:
+        """All but the edits is for the model inside."""
+        trace: Trace = self.model(batch, self._both(edits or {}), *rest, **more)
         return trace
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
@@ -148,7 +141,7 @@ def weights_by_id(teacher: Run, device: str = "cpu") -> Given:
     model = restored(teacher, device)
     site = main_site(model).name
     found: dict[str, Tensor] = {}
-    for name in ("train", "dev", "test"):
+    for name in SPLITS:
         for _, batch in corpus.split(name).batches(256, _TOKENS_AT_ONCE):
             trace = model(batch.to(device))
             weights, masks = trace.weights[site].cpu(), trace.masks[site].cpu()

@@ -122,22 +122,6 @@ def without_padding(
     return x * real[..., None]
 
 
-def rerun(
-    run: Callable[[Tensor, Tensor], Tensor], encoding: Encoding, lengths: Tensor, readout: Readout
-) -> Deletions:
-    """Deletions where every state may change: `run(x, lengths)` encodes the shortened texts in
-    full."""
-
-    def delete(examples: Tensor, positions: Tensor) -> Window:
-        places = torch.arange(encoding.x.shape[1] - 1, device=positions.device)
-        index = places + (places >= positions[:, None])
-        states = run(encoding.x[examples[:, None], index], lengths[examples] - 1)
-        index = torch.where(index < lengths[examples, None], index, -1)
-        return Window(torch.zeros_like(positions), lengths[examples], index, readout(states))
-
-    return Deletions(readout(encoding.states), delete)
-
-
 class Tokenwise(Encoder):
     """No token sees another, so a deletion changes no state."""
 

@@ -18,7 +18,6 @@ from heedful.models.encoders import (
     Encoding,
     Readout,
     Window,
-    rerun,
     without_padding,
 )
 from heedful.models.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
@@ -126,7 +125,14 @@ class _Rerun(Encoder):
     def deletions(
         self, encoding: Encoding, lengths: Int[Tensor, " b"], readout: Readout
     ) -> Deletions:
-        return rerun(self._run, encoding, lengths, readout)
+        def delete(examples: Tensor, positions: Tensor) -> Window:
+            places = torch.arange(encoding.x.shape[1] - 1, device=positions.device)
+            index = places + (places >= positions[:, None])
+            states = self._run(encoding.x[examples[:, None], index], lengths[examples] - 1)
+            index = torch.where(index < lengths[examples, None], index, -1)
+            return Window(torch.zeros_like(positions), lengths[examples], index, readout(states))
+
+        return Deletions(readout(encoding.states), delete)
 
     @abstractmethod
     def layer(self, layer: nn.Module, x: Tensor, lengths: Tensor) -> Tensor: ...

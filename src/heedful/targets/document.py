@@ -79,6 +79,13 @@ class Row:
         return replace(Row(*cut), beside=self.beside, candidates=self.candidates)
 
 
+def framed(tokens: Sequence[int] | NDArray[np.int32]) -> Row:
+    """Tokens that are a word each, between a start and an end token that are none."""
+    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
+    words[-1] = -1
+    return Row(np.array(tokens, dtype=np.int64), words >= 0, words)
+
+
 @dataclass(frozen=True)
 class Truncation:
     """How many texts were cut, and how many of all words were lost by it."""

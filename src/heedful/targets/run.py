@@ -25,7 +25,7 @@ from heedful.interventions import restored
 from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
-from heedful.targets.document import Document, Row, Span, truncation
+from heedful.targets.document import Document, Row, Span, framed, truncation
 from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
 from heedful.targets.options import LONGEST, Loading, Reading
 from heedful.targets.target import AuditTarget, finish_labelled, weights_digest
@@ -124,7 +124,9 @@ def read_texts(
     documents = read
     if "b" in read[0].texts:
         documents = replace(read, items=DiskList.of(map(_on_trial, read), DOCUMENTS))
-    return documents, encode_texts(read, prepared, limit)
+    vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
+    rows = DiskList.of((_row_of(each, vocabulary, labels, limit) for each in read), ROWS)
+    return documents, rows
 
 
 def reads_pairs(run: Run) -> bool:
@@ -161,12 +163,6 @@ MANY_UNKNOWN = 0.1
 _normalised = lru_cache(maxsize=1 << 16)(normalise)
 
 
-def encode_texts(documents: Iterable[Document], prepared: Prepared, limit: int) -> DiskList[Row]:
-    """One row per document, with the words of a corpus."""
-    vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
-    return DiskList.of((_row_of(each, vocabulary, labels, limit) for each in documents), ROWS)
-
-
 def unknown_note(rows: Iterable[Row]) -> tuple[str, ...]:
     words = unknown = 0
     for row in rows:
@@ -195,10 +191,8 @@ def _row_of(document: Document, vocabulary: Vocabulary, labels: tuple[str, ...],
 def _row(text: str, spans: tuple[Span, ...], vocabulary: Vocabulary, limit: int) -> Row:
     """Start, the words, end; every word is one token."""
     spans = spans[: limit - 2]
-    tokens = vocabulary.encode([_normalised(text[a:b]) for a, b in spans]).astype(np.int64)
-    words = np.arange(-1, len(tokens) - 1, dtype=np.int64)
-    words[-1] = -1
+    row = framed(vocabulary.encode([_normalised(text[a:b]) for a, b in spans]))
     starts = np.array([start for start, _ in spans], dtype=np.int32)
-    sentences = np.full(len(tokens), -1, dtype=np.int64)
+    sentences = np.full(len(row), -1, dtype=np.int64)
     sentences[1:-1] = sentence_numbers(text, starts)
-    return Row(tokens, words >= 0, words, sentences=sentences)
+    return replace(row, sentences=sentences)

@@ -1,11 +1,6 @@
 from heedful.training.attention_terms import exposure as exposure
 from heedful.training.attention_terms import impermissible as impermissible
 from heedful.training.attention_terms import missed as missed
-from heedful.training.dev_scores import DevScore as DevScore
-from heedful.training.dev_scores import class_score as class_score
-from heedful.training.dev_scores import least as least
-from heedful.training.dev_scores import likelihood as likelihood
-from heedful.training.dev_scores import selector as selector
 from heedful.training.finetune import Encoded as Encoded
 from heedful.training.finetune import FinetuneSpec as FinetuneSpec
 from heedful.training.finetune import data_facts as data_facts
@@ -25,6 +20,7 @@ from heedful.training.loop import train as train
 from heedful.training.loss import STATE_TERMS as STATE_TERMS
 from heedful.training.loss import TERMS as TERMS
 from heedful.training.loss import Data as Data
+from heedful.training.loss import DevScore as DevScore
 from heedful.training.loss import GoalLoss as GoalLoss
 from heedful.training.loss import Loss as Loss
 from heedful.training.loss import Objective as Objective
@@ -33,7 +29,11 @@ from heedful.training.loss import TermContext as TermContext
 from heedful.training.loss import check_data as check_data
 from heedful.training.loss import check_terms as check_terms
 from heedful.training.loss import class_loss as class_loss
+from heedful.training.loss import class_score as class_score
+from heedful.training.loss import least as least
+from heedful.training.loss import likelihood as likelihood
 from heedful.training.loss import loss_of as loss_of
+from heedful.training.loss import selector as selector
 from heedful.training.loss import target_loss as target_loss
 from heedful.training.loss import target_steps as target_steps
 from heedful.training.state_terms import LAST as LAST

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data import forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
-from heedful.entries import SHARE, LossTerm
+from heedful.entries import SHARE, LossTerm, by_name
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site
@@ -310,3 +310,5 @@ SUPERVISED = LossTerm(
     bounds={"head": (0, 10_000)},
     citation="rationales: Zhong et al. 2019; syntactic heads: Strubell et al. 2018",
 )
+
+ENTRIES = by_name(APART, IMPERMISSIBLE, SPARSITY, SUPERVISED)

@@ -38,7 +38,6 @@ from heedful.models import (
 )
 from heedful.progress import Progress, silent
 from heedful.specs import TermSpec, TrainSpec
-from heedful.training.dev_scores import DevScore, class_score, finite
 from heedful.training.loop import (
     Trained,
     best_epoch,
@@ -50,7 +49,7 @@ from heedful.training.loop import (
     with_parts,
 )
 from heedful.training.loop import check as check_training
-from heedful.training.loss import STATE_TERMS, check_terms
+from heedful.training.loss import STATE_TERMS, DevScore, check_terms, class_score, finite
 from heedful.training.state_terms import Layers, States, StateTerm
 
 SELECT = ("auto", "accuracy", "f1", "roc_auc")

@@ -25,8 +25,7 @@ from heedful.models import Attention, Family
 from heedful.progress import Progress, silent
 from heedful.specs import TrainSpec
 from heedful.store import refusals, whole_path
-from heedful.training.dev_scores import DevScore, selector
-from heedful.training.loss import Data, Objective, loss_of
+from heedful.training.loss import Data, DevScore, Objective, loss_of, selector
 
 _POOL = 50  # batches sorted by length together: little padding, still a random order
 

@@ -1,12 +1,15 @@
-"""What a model is trained for: the goal's loss, and the terms beside it."""
+"""What a model is trained for: the goal's loss, the terms beside it, and the score on the dev split
+that the best epoch is chosen by."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -15,29 +18,28 @@ from torch.nn import functional as F
 from heedful.data import Split
 from heedful.entries import LossTerm
 from heedful.errors import HeedfulError, unknown_name
-from heedful.metrics import tvd
+from heedful.metrics import METRICS, tvd
 from heedful.models import Family, main_site, probabilities
 from heedful.parameters import check_parameters, parameters_of
-from heedful.registry import Registry
+from heedful.registry import Registry, places
 from heedful.specs import GOALS, ModelSpec, TermSpec, TrainSpec
-from heedful.types import Batch, Keep, Trace
+from heedful.types import Batch, Keep, Model, Trace
 from heedful.words import present
 
 GoalLoss = Callable[[Trace, Batch], Tensor]
+_BATCH = 64  # texts of the dev split at a time
 
 
 TERMS = Registry(
     "term",
     LossTerm,
-    {
-        "apart": "heedful.training.attention_terms:APART",
-        "diversity": "heedful.training.state_terms:ENTRIES",
-        "impermissible": "heedful.training.attention_terms:IMPERMISSIBLE",
-        "mlm": "heedful.training.state_terms:ENTRIES",
-        "sparsity": "heedful.training.attention_terms:SPARSITY",
-        "supervised": "heedful.training.attention_terms:SUPERVISED",
-        "tying": "heedful.training.state_terms:ENTRIES",
-    },
+    places(
+        "heedful.training",
+        {
+            "attention_terms": "apart impermissible sparsity supervised",
+            "state_terms": "diversity mlm tying",
+        },
+    ),
 )
 """Terms that a loss may have beside the task's own: `make(context, **params) -> Term`."""
 
@@ -274,3 +276,93 @@ def check_terms(terms: Sequence[TermSpec], registry: Registry[LossTerm]) -> None
             raise HeedfulError(
                 f"the term {term.name} counts {term.weight:g}: give a number that is not negative."
             )
+
+
+class DevScore(NamedTuple):
+    """An epoch on the dev split: the score it is chosen by, higher is better, and the loss."""
+
+    score: float
+    loss: float
+
+
+def predict(model: Model, split: Split, device: str, batch_size: int = 256) -> np.ndarray:
+    """Probabilities in the split's own order, `[n, classes]`."""
+    parts: list[Tensor] = []
+    order: list[np.ndarray] = []
+    with torch.no_grad():
+        for index, batch in split.batches(batch_size):
+            parts.append(probabilities(model(batch.to(device)).logits).cpu())
+            order.append(index)
+    out: np.ndarray = torch.cat(parts).numpy()
+    return out[np.argsort(np.concatenate(order))]
+
+
+Selector = Callable[[Model, Split, str], DevScore]
+
+
+def selector(spec: TrainSpec, task: str, lossy: Loss) -> Selector:
+    """The score of the spec's `select`, or by default the one that is usual for the task."""
+    name = spec.select
+    if name == "loss":
+        return least(lossy, task == "generation")
+    if task == "generation":
+        if name not in ("auto", "likelihood"):
+            raise HeedfulError(f"targets have no {name}: choose likelihood or loss.")
+        return likelihood
+    if name == "likelihood":
+        raise HeedfulError("classes have no likelihood of a target: choose another dev metric.")
+    return lambda model, dev, device: class_score(
+        name, dev.labels.numpy(), predict(model, dev, device)
+    )
+
+
+def class_score(metric: str, labels: np.ndarray, p: np.ndarray) -> DevScore:
+    """A metric of class probabilities (`auto` is the usual one for so many classes), and their mean
+    cross-entropy, every text counting alike."""
+    if metric == "auto":
+        metric = "roc_auc" if p.shape[1] == 2 else "accuracy"
+    score = float(METRICS[metric].make(labels, finite(p)))
+    chosen = np.maximum(p[np.arange(len(labels)), labels], np.finfo(np.float64).tiny)
+    return DevScore(score, float(-np.log(chosen).mean()))
+
+
+def finite(p: np.ndarray) -> np.ndarray:
+    """The probabilities, or a sentence where they are none."""
+    if not np.isfinite(p).all():
+        raise HeedfulError("the model's outputs are NaN or infinite: lower --learning-rate.")
+    return p
+
+
+def likelihood(model: Model, dev: Split, device: str) -> DevScore:
+    """The mean log-likelihood of a target's token, given those before it: the loss's other sign."""
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for _, batch in dev.batches(_BATCH):
+            batch = batch.to(device)
+            logits, gold, there = target_steps(model(batch), batch)
+            chosen = torch.log_softmax(logits[there].double(), -1).gather(1, gold[there][:, None])
+            total, count = total + float(chosen.sum()), count + len(chosen)
+    mean = float(finite(np.array(total))) / max(1, count)
+    return DevScore(mean, -mean)
+
+
+def least(lossy: Loss, writes: bool, batch_size: int = _BATCH) -> Selector:
+    """The whole loss on the dev split, less being better. A goal's part of a batch is a mean
+    over the tokens of its targets if the model `writes`, and all other parts are means over
+    examples: each counts by what it is a mean of, so that batches do not matter."""
+
+    def score(model: Model, dev: Split, device: str) -> DevScore:
+        total: dict[str, float] = defaultdict(float)
+        count: dict[str, int] = defaultdict(int)
+        with torch.no_grad():
+            for _, batch in dev.batches(batch_size):
+                # the tokens that targets are to be continued by, their ends among them
+                tokens = int((batch.texts["b"].lengths - 1).sum()) if writes else 0
+                for name, part in lossy(batch.to(device))[1].items():
+                    size = tokens if writes and name == "goal" else len(batch)
+                    total[name] += float(part) * size
+                    count[name] += size
+        loss = sum(total[name] / max(1, count[name]) for name in total)
+        return DevScore(-loss, loss)
+
+    return score
