@@ -116,7 +116,14 @@ def test_an_audit_from_the_command_line(
     (key,) = Store(tmp_path / "heedful-store").keys()
     assert key == found.facts["key"] and key.startswith("audit-")
     assert not list((tmp_path / "heedful-store" / "scratch").iterdir())
-    assert run(capsys, "store", "ls")[0] == run(capsys, "store", "verify")[0] == 0
+    code, out, _ = run(capsys, "store", "ls")
+    what = f"{found.facts['model']} on {found.facts['data']}, {found.facts['measured']} examples"
+    assert code == 0 and f"{key}  {found.verdict.answer}: {what}, 20" in out
+    assert run(capsys, "store", "verify")[0] == 0
+    code, out, _ = run(capsys, "compare", "out", "--operator", "delete")
+    assert code == 0 and re.search(r"^explanation +out$", out, re.M) and "|" not in out
+    code, out, _ = run(capsys, "compare", "out", "--operator", "delete", "--markdown")
+    assert code == 0 and out.splitlines()[2:4] == ["| explanation | out |", "|---|---|"]
     code, _, err = run(capsys, *given, "-o", "out")
     assert code == 0 and err.startswith("page: ")  # the same command again: the same files
     (tmp_path / "out" / "page.html").write_text("mine")

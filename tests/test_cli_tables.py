@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.cli.tables import Table, drawn, wrapped
+from heedful.cli.tables import Table, drawn, without_repetition, wrapped
 
 LONG = "no, do not show attention: it does not mark the words that matter (importance 0.19)"
 ROWS = (
@@ -105,6 +105,15 @@ def test_what_is_piped_is_plain_however_wide_the_terminal(tmp_path: Path) -> Non
     out, err = piped("40")
     assert (out, err) == piped("160") and err == "" and "\x1b" not in out
     assert out.startswith("metric:\n  tvd              total variation distance of two output")
+
+
+def test_what_every_row_says_is_said_once() -> None:
+    rows = [("1", "sst", "", "f1"), ("2", "sst", "", "auc")]
+    table, shared = without_repetition(Table(("row", "corpus", "note", "metric"), rows, "t"))
+    assert table == Table(["row", "metric"], [("1", "f1"), ("2", "auc")], "t")
+    assert shared == ["In every row: corpus sst."]
+    alone = Table(("row",), [("1",)])
+    assert without_repetition(alone) == (alone, [])
 
 
 def test_plain_tables_have_columns() -> None:

@@ -128,7 +128,7 @@ def _date(place: Store, key: str) -> str:
     if url_of(place.place) is not None:
         return ""
     finished = (place.root / "runs" / key / "run.json").stat().st_mtime
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(finished))
+    return time.strftime("%Y-%m-%d", time.localtime(finished))
 
 
 @store.command("verify")

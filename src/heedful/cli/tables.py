@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NARROWEST, WIDEST_PROSE = 20, 100
-GAP = 3
+GAP = 2
 _STYLES = {
     "green": ("SUPPORTED", "yes", "ok", "ready", "done"),
     "red": ("NOT SUPPORTED", "no", "FAILED", "missing", "damaged", "failed"),
@@ -77,7 +77,21 @@ def show_frame(frame: pd.DataFrame, title: str = "") -> None:
         return
     columns, *rows = text_cells(frame)
     numbers = [name for name in columns if frame[name].dtype.kind in "if"]
-    show_table(Table(columns, rows, title, numbers))
+    table, shared = without_repetition(Table(columns, rows, title, numbers))
+    show_table(table)
+    show_prose(*shared)
+
+
+def without_repetition(table: Table) -> tuple[Table, list[str]]:
+    """Without columns that say the same in every row, and what they say: a terminal is narrow."""
+    if len(table.rows) < 2:
+        return table, []
+    cells = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
+    same = {name: column[0] for name, column in cells.items() if len(set(column)) == 1}
+    kept = [name for name in table.columns if name not in same] or list(table.columns)
+    rows = list(zip(*(cells[name] for name in kept), strict=True))
+    told = "; ".join(f"{name} {value}" for name, value in same.items() if value.strip())
+    return replace(table, columns=kept, rows=rows), [f"In every row: {told}."] if told else []
 
 
 def show_prose(*lines: str) -> None:
@@ -142,6 +156,7 @@ def _draw(console: Console, table: Table) -> None:
         show_header=any(table.columns),
         show_edge=False,
         pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     for name, column in zip(table.columns, _widths(table, console.width), strict=True):
         side: JustifyMethod = "right" if name in table.numbers else "left"
