@@ -84,10 +84,10 @@ def _search(passes: list[ForwardBatch], goals: list[Tensor], steps: int) -> dict
     found: dict[str, bool] = {}
     for each, goal in zip(passes, goals, strict=True):
         view = each.rows(SITE)
-        keys = row_keys(each, SITE, view, 0, "reach")
+        keys = row_keys(view, 0, "reach")
         start = 3 * keyed_normal(keys.to(view.mask.device), (1, view.mask.shape[1]))
         best = search(
-            lambda weights, each=each, view=view: outputs(each, SITE, view, weights),
+            lambda weights, each=each, view=view: outputs(view, weights),
             _attention(each),
             view.mask,
             start,

@@ -308,9 +308,8 @@ def test_an_experiment_without_a_figure_is_drawn_measure_by_measure(tmp_path: Pa
 
 def top(evidence: Evidence) -> Findings:
     """The heaviest weight of each text."""
-    return by_rows(
-        evidence, evidence.passes("top"), lambda *seen: {"top_1": seen[2].weights.amax(-1)}
-    )
+    passes = evidence.passes("top")
+    return by_rows(evidence, passes, lambda view: {"top_1": view.weights.amax(-1)})
 
 
 def test_a_report_says_of_an_experiment_what_its_entry_says(tmp_path: Path) -> None:

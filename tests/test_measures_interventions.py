@@ -207,7 +207,7 @@ def test_only_rows_that_are_read_change() -> None:
     model, batch = Layered(read="first"), layered_batch((4, 1))
     each, site = ForwardBatch(model, batch, base_trace(model, batch)), text_site(model)
     view = each.rows(site)
-    full, before = placed(each, site, view, 0 * view.weights), each.trace.weights[site.name]
+    full, before = placed(view, 0 * view.weights), each.trace.weights[site.name]
     assert before[:, :, 0].any() and not full[:, :, 0].any()
     assert torch.equal(full[:, :, 1:], before[:, :, 1:])
 
@@ -240,7 +240,7 @@ def test_permutations_of_a_linear_site_are_the_probes(ragged: Batch) -> None:
     trace = base_trace(model, ragged)
     each = ForwardBatch(model, ragged, trace)
     site = text_site(model)
-    expected = _sampled(each, site, each.rows(site), 5, 100)["tvd_median"]
+    expected = _sampled(each.rows(site), 5, 100)["tvd_median"]
     torch.testing.assert_close(tvd_permuted(ForwardBatch.of(model, ragged), seed=5), expected)
 
 

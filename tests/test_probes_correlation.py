@@ -28,4 +28,4 @@ def test_attention_ties_only_where_weights_are_equal(
     found = _measures(view, {"leave_one_out": LOO, "gradient": LOO}, 2)
     assert found["tau_loo"].item() == pytest.approx(tau)
     assert found["ties_attention"].item() == pytest.approx(ties)
-    assert _unknown(each, SITE, view, LOO)["tau_loo"].item() == pytest.approx(tau)
+    assert _unknown(view, LOO)["tau_loo"].item() == pytest.approx(tau)

@@ -45,7 +45,7 @@ def test_it_is_what_the_model_gives_without_each_item(
     model, split = tiny_model(encoder, attention, classes, double=True), tiny_split(LENGTHS)
     found = table(find("erasure", model, split), split)
     (each,) = evidence(model, split).passes("")
-    drawn = erased(each, model.sites[0], each.rows(model.sites[0]), 5)
+    drawn = erased(each.rows(model.sites[0]), 5)
     item = dict(zip(each.batch.ids, drawn.other.tolist(), strict=True))
     for index, name in enumerate(split.ids):
         alpha, js = js_of_each(model, split, index)
@@ -89,7 +89,7 @@ def test_a_row_worked_out_by_hand() -> None:
     """α = (.5, .3, .2), z = (2, −1, −3): the logit is 0.1; without the first −1.8, without the
     second (1 − .6)/.7, without the third (1 − .3)/.8."""
     each = hand_made([[0.5, 0.3, 0.2]], [[[2.0], [-1.0], [-3.0]]], [0.0])
-    found = erased(each, SITE, each.rows(SITE), 0)
+    found = erased(each.rows(SITE), 0)
     assert found.top.tolist() == [0]
     logits = {1: 0.4 / 0.7, 2: 0.7 / 0.8}
     after = {i: 1 / (1 + math.exp(-x)) for i, x in logits.items()}
@@ -101,7 +101,7 @@ def test_without_all_of_its_weight_a_row_says_nothing() -> None:
     """All weight is on the second item; without it there is no context."""
     z = [[[2.0], [-1.0], [-3.0]]] * 2
     each = hand_made([[0.0, 1.0, 0.0], [0.0, 0.6, 0.4]], z, [0.5])
-    assert erased(each, SITE, each.rows(SITE), 0).known.tolist() == [False, True]
+    assert erased(each.rows(SITE), 0).known.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("bent", [False, True])
@@ -146,7 +146,7 @@ def test_the_cells_say_which_erasure_flips(classes: int) -> None:
     assert found[~several].isna().all(axis=None)
     assert (found[several].sum(axis=1) == 1).all()
     (each,) = evidence(model, split).passes("")
-    drawn = erased(each, model.sites[0], each.rows(model.sites[0]), 5)
+    drawn = erased(each.rows(model.sites[0]), 5)
     row = {name: number for number, name in enumerate(each.batch.ids)}
     for name in np.array(split.ids)[several]:
         one = row[name]

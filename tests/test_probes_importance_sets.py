@@ -89,18 +89,18 @@ def test_a_row_worked_out_by_hand() -> None:
     the lightest on it is 0.875, then 2: no proper subset flips it."""
     each = hand_made([[0.5, 0.3, 0.2]], [[[2.0], [-1.0], [-3.0]]], [0.0])
     view = each.rows(SITE)
-    orders = rankings(each, SITE, view, 0)
+    orders = rankings(view, 0)
     assert orders["attention"].tolist() == orders["gradient"].tolist() == [[0, 1, 2, 3]]
     assert orders["centred"].tolist() == [[0, 1, 2, 3]]  # .95, −.33, −.62
     assert orders["ascending"].tolist() == [[2, 1, 0, 3]]
-    flips = {name: int(first_flip(each, SITE, view, order, 9)) for name, order in orders.items()}
+    flips = {name: int(first_flip(view, order, 9)) for name, order in orders.items()}
     assert flips["attention"] == 1 and flips["ascending"] == 0
 
 
 def test_tiny_weights_keep_their_order_beside_a_large_one() -> None:
     """They differ by a factor, if by nothing that counts beside the first."""
     each = hand_made([[1.0, 1e-14, 3e-14]], [[[2.0], [-1.0], [-3.0]]], [0.0])
-    orders = rankings(each, SITE, each.rows(SITE), 0)
+    orders = rankings(each.rows(SITE), 0)
     assert orders["attention"].tolist() == [[0, 2, 1, 3]]
     assert orders["ascending"].tolist() == [[1, 2, 0, 3]]
 
@@ -109,8 +109,8 @@ def test_a_decision_of_the_zero_context_is_not_counted() -> None:
     """Every item says class 1, the bias alone says class 0."""
     each = hand_made([[0.6, 0.4]], [[[2.0], [3.0]]], [-1.0])
     view = each.rows(SITE)
-    for order in rankings(each, SITE, view, 0).values():
-        assert int(first_flip(each, SITE, view, order, 9)) == 0
+    for order in rankings(view, 0).values():
+        assert int(first_flip(view, order, 9)) == 0
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -119,8 +119,8 @@ def test_slopes_are_autograds(classes: int) -> None:
     (each,) = evidence(model, split).passes("")
     (bent,) = evidence(Bent(model), split).passes("")
     site, other = model.sites[0], Bent(model).sites[0]
-    closed = slopes(each, site, each.rows(site))
-    derived = slopes(bent, other, bent.rows(other))
+    closed = slopes(each.rows(site))
+    derived = slopes(bent.rows(other))
     mask = each.rows(site).mask
     torch.testing.assert_close(closed[mask], derived[mask], atol=1e-12, rtol=0)
 
@@ -162,7 +162,7 @@ def test_sparse_weights_are_censored_where_they_are_gone(steps: int) -> None:
     view = each.rows(model.sites[0])
     rows, lines = table(findings, split), summary_of(findings.summary)
     cut = 0
-    for name, order in rankings(each, model.sites[0], view, 5).items():
+    for name, order in rankings(view, 5).items():
         shares = []
         for row, example in enumerate(each.batch.ids):
             size, alpha = int(view.mask[row].sum()), view.weights[row][order[row]].tolist()

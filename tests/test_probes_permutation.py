@@ -34,8 +34,8 @@ def test_the_sample_is_what_the_model_itself_gives(
     model, split = tiny_model(encoder, attention, classes, double=True), tiny_split(LENGTHS)
     found = table(find("permutation", model, split, permutations=8), split)
     (each,) = evidence(model, split).passes("")
-    site, view = model.sites[0], each.rows(model.sites[0])
-    weights = permuted_weights(view, row_keys(each, site, view, 5, "permutation"), 8)
+    view = each.rows(model.sites[0])
+    weights = permuted_weights(view, row_keys(view, 5, "permutation"), 8)
     with torch.no_grad():
         original = probabilities(model(each.batch).logits)
         draws = [

@@ -7,7 +7,7 @@ one-sequence model has one head and one query; nothing downstream needs to know.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _Kind = TypeVar("_Kind")
+_Rows = TypeVar("_Rows", bound="AttentionRows")
 
 # Not written out where it is used: as an annotation, `#` would read as a comment to formatters.
 Mask = Bool[Tensor, "b #h #q k"]
@@ -285,14 +286,15 @@ class AttentionRows:
     head: Int[Tensor, " n"]
     query: Int[Tensor, " n"]
 
-    def first(self) -> AttentionRows:
+    def first(self: _Rows) -> _Rows:
         """One row per example: for what is said of examples, not of heads or queries."""
         new = torch.ones_like(self.example, dtype=torch.bool)
         new[1:] = self.example[1:] != self.example[:-1]
         return self.take(new)
 
-    def take(self, chosen: Bool[Tensor, " n"] | Int[Tensor, " m"]) -> AttentionRows:
-        return AttentionRows(*(getattr(self, column.name)[chosen] for column in fields(self)))
+    def take(self: _Rows, chosen: Bool[Tensor, " n"] | Int[Tensor, " m"]) -> _Rows:
+        columns = (each.name for each in fields(AttentionRows))
+        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
 
 def rows(trace: Trace, site: str) -> AttentionRows:

@@ -26,7 +26,7 @@ from heedful.experiments.adversarial_attention import (
     share_of,
     worth,
 )
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, SiteRows
 from heedful.experiments.outputs import (
     one_logit,
     outputs,
@@ -43,7 +43,7 @@ from heedful.interventions import reordered
 from heedful.metrics import entropy, jsd, tvd
 from heedful.models import masked_softmax, probabilities
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
-from heedful.types import AttentionRows, SiteSpec, Trace
+from heedful.types import SiteSpec, Trace
 
 _PERMUTATIONS = 64  # tried as starting points of the entropy-matched search
 
@@ -78,7 +78,7 @@ def adversarial(
         for site in evidence.sites:
             view = forward.rows(site)
             seen = evidence.doubled(forward) if site.linear else forward
-            trial = _Trial(seen, site, seen.rows(site), evidence.seed, epsilon)
+            trial = _Trial(seen.with_states().rows(site), evidence.seed, epsilon)
             if trial.binary:
                 trial.exact(k)
             if not trial.binary or search_candidates:
@@ -93,24 +93,21 @@ def adversarial(
 class _Trial:
     """All adversaries of one batch at one site."""
 
-    def __init__(
-        self, forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, epsilon: float
-    ) -> None:
-        self.forward = forward.with_states()
-        self.site, self.view, self.epsilon = site, view, epsilon
+    def __init__(self, view: SiteRows, seed: int, epsilon: float) -> None:
+        self.view, self.epsilon = view, epsilon
         weights = view.weights.double()
         self.attention = weights / weights.sum(-1, keepdim=True)
-        self.keys = row_keys(forward, site, view, seed, "adversarial")
+        self.keys = row_keys(view, seed, "adversarial")
         self.original = self._rerun(self.attention)
         self.measures: dict[str, Tensor] = {}
         self.maps: dict[str, Tensor] = {"attention": self.attention}
 
     @property
     def binary(self) -> bool:
-        return self.site.linear and self.forward.trace.logits.shape[-1] <= 2
+        return self.view.site.linear and self.view.forward.probabilities.shape[-1] == 2
 
     def exact(self, k: int) -> None:
-        values, bias = one_logit(self.forward, self.site)
+        values, bias = one_logit(self.view.forward, self.view.site)
         z, mask = values[self.view.example], self.view.mask
         best, most, (low, high) = furthest_same_output(z, bias, self.attention, mask, self.epsilon)
         self.measures["jsd_exact"] = best.value
@@ -123,8 +120,7 @@ class _Trial:
 
     def search(self, name: str, params: SearchParams) -> None:
         start = self._start(params)
-        outputs_of = repeatedly(self.forward, self.site, self.view)
-        found = search(outputs_of, self.attention, self.view.mask, start, params)
+        found = search(repeatedly(self.view), self.attention, self.view.mask, start, params)
         self._report(name, found.weights)
         if not self.binary and name == "search":
             self._report("adversary", found.weights)
@@ -139,9 +135,8 @@ class _Trial:
             return 3 * noise
         draws = permuted_weights(self.view, self.keys, _PERMUTATIONS).double()
         with torch.no_grad():
-            place = (self.forward, self.site, self.view)
-            original = outputs(*place, self.attention[:, None])
-            moved = reduced(*place, draws, partial(tvd, q=original))
+            original = outputs(self.view, self.attention[:, None])
+            moved = reduced(self.view, draws, partial(tvd, q=original))
         apart = jsd(draws, self.attention[:, None])
         best = worth(apart, moved, self.epsilon).topk(params.candidates, -1).indices
         chosen = draws.gather(1, best[..., None].expand(-1, -1, shape[1]))
@@ -172,7 +167,7 @@ class _Trial:
 
     def _rerun(self, weights: Tensor) -> Tensor:
         with torch.no_grad():
-            return rerun(self.forward, self.site, self.view, weights)
+            return rerun(self.view, weights)
 
 
 # How far can attention move while the output stays (jain2019, experiment 5)?

@@ -18,12 +18,19 @@ from heedful.attributions import gradient_input, integrated_gradients, leave_one
 from heedful.data import Forbidden, blinded, forbidden, forbidden_next, laid_out
 from heedful.entries import SIGNED, Experiment, Role, share, signed_share
 from heedful.experiments.correlation import agreement
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.evidence import (
+    Collector,
+    Evidence,
+    Findings,
+    ForwardBatch,
+    SiteRows,
+    by_rows,
+)
 from heedful.experiments.outputs import outputs
 from heedful.experiments.score import score_table
 from heedful.interventions import renormalised
 from heedful.metrics import mass_inside, summarise
-from heedful.types import AttentionRows, SiteSpec
+from heedful.types import AttentionRows
 
 CONTROL = Role({"blind": True}, without=("impermissible",), needs=("marked words",))
 
@@ -35,29 +42,27 @@ def deception(evidence: Evidence, control: bool = True) -> Findings:
     target's steps are aligned with cannot be taken away. The rest of zeroed attention is
     renormalised; where all of it was on impermissible tokens, the decision is that of a zero
     context, since nothing permitted was looked at."""
-    collector, marks = Collector(evidence.data.ids), marks_of(evidence)
+    marks = marks_of(evidence)
     right = _control(evidence) if control and "control" in evidence.models else {}
-    for forward in evidence.resumable("deception"):
-        for site in evidence.sites:
-            view = forward.rows(site)
-            found = _measures(forward, site, view, inside(marks, forward, view))
-            if right:
-                ids = [forward.batch.ids[row] for row in view.example.tolist()]
-                control_right = found["accuracy"].new_tensor([right[name] for name in ids])
-                found["accuracy:control"] = control_right
-                found["delta:control"] = control_right - found["accuracy"]
-            collector.add(forward, site, view, found)
-    return Findings(collector.rows())
+
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        found = _measures(view, inside(marks, view))
+        if right:
+            ids = [view.forward.batch.ids[row] for row in view.example.tolist()]
+            control_right = found["accuracy"].new_tensor([right[name] for name in ids])
+            found["accuracy:control"] = control_right
+            found["delta:control"] = control_right - found["accuracy"]
+        return found
+
+    return by_rows(evidence, evidence.resumable("deception"), measured)
 
 
-def _measures(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, forbidden: Tensor
-) -> dict[str, Tensor]:
+def _measures(view: SiteRows, forbidden: Tensor) -> dict[str, Tensor]:
     weights = view.weights.double()
     kept = renormalised(weights.masked_fill(forbidden, 0.0))
-    zeroed = outputs(forward, site, view, kept[:, None])[:, 0].argmax(-1)
-    label = forward.batch.labels[view.example]
-    accuracy = (forward.predicted[view.example] == label).double()
+    zeroed = outputs(view, kept[:, None])[:, 0].argmax(-1)
+    label = view.forward.batch.labels[view.example]
+    accuracy = (view.forward.predicted[view.example] == label).double()
     without = (zeroed == label).double()
     return {
         "mass": mass_inside(weights, forbidden, view.mask),
@@ -94,9 +99,9 @@ def marks_of(evidence: Evidence) -> Forbidden:
     return forbidden(evidence.data)
 
 
-def inside(marks: Forbidden, forward: ForwardBatch, view: AttentionRows) -> Bool[Tensor, "n k"]:
+def inside(marks: Forbidden, view: SiteRows) -> Bool[Tensor, "n k"]:
     """Which of the attended tokens are impermissible, row by row."""
-    return laid_out(marks, forward.batch, 1)[:, 0][view.example] & view.mask
+    return laid_out(marks, view.forward.batch, 1)[:, 0][view.example] & view.mask
 
 
 DECEPTION = Experiment(
@@ -158,8 +163,8 @@ def detector(evidence: Evidence, threshold: float = 0.1) -> Findings:
         for site in evidence.sites:
             view = forward.rows(site)
             seen = {name: scores[view.example] for name, scores in importance.items()}
-            found = _known(view, seen, inside(marks, forward, view))
-            found |= _unknown(forward, site, view, seen["loo"])
+            found = _known(view, seen, inside(marks, view))
+            found |= _unknown(view, seen["loo"])
             collector.add(forward, site, view, found)
     rows = collector.rows()
     summary = summarise(rows, evidence.seed)
@@ -183,17 +188,15 @@ def _known(
     }
 
 
-def _unknown(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, loo: Tensor
-) -> dict[str, Tensor]:
+def _unknown(view: SiteRows, loo: Tensor) -> dict[str, Tensor]:
     """What can be seen without knowing which tokens are impermissible."""
     mask = view.mask
     both = {"attention": view.weights, "loo": loo}
     agreed = agreement(both, mask, precision=view.weights.dtype)["attention", "loo"]
     even = mask.double() / mask.sum(-1, keepdim=True)
-    uniform = outputs(forward, site, view, even[:, None])[:, 0].argmax(-1)
-    label = forward.batch.labels[view.example]
-    right = (forward.predicted[view.example] == label).double()
+    uniform = outputs(view, even[:, None])[:, 0].argmax(-1)
+    label = view.forward.batch.labels[view.example]
+    right = (view.forward.predicted[view.example] == label).double()
     return {
         "tau_loo": agreed.tau,
         "overlooked": overlooked(view.weights, loo, mask),

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.attributions import text_site
 from heedful.entries import LN2, Experiment, Measure, share
-from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, SiteRows, by_rows
 from heedful.experiments.outputs import (
     less,
     original,
@@ -44,9 +44,9 @@ def erasure(evidence: Evidence) -> Findings:
     difference. Undefined for rows of one item, and where all weight is on one: without it there
     is no context left to decide by."""
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = erased(forward, site, view, evidence.seed)
-        best = {"js_best": _best(forward, site, view)} if site.linear else {}
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        found = erased(view, evidence.seed)
+        best = {"js_best": _best(view)} if view.site.linear else {}
         return _where_known(found, _measures(view, found) | best)
 
     return by_rows(evidence, evidence.resumable("erasure"), measured)
@@ -69,17 +69,17 @@ class Erased:
     known: Bool[Tensor, " n"]
 
 
-def erased(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int) -> Erased:
+def erased(view: SiteRows, seed: int) -> Erased:
     """Of the tokens of each row."""
     top = heaviest(view.weights, view.mask, view.weights.dtype)
-    other = other_item(view.mask, top, row_keys(forward, site, view, seed, "erasure"))
+    other = other_item(view.mask, top, row_keys(view, seed, "erasure"))
     weights = view.weights.double()
     place = torch.arange(weights.shape[1], device=weights.device)
     chosen = (item.clamp_min(0)[:, None] for item in (top, other))
     tries = [weights, *(less(weights, place == item) for item in chosen)]
     known = (other >= 0) & (tries[1].sum(-1) > 0)
     with torch.no_grad():
-        whole, less_top, less_other = outputs(forward, site, view, torch.stack(tries, 1)).unbind(1)
+        whole, less_top, less_other = outputs(view, torch.stack(tries, 1)).unbind(1)
     return Erased(top, other, whole, less_top, less_other, known)
 
 
@@ -104,8 +104,8 @@ def erasures(forward: ForwardBatch, seed: int = 0) -> tuple[Erasure, Erasure]:
     view, (there, tokens) = forward.rows(site), words_of(batch)
     weights = view.weights.double()
     tries = (less(weights, gone[view.example]) for gone in tokens.unbind(1))
-    after = outputs_by_example(forward, site, view, tries)
-    before = original(forward, site, view)[:, None]
+    after = outputs_by_example(view, tries)
+    before = original(view)[:, None]
     top = top_word(forward.trace, site, batch)
     other = other_item(there, top, example_keys(seed, batch.ids, "erasure").to(top.device))
 
@@ -157,15 +157,15 @@ def _measures(view: AttentionRows, found: Erased) -> dict[str, Tensor]:
     }
 
 
-def _best(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _best(view: SiteRows) -> Tensor:
     """The largest divergence that erasing one item makes, over all items."""
-    size = view.weights.shape[1] * forward.probabilities.shape[1]
+    size = view.weights.shape[1] * view.forward.probabilities.shape[1]
     parts = rows_at_once(view, _NUMBERS_AT_ONCE, size)
-    return torch.cat([_each_erased(forward, site, part).amax(-1) for part in parts])
+    return torch.cat([_each_erased(part).amax(-1) for part in parts])
 
 
-def _each_erased(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
-    weights, (values, bias) = view.weights.double(), token_logits_of(forward, site, view)
+def _each_erased(view: SiteRows) -> Tensor:
+    weights, (values, bias) = view.weights.double(), token_logits_of(view)
     mixed = weights[..., None] * values
     left = others(weights)[..., None]
     after = probabilities(others(mixed) / torch.where(left > 0, left, 1.0) + bias)
@@ -213,8 +213,8 @@ def flips(evidence: Evidence) -> Findings:
     item is the one of the probe `erasure`, and undefined are the same rows: of one item, or
     with all weight on one."""
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = erased(forward, site, view, evidence.seed)
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        found = erased(view, evidence.seed)
         before = found.whole.argmax(-1)
         top, other = found.less_top.argmax(-1) != before, found.less_other.argmax(-1) != before
         cells = {

@@ -52,10 +52,11 @@ class ForwardBatch:
     def predicted(self) -> Int[Tensor, " b"]:
         return self.probabilities.argmax(-1)
 
-    def rows(self, site: SiteSpec) -> AttentionRows:
+    def rows(self, site: SiteSpec) -> SiteRows:
         """The rows the prediction is read from: of a target's steps, the last."""
-        view = rows(self.trace, site.name)
-        return view.take(self.trace.readout_weights[site.name][view.example, view.query] > 0)
+        every = rows(self.trace, site.name)
+        read = self.trace.readout_weights[site.name][every.example, every.query] > 0
+        return SiteRows(**vars(every.take(read)), forward=self, site=site)
 
     def with_states(self) -> ForwardBatch:
         """The same with the states kept, so that the model can be resumed many times."""
@@ -63,6 +64,14 @@ class ForwardBatch:
             return self
         trace = base_trace(self.model, self.batch)
         return replace(self, trace=replace(trace, step_logits=None))
+
+
+@dataclass(frozen=True)
+class SiteRows(AttentionRows):
+    """Rows of attention that know the site and the pass they are of."""
+
+    forward: ForwardBatch
+    site: SiteSpec
 
 
 def base_trace(model: Model, batch: Batch, values: bool = False) -> Trace:
@@ -268,14 +277,14 @@ def _facts(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Column
 def by_rows(
     evidence: Evidence,
     passes: Iterable[ForwardBatch],
-    measured: Callable[[ForwardBatch, SiteSpec, AttentionRows], Mapping[str, Tensor]],
+    measured: Callable[[SiteRows], Mapping[str, Tensor]],
 ) -> Findings:
     """An experiment that measures numbers of each row of attention and nothing else."""
     collector = Collector(evidence.data.ids)
     for forward in passes:
         for site in evidence.sites:
             view = forward.rows(site)
-            collector.add(forward, site, view, measured(forward, site, view))
+            collector.add(forward, site, view, measured(view))
     return Findings(collector.rows())
 
 

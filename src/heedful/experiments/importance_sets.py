@@ -21,7 +21,7 @@ from torch import Tensor
 
 from heedful.entries import NOT_NEGATIVE, SHARE, Experiment, Measure, Range, share
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch
+from heedful.experiments.evidence import Collector, Evidence, Findings, SiteRows
 from heedful.experiments.outputs import (
     linear_logits,
     remaining,
@@ -36,7 +36,7 @@ from heedful.interventions import renormalised
 from heedful.metrics import COLUMNS, TOLERANCE, restricted_mean, summarise, survival, tied_ranks
 from heedful.models import class_logits, probabilities
 from heedful.randomness import keyed_uniform
-from heedful.types import AttentionRows, SiteSpec
+from heedful.types import AttentionRows
 
 RANKINGS = {
     "attention": "attention descending",
@@ -48,15 +48,13 @@ RANKINGS = {
 }
 
 
-def rankings(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int
-) -> dict[str, Int[Tensor, "n k"]]:
+def rankings(view: SiteRows, seed: int) -> dict[str, Int[Tensor, "n k"]]:
     """Positions in the order of their removal, masked ones last. Where scores tie but for
     rounding, the earlier position goes first."""
     weights = view.weights.double()
-    slope = slopes(forward, site, view)
+    slope = slopes(view)
     mean = (weights * slope).sum(-1, keepdim=True)
-    keys = row_keys(forward, site, view, seed, "importance_sets")
+    keys = row_keys(view, seed, "importance_sets")
     tolerance = TOLERANCE[view.weights.dtype]
     attention = tied_ranks(weights, view.mask, tolerance, own_scale=True)
     top = int(attention.max()) + 1
@@ -73,25 +71,25 @@ def rankings(
     }
 
 
-def slopes(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "n k"]:
+def slopes(view: SiteRows) -> Float[Tensor, "n k"]:
     """∂p/∂α of the predicted class: in closed form, or through the model. Where an example
     has several rows, its output depends on all of them, and each gets its own part."""
-    return _closed(forward, site, view) if site.linear else _derived(forward, site, view)
+    return _closed(view) if view.site.linear else _derived(view)
 
 
-def _closed(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _closed(view: SiteRows) -> Tensor:
     """p_c (z_{i,c} − Σ_k p_k z_{i,k})."""
-    z = class_logits(forward.trace.token_logits[site.name].values)[view.example]
-    p = probabilities(linear_logits(forward, site, view, view.weights[:, None].double())[:, 0])
+    z = class_logits(view.forward.trace.token_logits[view.site.name].values)[view.example]
+    p = probabilities(linear_logits(view, view.weights[:, None].double())[:, 0])
     top, predicted = p.max(-1, keepdim=True)
     own = z.gather(2, predicted[:, None].expand(-1, z.shape[1], 1)).squeeze(2)
     return top * (own - torch.einsum("nkc,nc->nk", z, p))
 
 
-def _derived(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
+def _derived(view: SiteRows) -> Tensor:
     with torch.enable_grad():
         weights = view.weights.detach().double().requires_grad_()
-        p = rerun(forward, site, view, weights).amax(-1)
+        p = rerun(view, weights).amax(-1)
         rows = torch.bincount(view.example)[view.example]  # the same p, once for each of them
         (slope,) = torch.autograd.grad((p / rows).sum(), weights)
     return slope
@@ -100,23 +98,17 @@ def _derived(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tens
 # The first step of an order of removal at which the decision flips.
 
 
-def first_flip(
-    forward: ForwardBatch,
-    site: SiteSpec,
-    view: AttentionRows,
-    order: Int[Tensor, "n k"],
-    most_steps: int,
-) -> Int[Tensor, " n"]:
+def first_flip(view: SiteRows, order: Int[Tensor, "n k"], most_steps: int) -> Int[Tensor, " n"]:
     """How many items are gone then; 0 where no tried proper subset flips the decision."""
-    if site.linear:
-        return _at_once(forward, site, view, order)
+    if view.site.linear:
+        return _at_once(view, order)
     with torch.no_grad():
-        return _step_by_step(forward, site, view, order, most_steps)
+        return _step_by_step(view, order, most_steps)
 
 
-def _at_once(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: Tensor) -> Tensor:
+def _at_once(view: SiteRows, order: Tensor) -> Tensor:
     """Column s is what is left after s steps; past the last item no weight is left."""
-    values, bias = token_logits_of(forward, site, view)
+    values, bias = token_logits_of(view)
     weights = view.weights.double().gather(1, order)
     values = values.gather(1, order[..., None].expand_as(values))
     left, mixed = remaining(weights), remaining(weights[..., None] * values)
@@ -126,17 +118,15 @@ def _at_once(forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: 
     return flipped.long().argmax(-1)
 
 
-def _step_by_step(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, order: Tensor, most_steps: int
-) -> Tensor:
+def _step_by_step(view: SiteRows, order: Tensor, most_steps: int) -> Tensor:
     """All rows of an example lose their own first items together."""
     weights, items = view.weights.double(), view.mask.sum(-1)
     place = order.argsort(-1)
-    before = rerun(forward, site, view, weights).argmax(-1)
+    before = rerun(view, weights).argmax(-1)
     count = torch.zeros_like(items)
     for step in range(1, min(most_steps, int(items.max()) - 1) + 1):
         kept = weights.masked_fill(place < step, 0.0)
-        after = rerun(forward, site, view, renormalised(kept)).argmax(-1)
+        after = rerun(view, renormalised(kept)).argmax(-1)
         new = (after != before) & (count == 0) & (kept.sum(-1) > 0)
         count = torch.where(new, step, count)
         if bool(((count > 0) | (items <= step + 1)).all()):
@@ -208,7 +198,7 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
             # a model is resumed for a whole batch, so its rows stay together
             parts = rows_at_once(view, _NUMBERS_AT_ONCE, size) if site.linear else [view]
             for part in parts:
-                found = _measures(forward, site, part, evidence.seed, most_steps)
+                found = _measures(part, evidence.seed, most_steps)
                 collector.add(forward, site, part, found)
     rows = collector.rows()
     # without lines that would say of a ranking what `tried` says of all
@@ -217,22 +207,20 @@ def importance_sets(evidence: Evidence, most_steps: int = 64) -> Findings:
     return Findings(rows, summary=summary(rows, evidence.seed))
 
 
-def _measures(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, most_steps: int
-) -> dict[str, Tensor]:
+def _measures(view: SiteRows, seed: int, most_steps: int) -> dict[str, Tensor]:
     items = view.mask.sum(-1).double()
-    every = (items - 1 <= most_steps) | site.linear
+    every = (items - 1 <= most_steps) | view.site.linear
     measures = {"tried": torch.where(every, 1.0, most_steps / items)}
-    for name, order in rankings(forward, site, view, seed).items():
-        count = first_flip(forward, site, view, order, most_steps)
+    for name, order in rankings(view, seed).items():
+        count = first_flip(view, order, most_steps)
         never, steps = count == 0, torch.where(count == 0, torch.nan, count.double())
         measures[f"count_{name}"] = steps
         measures[f"fraction_{name}"] = steps / items
         measures[f"mass_{name}"] = torch.where(never, torch.nan, _mass(view, order, count))
         measures[f"never_{name}"] = never.double()
         measures[f"{SOONER}{name}"] = _sooner(view, order, measures["tried"])
-    if site.linear:
-        measures["reachable"] = 1 - fixed(forward, site, view)
+    if view.site.linear:
+        measures["reachable"] = 1 - fixed(view)
     return measures
 
 

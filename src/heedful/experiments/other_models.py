@@ -17,12 +17,12 @@ from torch import Tensor
 from heedful.entries import LN2, SHARE, Experiment, Measure, Role, share
 from heedful.errors import HeedfulError
 from heedful.experiments.adversarial import largest_jsd
-from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.evidence import Evidence, Findings, SiteRows, by_rows
 from heedful.experiments.rationale import marked
 from heedful.metrics import jsd, kendall_tau_b, mass_inside, tvd
 from heedful.models import probabilities
 from heedful.specs import TermSpec
-from heedful.types import AttentionRows, Model, SiteSpec
+from heedful.types import AttentionRows, Model
 
 FEWEST = 2
 
@@ -32,8 +32,8 @@ def seeds(evidence: Evidence, count: int = 7) -> Findings:
     others = [evidence.models[role] for role in _other_seeds(count) if role in evidence.models]
     _check(len(others))
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = [beside(other, forward, site, view) for other in others]
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        found = [beside(other, view) for other in others]
         distances = torch.stack([one.jsd for one in found])
         changes = torch.stack([one.tvd for one in found])
         return {  # the midpoint median: torch's own takes the lower of two middle values
@@ -70,19 +70,19 @@ class Beside:
     tvd: Float[Tensor, " n"]
 
 
-def beside(model: Model, forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Beside:
+def beside(model: Model, view: SiteRows) -> Beside:
     """What the other model attends to where the base does, and how far the two are apart in
     attention (JSD) and over all classes (TVD, which is |Δp| for two)."""
     with torch.no_grad():
-        trace = model(forward.batch)
-    full, own = trace.weights.get(site.name), forward.trace.weights[site.name]
+        trace = model(view.forward.batch)
+    full, own = trace.weights.get(view.site.name), view.forward.trace.weights[view.site.name]
     if full is None or full.shape != own.shape:
         raise HeedfulError(
-            f"the other model has no attention {site.name!r} over the same positions: compare "
+            f"the other model has no attention {view.site.name!r} over the same positions: compare "
             f"models of one family and corpus."
         )
     weights = full[view.example, view.head, view.query].double()
-    moved = tvd(probabilities(trace.logits), forward.probabilities)
+    moved = tvd(probabilities(trace.logits), view.forward.probabilities)
     return Beside(weights, jsd(weights, view.weights.double()), moved[view.example])
 
 
@@ -201,10 +201,10 @@ def frontier(
     if not names:
         raise HeedfulError("the probe 'frontier' needs adversaries: run it by a study.")
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        marks, found = _marks(evidence, forward, site, view), dict[str, Tensor]()
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        marks, found = _marks(evidence, view), dict[str, Tensor]()
         for name in names:
-            other = beside(evidence.models[name], forward, site, view)
+            other = beside(evidence.models[name], view)
             measures = _measures(other, view, marks)
             found |= {f"{measure}:{name}": values for measure, values in measures.items()}
         return found
@@ -231,13 +231,13 @@ def _name(weight: float, goal: str = "") -> str:
     return f"{goal}{check_weight(weight):g}"
 
 
-def _marks(
-    evidence: Evidence, forward: ForwardBatch, site: SiteSpec, view: AttentionRows
-) -> Bool[Tensor, "n k"] | None:
+def _marks(evidence: Evidence, view: SiteRows) -> Bool[Tensor, "n k"] | None:
     """The rationale of each row's text; none where sentences are attended, or nobody marked."""
-    if site.level != "tokens" or all(one is None for one in evidence.data.sides["a"].rationales):
+    if view.site.level != "tokens" or all(
+        one is None for one in evidence.data.sides["a"].rationales
+    ):
         return None
-    return marked(evidence, forward)[view.example]
+    return marked(evidence, view.forward)[view.example]
 
 
 def _measures(other: Beside, view: AttentionRows, marks: Tensor | None) -> dict[str, Tensor]:

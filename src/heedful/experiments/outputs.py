@@ -18,75 +18,63 @@ from torch import Tensor
 
 from heedful.attributions import one_map, readout_rows, readout_weights, text_site
 from heedful.errors import unknown_name
-from heedful.experiments.evidence import ForwardBatch
+from heedful.experiments.evidence import ForwardBatch, SiteRows
 from heedful.hashing import stable_hash
 from heedful.interventions import SEEDED, build_edit, custom, held, renormalised
 from heedful.metrics import tvd
 from heedful.models import probabilities
-from heedful.types import AttentionRows, Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
+from heedful.types import Batch, Edit, Edits, EditSpec, Model, SiteSpec, Trace
 from heedful.words import word_mask, word_numbers
 
 
 def outputs(
-    forward: ForwardBatch,
-    site: SiteSpec,
-    view: AttentionRows,
-    weights: Float[Tensor, "n m k"] | Iterable[Float[Tensor, "n k"]],
+    view: SiteRows, weights: Float[Tensor, "n m k"] | Iterable[Float[Tensor, "n k"]]
 ) -> Float[Tensor, "n m c"]:
     """Class probabilities when each row of attention is replaced by each of its m draws."""
     draws = weights.unbind(1) if isinstance(weights, Tensor) else weights
-    if site.linear:
+    if view.site.linear:
         whole = weights if isinstance(weights, Tensor) else torch.stack(list(draws), 1)
-        return probabilities(linear_logits(forward, site, view, whole))
-    return torch.stack([rerun(forward, site, view, draw) for draw in draws], 1)
+        return probabilities(linear_logits(view, whole))
+    return torch.stack([rerun(view, draw) for draw in draws], 1)
 
 
 def outputs_by_example(
-    forward: ForwardBatch,
-    site: SiteSpec,
-    view: AttentionRows,
-    draws: Iterable[Float[Tensor, "n k"]],
+    view: SiteRows, draws: Iterable[Float[Tensor, "n k"]]
 ) -> Float[Tensor, "b m c"]:
     """The same by example. A text with nothing to attend keeps its output."""
     with torch.no_grad():
-        if not site.linear:
-            tries = (resumed(forward, site, placed(forward, site, view, draw)) for draw in draws)
+        if not view.site.linear:
+            tries = (resumed(view.forward, view.site, placed(view, draw)) for draw in draws)
             return torch.stack([probabilities(after.logits) for after in tries], 1)
-        found = outputs(forward, site, view, draws)
-        whole = forward.probabilities[:, None].repeat(1, found.shape[1], 1)
+        found = outputs(view, draws)
+        whole = view.forward.probabilities[:, None].repeat(1, found.shape[1], 1)
         return whole.index_copy(0, view.example, found)
 
 
-def original(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, "b c"]:
+def original(view: SiteRows) -> Float[Tensor, "b c"]:
     """The output untouched, by the same arithmetic as the others: what is not moved must be
     at distance 0."""
-    if site.linear:
-        return outputs_by_example(forward, site, view, [view.weights.double()])[:, 0]
-    return forward.probabilities
+    if view.site.linear:
+        return outputs_by_example(view, [view.weights.double()])[:, 0]
+    return view.forward.probabilities
 
 
-def repeatedly(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows
-) -> Callable[[Float[Tensor, "n m k"]], Float[Tensor, "n m c"]]:
+def repeatedly(view: SiteRows) -> Callable[[Float[Tensor, "n m k"]], Float[Tensor, "n m c"]]:
     """`outputs`, to be asked hundreds of times: token logits are looked up once."""
-    if not site.linear:
-        return partial(outputs, forward, site, view)
-    values, bias = token_logits_of(forward, site, view)
+    if not view.site.linear:
+        return partial(outputs, view)
+    values, bias = token_logits_of(view)
     return lambda weights: probabilities(weights @ values + bias)
 
 
 def reduced(
-    forward: ForwardBatch,
-    site: SiteSpec,
-    view: AttentionRows,
-    weights: Float[Tensor, "n m k"],
-    reduce: Callable[[Tensor], Tensor],
+    view: SiteRows, weights: Float[Tensor, "n m k"], reduce: Callable[[Tensor], Tensor]
 ) -> Float[Tensor, "n m *r"]:
     """What `reduce` makes of the outputs. Where the model is resumed, it is called draw by
     draw: with a vocabulary for classes, the outputs of all draws would fill the memory."""
-    if site.linear:
-        return reduce(outputs(forward, site, view, weights))
-    draws = (rerun(forward, site, view, draw)[:, None] for draw in weights.unbind(1))
+    if view.site.linear:
+        return reduce(outputs(view, weights))
+    draws = (rerun(view, draw)[:, None] for draw in weights.unbind(1))
     return torch.cat([reduce(p) for p in draws], 1)
 
 
@@ -95,28 +83,22 @@ def less(weights: Float[Tensor, "n k"], gone: Bool[Tensor, "n k"]) -> Float[Tens
     return renormalised(weights.masked_fill(gone, 0.0))
 
 
-def linear_logits(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n m k"]
-) -> Float[Tensor, "n m c"]:
+def linear_logits(view: SiteRows, weights: Float[Tensor, "n m k"]) -> Float[Tensor, "n m c"]:
     """Logits under these weights, after a linear site."""
-    values, bias = token_logits_of(forward, site, view, weights.dtype)
+    values, bias = token_logits_of(view, weights.dtype)
     return weights @ values + bias
 
 
-def rerun(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
-) -> Float[Tensor, "n c"]:
+def rerun(view: SiteRows, weights: Float[Tensor, "n k"]) -> Float[Tensor, "n c"]:
     """Class probabilities from the model itself, resumed with these weights in place. All
     rows of an example (its heads) change together; what is not in the view stays."""
-    logits = resumed(forward, site, placed(forward, site, view, weights)).logits
+    logits = resumed(view.forward, view.site, placed(view, weights)).logits
     return probabilities(logits)[view.example]
 
 
-def placed(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, weights: Float[Tensor, "n k"]
-) -> Float[Tensor, "b h q k"]:
+def placed(view: SiteRows, weights: Float[Tensor, "n k"]) -> Float[Tensor, "b h q k"]:
     """The site's weights with these rows in them."""
-    full = forward.trace.weights[site.name]
+    full = view.forward.trace.weights[view.site.name]
     return full.index_put((view.example, view.head, view.query), weights.to(full.dtype))
 
 
@@ -133,10 +115,10 @@ def resumed(forward: ForwardBatch, site: SiteSpec, weights: Float[Tensor, "b h q
 
 
 def token_logits_of(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, dtype: torch.dtype = torch.float64
+    view: SiteRows, dtype: torch.dtype = torch.float64
 ) -> tuple[Float[Tensor, "n k c"], Float[Tensor, " c"]]:
     """The token logits of each row after a linear site, and the bias."""
-    token_logits = forward.trace.token_logits[site.name]
+    token_logits = view.forward.trace.token_logits[view.site.name]
     return token_logits.values[view.example].to(dtype), token_logits.bias.to(dtype)
 
 
@@ -151,7 +133,7 @@ def one_logit(
     return values[..., 1] - values[..., 0], bias[1] - bias[0]
 
 
-def rows_at_once(view: AttentionRows, most: int, numbers: int) -> Iterator[AttentionRows]:
+def rows_at_once(view: SiteRows, most: int, numbers: int) -> Iterator[SiteRows]:
     """The view in parts, so that no part takes more than `most` where a row takes so many
     `numbers`."""
     every = torch.arange(len(view.example), device=view.example.device)

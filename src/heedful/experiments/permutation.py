@@ -11,13 +11,13 @@ from torch import Tensor
 from heedful.attributions import text_site
 from heedful.entries import ANY, NOT_NEGATIVE, Experiment, Measure, share
 from heedful.errors import HeedfulError
-from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, SiteRows, by_rows
 from heedful.experiments.outputs import effect_of, outputs, reduced, token_logits_of
 from heedful.hashing import stable_hash
 from heedful.interventions import permute, reordered
 from heedful.metrics import tvd
 from heedful.randomness import example_keys, keyed_bits
-from heedful.types import AttentionRows, SiteSpec
+from heedful.types import AttentionRows
 
 _DRAWS_AT_ONCE = 1 << 18  # numbers; bounds the memory
 _LAST = (1 << 63) - 1  # what no draw exceeds
@@ -28,9 +28,9 @@ def permutation(evidence: Evidence, permutations: int = 100) -> Findings:
     if permutations < 1:
         raise HeedfulError("the probe 'permutation' needs at least 1 permutation.")
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        found = _sampled(forward, site, view, evidence.seed, permutations)
-        return found | _moments(forward, site, view) if site.linear else found
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        found = _sampled(view, evidence.seed, permutations)
+        return found | _moments(view) if view.site.linear else found
 
     return by_rows(evidence, evidence.resumable("permutation"), measured)
 
@@ -44,22 +44,20 @@ def permuted_weights(
     return reordered(view.weights[:, None].expand_as(order), view.mask[:, None], order)
 
 
-def _sampled(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, permutations: int
-) -> dict[str, Tensor]:
-    keys = row_keys(forward, site, view, seed, "permutation")
+def _sampled(view: SiteRows, seed: int, permutations: int) -> dict[str, Tensor]:
+    keys = row_keys(view, seed, "permutation")
     parts = []
     with torch.no_grad():
         # through the same arithmetic, so that what is not moved is at distance 0
-        original = outputs(forward, site, view, view.weights[:, None].double())[:, 0]
+        original = outputs(view, view.weights[:, None].double())[:, 0]
         width = max(view.weights.shape[1], original.shape[1])
         step = max(1, _DRAWS_AT_ONCE // (permutations * width))
         every = torch.arange(len(keys), device=keys.device)
-        for rows in torch.split(every, step if site.linear else len(keys)):
+        for rows in torch.split(every, step if view.site.linear else len(keys)):
             part = view.take(rows)
             weights = permuted_weights(part, keys[rows], permutations).double()
             compare = partial(_changes, original=original[rows, None])
-            changed, flips = reduced(forward, site, part, weights, compare).unbind(-1)
+            changed, flips = reduced(part, weights, compare).unbind(-1)
             # the midpoint median: torch's own takes the lower of the two middle values
             median = changed.quantile(0.5, dim=-1)
             parts.append(torch.stack([median, changed.mean(-1), flips.mean(-1)]))
@@ -79,7 +77,7 @@ def tvd_permuted(
         raise HeedfulError("the measure 'tvd_permuted' needs at least 1 permutation.")
     if site.linear:
         view = forward.rows(site)
-        median = _sampled(forward, site, view, seed, draws)["tvd_median"]
+        median = _sampled(view, seed, draws)["tvd_median"]
         return median.new_zeros(len(forward.batch)).index_copy(0, view.example, median)
     edits = (permute(stable_hash(seed, "tvd_permuted", draw)) for draw in range(draws))
     moved = [effect_of(forward, {site.name: edit}).tvd for edit in edits]
@@ -92,10 +90,10 @@ def _changes(p: Tensor, original: Tensor) -> Tensor:
     return torch.stack([tvd(p, original), flips], -1)
 
 
-def _moments(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
+def _moments(view: SiteRows) -> dict[str, Tensor]:
     """Mean and standard deviation of the predicted class's logit over *all* permutations."""
-    values, bias = token_logits_of(forward, site, view)
-    top = forward.trace.logits.argmax(-1)[view.example]
+    values, bias = token_logits_of(view)
+    top = view.forward.trace.logits.argmax(-1)[view.example]
     z = values.gather(2, top[:, None, None].expand(-1, values.shape[1], 1)).squeeze(2)
     n = view.mask.sum(-1).double()  # 1 / integer would be single precision
     z_mean = (z * view.mask).sum(-1) / n
@@ -108,12 +106,10 @@ def _moments(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict
     return {"logit_mean_exact": mean, "logit_sd_exact": variance.sqrt()}
 
 
-def row_keys(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows, seed: int, purpose: str
-) -> Tensor:
+def row_keys(view: SiteRows, seed: int, purpose: str) -> Tensor:
     """One key per row, from its example, head and query."""
-    h, q = forward.trace.weights[site.name].shape[1:3]
-    keys = example_keys(seed, forward.batch.ids, purpose, site.name)
+    h, q = view.forward.trace.weights[view.site.name].shape[1:3]
+    keys = example_keys(seed, view.forward.batch.ids, purpose, view.site.name)
     keys = keyed_bits(keys.to(view.weights.device), (h, q))
     return keys[view.example, view.head, view.query]
 

@@ -11,7 +11,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.entries import SHARE, SIGNED, Experiment, Measure, share
-from heedful.experiments.evidence import Evidence, Findings, ForwardBatch, by_rows, place_of
+from heedful.experiments.evidence import (
+    Evidence,
+    Findings,
+    ForwardBatch,
+    SiteRows,
+    by_rows,
+    place_of,
+)
 from heedful.experiments.faithfulness import (
     Curves,
     Grid,
@@ -30,15 +37,14 @@ from heedful.metrics import (
     tied_ranks,
     token_f1,
 )
-from heedful.types import AttentionRows, SiteSpec
 
 
 def rationale(evidence: Evidence) -> Findings:
     """Undefined where an example has no rationale. Even attention has `share_inside` of its
     mass there."""
 
-    def measured(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-        inside, weights = marked(evidence, forward)[view.example], view.weights.double()
+    def measured(view: SiteRows) -> dict[str, Tensor]:
+        inside, weights = marked(evidence, view.forward)[view.example], view.weights.double()
         return {
             "mass_inside": mass_inside(weights, inside, view.mask),
             "share_inside": mass_inside(view.mask.double(), inside, view.mask),

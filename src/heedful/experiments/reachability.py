@@ -12,19 +12,25 @@ from torch import Tensor
 
 from heedful.attributions import text_site
 from heedful.entries import Experiment, share
-from heedful.experiments.evidence import Collector, Evidence, Findings, ForwardBatch, by_rows
+from heedful.experiments.evidence import (
+    Collector,
+    Evidence,
+    Findings,
+    ForwardBatch,
+    SiteRows,
+    by_rows,
+)
 from heedful.experiments.outputs import less, outputs_by_example, token_logits_of, words_of
 from heedful.models import class_logits, probabilities
-from heedful.types import AttentionRows, SiteSpec
 
 
 def reachability(evidence: Evidence) -> Findings:
     return by_rows(evidence, evidence.passes("reachability"), _reached)
 
 
-def _reached(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict[str, Tensor]:
-    logits = alone(forward, site, view)
-    measures = {"fixed": fixed(forward, site, view)}
+def _reached(view: SiteRows) -> dict[str, Tensor]:
+    logits = alone(view)
+    measures = {"fixed": fixed(view)}
     if logits.shape[-1] == 1:
         p = probabilities(logits)[..., 1]
         measures["lowest"] = torch.where(view.mask, p, 2.0).amin(-1)
@@ -32,9 +38,9 @@ def _reached(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> dict
     return measures
 
 
-def fixed(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Float[Tensor, " n"]:
+def fixed(view: SiteRows) -> Float[Tensor, " n"]:
     """1 where every item alone makes the decision that is made, else 0."""
-    agreeing = _agreeing(forward, view, alone(forward, site, view))
+    agreeing = _agreeing(view, alone(view))
     return (agreeing | ~view.mask).all(-1).double()
 
 
@@ -45,27 +51,25 @@ def reachable(forward: ForwardBatch) -> Float[Tensor, " b"]:
     site = text_site(forward.model)
     view = forward.rows(site)
     if site.linear:
-        free = 1 - fixed(forward, site, view)
+        free = 1 - fixed(view)
         return free.new_zeros(len(forward.batch)).index_put((view.example,), free)
     there, tokens = words_of(forward.batch)
     weights = view.weights.double()
     tries = (less(weights, ~kept[view.example]) for kept in tokens.unbind(1))
-    decision = outputs_by_example(forward, site, view, tries).argmax(-1)
+    decision = outputs_by_example(view, tries).argmax(-1)
     return ((decision != forward.predicted[:, None]) & there).any(-1).double()
 
 
-def alone(forward: ForwardBatch, site: SiteSpec, view: AttentionRows) -> Tensor:
+def alone(view: SiteRows) -> Tensor:
     """The logits of each item, had it all the attention."""
-    values, bias = token_logits_of(forward, site, view)
+    values, bias = token_logits_of(view)
     return values + bias
 
 
-def _agreeing(
-    forward: ForwardBatch, view: AttentionRows, logits: Float[Tensor, "n k c"]
-) -> Bool[Tensor, "n k"]:
+def _agreeing(view: SiteRows, logits: Float[Tensor, "n k c"]) -> Bool[Tensor, "n k"]:
     """The items whose own logits decide as the model does."""
     decision = class_logits(logits).argmax(-1)
-    return (decision == forward.predicted[view.example][:, None]) & view.mask
+    return (decision == view.forward.predicted[view.example][:, None]) & view.mask
 
 
 REACHABILITY = Experiment(
@@ -115,9 +119,9 @@ def token_logits(evidence: Evidence) -> Findings:
     for forward in evidence.passes("token_logits"):
         for site in evidence.sites:
             view = forward.rows(site)
-            logits = alone(forward, site, view)
+            logits = alone(view)
             weights = view.weights.double()
-            agreeing = _agreeing(forward, view, logits).double()
+            agreeing = _agreeing(view, logits).double()
             measures = {
                 "mass_agreeing": (weights * agreeing).sum(-1) / weights.sum(-1),
                 "tokens_agreeing": agreeing.sum(-1) / view.mask.sum(-1),
@@ -173,31 +177,27 @@ def token_probability(evidence: Evidence) -> Findings:
     for forward in evidence.passes("token_probability"):
         for site in evidence.sites:
             view = forward.rows(site)
-            by_token = _predicted_by_token(forward, site, view)
-            collector.add(forward, site, view, _by_token(forward, view, by_token))
+            by_token = _predicted_by_token(view)
+            collector.add(forward, site, view, _by_token(view, by_token))
             maps = {"token_probability": by_token, "attention": view.weights}
             collector.add_maps(forward, site, view, maps)
     return Findings(collector.rows(), collector.maps())
 
 
-def _predicted_by_token(
-    forward: ForwardBatch, site: SiteSpec, view: AttentionRows
-) -> Float[Tensor, "n k"]:
+def _predicted_by_token(view: SiteRows) -> Float[Tensor, "n k"]:
     """The probability of the predicted class with all attention on one token."""
-    linear = forward.trace.token_logits[site.name]
+    linear = view.forward.trace.token_logits[view.site.name]
     p = probabilities(linear.values + linear.bias)[view.example]
-    label = forward.predicted[view.example][:, None, None].expand(-1, p.shape[1], 1)
+    label = view.forward.predicted[view.example][:, None, None].expand(-1, p.shape[1], 1)
     return p.gather(2, label).squeeze(2)
 
 
-def _by_token(
-    forward: ForwardBatch, view: AttentionRows, by_token: Float[Tensor, "n k"]
-) -> dict[str, Tensor]:
+def _by_token(view: SiteRows, by_token: Float[Tensor, "n k"]) -> dict[str, Tensor]:
     length = view.mask.sum(-1)
     mean = (by_token * view.mask).sum(-1) / length
     least = by_token.masked_fill(~view.mask, torch.inf).amin(-1)
     most = by_token.masked_fill(~view.mask, -torch.inf).amax(-1)
-    right = (forward.predicted == forward.batch.labels)[view.example]
+    right = (view.forward.predicted == view.forward.batch.labels)[view.example]
     return {
         "token_probability": torch.where(right, mean, torch.nan),
         "token_range": most - least,
