@@ -35,6 +35,7 @@ from heedful.benchmark import (
     Truth,
     aligned,
     area_under_curve,
+    broken,
     cases,
     constructed,
     joined,
@@ -63,7 +64,7 @@ from heedful.models import Family, build, probabilities
 from heedful.specs import ModelSpec
 from heedful.types import Keep
 
-page = import_module("heedful.benchmark.page")
+page = import_module("paper_tables.which_metric")
 
 
 TASKS = [MAJORITY, SINGLE, two_cues(0.4), grammar.REDUNDANT, grammar.NEGATED, grammar.XOR]
@@ -395,9 +396,9 @@ class TestTables:
             0.05,
             0.2,
         )
-        assert page.broken(rows) == []
+        assert broken(rows) == []
         worse = said("average", "yes", "yes", 100, yes=30, no=3, open=7)
-        assert page.broken(worse)[0].startswith("average at n = 100: 8% say the opposite")
+        assert broken(worse)[0].startswith("average at n = 100: 8% say the opposite")
 
     def test_error_is_against_the_population_and_swaps_against_the_truth(self) -> None:
         (row,) = tables.verdicts(said("bilstm", "partly", "no", 50, yes=4, no=6)).to_dict("records")

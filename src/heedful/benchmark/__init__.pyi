@@ -27,11 +27,6 @@ from heedful.benchmark.measure import response as response
 from heedful.benchmark.measure import run as run
 from heedful.benchmark.measure import side as side
 from heedful.benchmark.measure import version as version
-from heedful.benchmark.page import broken as broken
-from heedful.benchmark.page import page as page
-from heedful.benchmark.page import text_tables as text_tables
-from heedful.benchmark.page import to_text as to_text
-from heedful.benchmark.page import write_page as write_page
 from heedful.benchmark.shortcuts import PACKAGE as PACKAGE
 from heedful.benchmark.shortcuts import SETTINGS as SETTINGS
 from heedful.benchmark.shortcuts import Cell as Cell
@@ -46,8 +41,11 @@ from heedful.benchmark.shortcuts_run import run_shortcuts as run_shortcuts
 from heedful.benchmark.shortcuts_run import verification as verification
 from heedful.benchmark.tables import aligned as aligned
 from heedful.benchmark.tables import as_dict as as_dict
+from heedful.benchmark.tables import broken as broken
 from heedful.benchmark.tables import markdown as markdown
 from heedful.benchmark.tables import text_cells as text_cells
+from heedful.benchmark.tables import text_tables as text_tables
+from heedful.benchmark.tables import to_text as to_text
 from heedful.benchmark.trained_models import KINDS as KINDS
 from heedful.benchmark.trained_models import ONE_HEAD as ONE_HEAD
 from heedful.benchmark.trained_models import Mixed as Mixed

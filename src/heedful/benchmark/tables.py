@@ -14,6 +14,7 @@ from heedful.metrics import area_under_curve
 ATTENTION = "attention"
 MODEL = ["split", "part", "kind", "seed"]
 OPPOSITE = {"yes": "no", "no": "yes"}
+MOST_WRONG = 0.05
 UNUSED = "coincidence"
 """Kinds whose attention marks the right words and is not read: no measure of a map can see that."""
 
@@ -151,6 +152,36 @@ def _response(graded: pd.DataFrame, by: list[str]) -> float:
 
 
 # Tables as text: aligned for a terminal, or Markdown.
+
+
+def to_text(rows: pd.DataFrame) -> str:
+    """For a terminal: the verdict and the measures."""
+    parts = []
+    for name, table in text_tables(rows):
+        parts += ["", name, *aligned(table)]
+    return "\n".join([*parts[1:], *broken(rows)])
+
+
+def text_tables(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """What a terminal shows of the rows, by name."""
+    made = tables(rows)
+    names = ("counted", "verdicts", "controls", "metrics")
+    return [(name, made[name]) for name in names if not made[name].empty]
+
+
+def broken(rows: pd.DataFrame) -> list[str]:
+    """Promises that were not kept, as sentences."""
+    found = verdicts(rows)
+    if found.empty:
+        return []
+    wrong = found[(found["swapped"] > MOST_WRONG) | (found["error"] > MOST_WRONG)]
+    return [
+        f"{kind} at n = {n}: {swapped:.0%} say the opposite of the truth, {error:.0%} the opposite "
+        f"of the population."
+        for kind, n, swapped, error in zip(
+            wrong["kind"], wrong["n"], wrong["swapped"], wrong["error"], strict=True
+        )
+    ]
 
 
 def aligned(table: pd.DataFrame) -> list[str]:

@@ -102,14 +102,16 @@ def benchmark(
     by finding them. It runs alone, needs data and takes hours; its --kinds are single_token,
     token_in_context, ordered_pair and xor.
     """
-    from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run, write_page
+    from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run
     from heedful.benchmark.measure import ROWS
 
     if report:
         others = given_options(context, but=("report",))
         if others:
             raise HeedfulError(f"--report takes no other options: leave out {', '.join(others)}.")
-        for path in write_page():
+        from heedful.cli.study import from_checkout
+
+        for path in from_checkout("which_metric").write_page():
             say(f"page: {path}")
         return
     parts = maybe_names(part, "--part") or list(PARTS)

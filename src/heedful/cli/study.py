@@ -271,7 +271,7 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     if others := given_options(context, but=("name", "report", "store")):
         raise HeedfulError(f"--report goes with --store alone: leave out {', '.join(others)}.")
     place = None if store is None else needed_store(store)
-    checkout = _checkout()
+    checkout = from_checkout("checkout")
     kept = checkout.read_kept()
     if kept.dropped:
         say(f"{kept.dropped} rows are of settings that no study has any more: left out.")
@@ -287,17 +287,17 @@ def _reproduction(context: typer.Context, name: str, store: str | None) -> None:
     say(f"findings: {checkout.FINDINGS}")
 
 
-def _checkout() -> Any:
-    """The module that writes the pages; it lies beside `src/` and is not part of the wheel."""
+def from_checkout(name: str) -> Any:
+    """A module that writes pages; it lies beside `src/` and is not part of the wheel."""
     root = Path(__file__).resolve().parents[3]
-    if not (root / "paper_tables" / "checkout.py").is_file():
+    if not (root / "paper_tables" / f"{name}.py").is_file():
         raise HeedfulError(
             "--report writes this repository's own pages: it needs a checkout, and Heedful "
             "installed from it (`pip install -e .`)."
         )
     if str(root) not in sys.path:
         sys.path.append(str(root))
-    return import_module("paper_tables.checkout")
+    return import_module(f"paper_tables.{name}")
 
 
 def _dry_run(plan: Grid, store: Store, machine: Machine, as_json: bool) -> None:

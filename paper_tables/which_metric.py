@@ -12,7 +12,7 @@ from heedful.benchmark import tables
 from heedful.benchmark.cases import DEVELOPMENT, HELD_OUT
 from heedful.benchmark.measure import read
 from heedful.benchmark.shortcuts import read_rows, to_markdown
-from heedful.benchmark.tables import aligned, markdown
+from heedful.benchmark.tables import markdown
 from heedful.benchmark.trained_models import KINDS
 from heedful.errors import HeedfulError
 from heedful.report import Estimate, Picture, Row
@@ -27,7 +27,6 @@ PICTURES = Path("docs/figures/which-metric")
 PICTURE = "Each faithfulness measure as the only judge, on models whose truth is known"
 IN_USE = ("comprehensiveness", "sufficiency", "deletion_auc", "insertion_auc", "flip_share")
 """Metrics that papers judge explanations by."""
-MOST_WRONG = 0.05
 
 _HEAD = """<!-- made by: heedful benchmark --report -->
 # Which faithfulness metric can you trust?
@@ -120,36 +119,6 @@ or less; otherwise *partly*. Words are exchanged for others that fit the same pl
 deletes or masks words instead, and permutes weights or makes them uniform: the truth is not
 found by the measures it judges.
 """
-
-
-def to_text(rows: pd.DataFrame) -> str:
-    """For a terminal: the verdict and the measures."""
-    parts = []
-    for name, table in text_tables(rows):
-        parts += ["", name, *aligned(table)]
-    return "\n".join([*parts[1:], *broken(rows)])
-
-
-def text_tables(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """What a terminal shows of the rows, by name."""
-    made = tables.tables(rows)
-    names = ("counted", "verdicts", "controls", "metrics")
-    return [(name, made[name]) for name in names if not made[name].empty]
-
-
-def broken(rows: pd.DataFrame) -> list[str]:
-    """Promises that were not kept, as sentences."""
-    found = tables.verdicts(rows)
-    if found.empty:
-        return []
-    wrong = found[(found["swapped"] > MOST_WRONG) | (found["error"] > MOST_WRONG)]
-    return [
-        f"{kind} at n = {n}: {swapped:.0%} say the opposite of the truth, {error:.0%} the opposite "
-        f"of the population."
-        for kind, n, swapped, error in zip(
-            wrong["kind"], wrong["n"], wrong["swapped"], wrong["error"], strict=True
-        )
-    ]
 
 
 def write_page() -> list[Path]:
