@@ -128,9 +128,9 @@ class OpenRegistry(Registry[E]):
 
 def places(package: str, names: Mapping[str, str]) -> dict[str, str]:
     """Where a registry finds its entries: in the `ENTRIES` of a package's modules, which are given
-    with the names of their entries."""
+    with the names of their entries. A module that is named like its only entry has an `ENTRY`."""
     return {
-        name: f"{package}.{module}:ENTRIES"
+        name: f"{package}.{module}" + ":ENTRIES" * (some != module)
         for module, some in names.items()
         for name in some.split()
     }

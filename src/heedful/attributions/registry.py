@@ -43,9 +43,10 @@ SALIENCIES = OpenRegistry(
             "decomposition": "decompx globenc alti value_zeroing",
             "occlusion": "leave_one_out occlusion",
             "linear_models": "lime kernel_shap",
+            "integrated_gradients": "integrated_gradients",
+            "lrp": "lrp",
             "baselines": "prior random",
         },
-    )
-    | {name: f"heedful.attributions.{name}" for name in ("integrated_gradients", "lrp")},
+    ),
     check=check_uses,
 )

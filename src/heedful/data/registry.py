@@ -28,9 +28,10 @@ CORPORA = OpenRegistry(
             "deception": "deception deception_occupation pronoun occupation sst_wiki",
             "toytranslation": "toytranslation toy_copy toy_reverse toy_flip",
             "translation": "multi30k newscommentary wmt13 parallel",
+            "shortcuts": "shortcuts",
         },
     )
-    | {"shortcuts": "heedful.data.shortcuts", "file": "heedful.data.tables"},
+    | {"file": "heedful.data.tables"},
 )
 
 
