@@ -395,7 +395,7 @@ BAD: dict[str, tuple[list[str], str]] = {
         "[0, 999)",
     ),
     "no texts": ([*AUDIT, "--n", "0"], "--n"),
-    "unknown explanation": ([*AUDIT, "--explanations", "magic"], "choose one of attention"),
+    "unknown explanation": ([*AUDIT, "--explanations", "magic"], "effective_attention, "),
     "unknown parameter": (
         [*AUDIT, "--explanations", "attention:depth=1"],
         "parameter of explanation attention",
@@ -457,7 +457,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no such split": (["audit", "WORLD/bert", "planted", "--split", "best"], "unknown split"),
     "explain nothing": (["explain", "WORLD/bert", "  "], "the text is empty"),
     "explain no word": (["explain", "WORLD/bert", "\u200b"], "has a word in it"),
-    "explain the unknown": ([*EXPLAIN, "--explanations", "magic"], "choose one of attention"),
+    "explain the unknown": ([*EXPLAIN, "--explanations", "magic"], "effective_attention, "),
     "explain no target": ([*EXPLAIN, "--target", "odds"], "unknown target"),
     "explain no layer": ([*EXPLAIN, "--explanations", "attention:layer=9"], "from 0 to 1"),
     "explain one of a pair": (
