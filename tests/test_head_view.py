@@ -223,7 +223,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     page = parse(frame)
     assert page.tags <= {"html", "head", "meta", "link", "title", "style", "body", "a", "header",
         "p", "h1", "h2", "main", "div", "noscript", "code", "footer"}  # fmt: skip
-    assert len(page.scripts) == 1 and "default-src 'none'" in page.policy
+    assert len(page.scripts) == 2 and "default-src 'none'" in page.policy
     file = view.to_html(tmp_path / "page.html")
     assert file.read_text(encoding="utf8") == frame
     assert max(map(len, page.blob("heads")["sides"]["a"]["surface"])) <= 100
@@ -245,8 +245,8 @@ def test_what_it_says_of_itself() -> None:
         ("Bert", {"text": " "}, "the text is empty"),
         ("Bert", {"text": TEXT, "text_b": ""}, "the text_b is empty"),
         ("Bert", {"text": TEXT, "template": "{text} It was"}, "leave it out"),
-        ("Bert", {"text": TEXT, "label": "good"}, "leave it"),
-        ("Bert", {"text": TEXT, "layres": 3}, "unknown option"),
+        ("Bert", {"text": TEXT, "label": "good"}, "no keyword 'label'"),
+        ("Bert", {"text": TEXT, "layres": 3}, "no keyword 'layres'"),
     ],
 )
 def test_what_cannot_be_shown_is_said_in_a_sentence(

@@ -14,6 +14,7 @@ from heedful.attributions import fit_prior
 from heedful.auditing.compare import check_trainings, over_seeds
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
+from heedful.auditing.heads import head_table
 from heedful.auditing.measure import Measurer, checked_texts, marked_words
 from heedful.auditing.options import Measuring, Running
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
@@ -138,7 +139,8 @@ def audit_subject(
         found, verdict = _measured(trial, settings)
         tables = found.tables()
         facts = trial.facts(found.skipped, found.texts, tables["rows"])
-        result = Audit(verdict, tables, facts)
+        heads = head_table(subject, tables["rows"].first)
+        result = Audit(verdict, {**tables, "heads": Frames.of(heads)}, facts)
         if store is None or found.texts < len(subject):
             return result
         return store_audit(store, trial.identity, result)

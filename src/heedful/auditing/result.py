@@ -14,6 +14,7 @@ import pyarrow as pa
 import torch
 
 from heedful.auditing.explanation import distinct_operators, named
+from heedful.auditing.heads import no_heads
 from heedful.auditing.page_data import nothing
 from heedful.auditing.spec import RENAMED, AuditSpec
 from heedful.auditing.view import open_page
@@ -51,7 +52,7 @@ class Audit:
     """The tables are in blocks of texts, and read when they are asked for: `rows` has the
     measurements, `maps` one list of word scores per text and explanation, `costs` what each
     explanation took, `documents` the texts with their words, `shown` what a page needs beside
-    to show single texts."""
+    to show single texts, and `heads` every layer and head of a few of them."""
 
     verdict: Verdict
     tables: Mapping[str, Frames]
@@ -62,7 +63,7 @@ class Audit:
     @staticmethod
     def of(verdict: Verdict, facts: Mapping[str, Any], **tables: pd.DataFrame) -> Audit:
         """With tables that are in memory."""
-        given = {"shown": nothing(), **tables}
+        given = {**later(), **tables}
         return Audit(verdict, {name: Frames.of(table) for name, table in given.items()}, facts)
 
     @property
@@ -190,10 +191,10 @@ def _verdict(file: Path) -> Verdict:
 def _tables(folder: Path) -> dict[str, Frames]:
     """Each is opened, so that one that is cut or gone is found now."""
     files = {name: folder / f"{name}.parquet" for name in TABLES}
-    early = not files["shown"].is_file()  # of an earlier version: its page shows less
-    check_tables(files[name] for name in TABLES if not (early and name == "shown"))
+    empty = {name: table for name, table in later().items() if not files[name].is_file()}
+    check_tables(file for name, file in files.items() if name not in empty)
     found = {name: Frames(partial(_blocks, file)) for name, file in files.items()}
-    return {**found, "shown": Frames.of(nothing())} if early else found
+    return {**found, **{name: Frames.of(table) for name, table in empty.items()}}
 
 
 def _blocks(file: Path) -> Iterator[pd.DataFrame]:
@@ -211,8 +212,15 @@ def _broken(folder: Path) -> HeedfulError:
 # The tables an audit leaves, and the types of columns that not every block shows.
 
 
-TABLES = ("rows", "maps", "costs", "documents", "shown")
+TABLES = ("rows", "maps", "costs", "documents", "shown", "heads")
 _TEXT = pa.large_string()
+
+
+def later() -> dict[str, pd.DataFrame]:
+    """Tables that audits of earlier versions have not; a page of theirs shows less."""
+    return {"shown": nothing(), "heads": no_heads()}
+
+
 TYPES = {
     "rows": {
         **dict.fromkeys(("model", "example", "cluster"), _TEXT),
@@ -224,6 +232,7 @@ TYPES = {
         **dict.fromkeys(("example", "kind", "name"), _TEXT),
         "scores": pa.list_(pa.float64()),
     },
+    "heads": {"example": _TEXT, "why": _TEXT, "view": _TEXT},
     "documents": {
         **dict.fromkeys(("example", "text", "text_b"), _TEXT),
         **dict.fromkeys(("starts", "ends"), pa.list_(pa.int64())),
@@ -259,7 +268,9 @@ def store_audit(store: Store, identity: Mapping[str, Any], audit: Audit) -> Audi
 
 
 def stored_tables(run: Run) -> dict[str, Frames]:
-    return {name: run.frames(name) for name in TABLES}
+    empty = {name: Frames.of(table) for name, table in later().items()}
+    there = {name for name in TABLES if name not in empty or run.has(f"{name}.parquet")}
+    return {**empty, **{name: run.frames(name) for name in there}}
 
 
 # What names an audit, and tells whose numbers may be compared.

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from heedful.errors import HeedfulError
 from heedful.report.formats import clipped, finite, of_texts
+from heedful.report.heads import stored_views
 from heedful.store import Frames, Run
 from heedful.verdict import (
     Settings,
@@ -90,6 +91,7 @@ class AuditEvidence:
     costs: pd.DataFrame
     documents: pd.DataFrame
     shown: pd.DataFrame
+    heads: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def settings(self) -> Settings:
@@ -184,10 +186,10 @@ def evidence_of(parts: Mapping[str, Any]) -> AuditEvidence:
     if not isinstance(verdict, Verdict):
         verdict = Verdict.from_values(verdict)
     facts = Facts.of({**verdict.facts, **(parts.get("facts") or {})})
-    return AuditEvidence(verdict, facts, **tables)
+    return AuditEvidence(verdict, facts, **tables, heads=stored_views(parts.get("heads")))
 
 
-LATER = ("shown",)
+LATER = ("shown", "heads")
 """Tables that audits of earlier versions have not."""
 NEEDED = {
     "rows": {"example", "explanation", "measure", "value"},
@@ -207,7 +209,8 @@ def audit_of_run(run: Run) -> AuditEvidence:
     """Of very many texts the first block of them: a random sample."""
     try:
         verdict, facts = stored_verdict(run), _whole(run.json("facts"))
-        tables = {name: run.frames(name).first for name in COLUMNS if run.has(f"{name}.parquet")}
+        there = [name for name in (*COLUMNS, "heads") if run.has(f"{name}.parquet")]
+        tables = {name: run.frames(name).first for name in there}
         return evidence_of({**tables, "verdict": verdict, "facts": facts})
     except ValueError as error:
         again = f"{run.key} is no whole audit: remove it and run `heedful audit` again."
@@ -218,7 +221,7 @@ def audit_of_folder(folder: Path) -> AuditEvidence:
     """A folder that is not whole is refused by name."""
     try:
         verdict, facts = load_verdict(folder), _whole(read_facts(folder))
-        files = {name: folder / f"{name}.parquet" for name in COLUMNS}
+        files = {name: folder / f"{name}.parquet" for name in (*COLUMNS, "heads")}
         there = {name: file for name, file in files.items() if name not in LATER or file.is_file()}
         check_tables(there.values())
         tables = {name: Frames.at(file).first for name, file in there.items()}

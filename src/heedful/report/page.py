@@ -31,6 +31,7 @@ from heedful.report.cell_builder import audit_cells, study_cells
 from heedful.report.cell_data import put_examples
 from heedful.report.charts import Charts
 from heedful.report.formats import DASH, clipped, of_texts, percent, plain, shown
+from heedful.report.heads import put_heads
 from heedful.report.panels import Figure, Group, Panel
 from heedful.report.sheet import Sheet, need, piece
 
@@ -72,6 +73,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
     study, looked_at = _study(case.study, charts) if case.study else (None, "")
     examples = most > 0 and put_examples(sheet, _cells(case), most)
     charts.finish(sheet)
+    put_heads(sheet, case.audits)
     if len(audits) > 1:
         sheet.put("audits", audits)
     return sheet.render(
@@ -159,6 +161,7 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
         "edits": changes(evidence, charts, name),
         "inside": {**inside(evidence, charts, name), **checks(evidence)},
         "texts": texts(evidence),
+        "views": evidence.heads,
         "beside": plain(beside(evidence)),
         **_small_print(evidence),
     }

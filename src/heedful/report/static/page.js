@@ -4,6 +4,7 @@ import { blob, has } from "./blobs.js";
 import { startBrowser } from "./browser.js";
 import { startChapters } from "./chapters.js";
 import { startCharts } from "./charts.js";
+import { startHeads } from "./head_views.js";
 import { startTables } from "./tables.js";
 
 function start() {
@@ -17,6 +18,7 @@ function start() {
 function enliven(root) {
   fold(root);
   startCharts(root);
+  startHeads(root);
   startTables(root);
 }
 
