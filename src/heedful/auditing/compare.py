@@ -18,7 +18,7 @@ from heedful.auditing.result import Audit
 from heedful.auditing.spec import ATTENTION
 from heedful.auditing.tables import COLUMNS, judge_rows, ordered
 from heedful.errors import HeedfulError, unknown_name
-from heedful.experiments import ERASER_MEASURES, ERASURE_MEASURES, between_seeds
+from heedful.experiments import between_seeds
 from heedful.metrics import (
     F1_OF_MEANS,
     Intervals,
@@ -31,9 +31,7 @@ from heedful.targets import described, source_of
 from heedful.verdict import Settings, escape
 
 LOWER_IS_BETTER = frozenset(
-    name
-    for name, measure in {**ERASURE_MEASURES, **ERASER_MEASURES}.items()
-    if measure.higher_is_better is False
+    {"sufficiency", "eraser_sufficiency", "deletion_auc", "flip_share", "flip_censored"}
 )
 COMPARED = ["audit", "explanation", "measure", "operator", "mean", "low", "high", "n"]
 
