@@ -305,6 +305,22 @@ def test_tables_keep_their_first_column_on_a_phone(browser: Any, made: Made) -> 
         assert first["x"] == pytest.approx(table.bounding_box()["x"], abs=1)
 
 
+def test_terms_are_explained_where_they_stand(browser: Any, made: Made) -> None:
+    with visiting(browser, made.url) as page:
+        term = page.locator(".item h3 .term:text-is('importance')")
+        term.focus()
+        note = page.locator(".term-note")
+        assert "0 is a random order of words" in note.inner_text()
+        described = page.locator(f"#{term.get_attribute('aria-describedby')}")
+        assert described.text_content() == note.inner_text()
+        page.keyboard.press("Escape")
+        assert not note.is_visible()
+        term.hover()
+        assert note.is_visible()
+        page.emulate_media(media="print")
+        assert term.is_visible()
+
+
 def test_a_link_to_a_heading_opens_its_section(browser: Any, made: Made) -> None:
     with visiting(browser, f"{made.url}#choice") as page:
         assert _sections(page) == ["explanations"]

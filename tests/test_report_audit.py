@@ -19,6 +19,7 @@ from heedful.report import (
     LARGEST,
     MOVED,
     SMALLEST,
+    TERMS,
     WRONG,
     alone,
     audit_page,
@@ -48,7 +49,7 @@ from heedful.report import (
 )
 from heedful.report.audit_texts import SHOWN
 from heedful.report.formats import weight
-from heedful.verdict import Decision, Statement, judge
+from heedful.verdict import PROPERTIES, Decision, Statement, judge
 from parsed_page import loads_nothing, parse
 from verdict_tables import World, costs, rows_of
 
@@ -614,3 +615,11 @@ def test_a_model_is_called_what_its_owner_calls_it(parts: dict[str, Any]) -> Non
     text = parse(audit_page({**parts, "facts": facts})).text
     assert "my-reviews on" in text and "BertForSequenceClassification on" not in text
     assert "BertForSequenceClassification" in text
+
+
+def test_every_property_and_every_word_of_the_glossary_is_explained_once(page: str) -> None:
+    tags = parse(page)
+    words = [word.lower() for term in TERMS for word in (term.name, *term.words)]
+    assert len(words) == len(set(words)) and len({term.key for term in TERMS}) == len(TERMS)
+    assert {term.name for term in TERMS if term.titles} == set(PROPERTIES)
+    assert all(term.says in tags.text for term in TERMS)

@@ -40,12 +40,13 @@ def main() -> None:
 
 def report(browser: Any, demo: Path) -> None:
     url = (demo / "report" / "page.html").resolve().as_uri()
-    with visiting(browser, url, (1240, 1120)) as page:
+    with visiting(browser, url, (1400, 900)) as page:
         shot(page, DOCS, "report")
+        page.click("nav.chapters a[href='#examples']")
         page.wait_for_selector(".x-drag")
         page.click(".x-drag button:text-is('Furthest with the same prediction')")
-        page.evaluate("() => document.querySelector('#browser').scrollIntoView()")
-        page.set_viewport_size({"width": 1240, "height": 1560})
+        page.evaluate("() => scrollTo(0, 0)")
+        page.set_viewport_size({"width": 1400, "height": 1640})
         shot(page, DOCS, "browser")
 
 

@@ -119,6 +119,7 @@ from heedful.report.formats import to_json as to_json
 from heedful.report.formats import to_latex as to_latex
 from heedful.report.formats import to_text as to_text
 from heedful.report.formats import with_sd as with_sd
+from heedful.report.glossary import TERMS as TERMS
 from heedful.report.heads import head_data as head_data
 from heedful.report.heads import heads_page as heads_page
 from heedful.report.notebook import Bundle as Bundle

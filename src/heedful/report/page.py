@@ -31,6 +31,7 @@ from heedful.report.cell_builder import audit_cells, study_cells
 from heedful.report.cell_data import put_examples
 from heedful.report.charts import Charts
 from heedful.report.formats import DASH, clipped, of_texts, percent, plain, shown
+from heedful.report.glossary import TERMS
 from heedful.report.heads import put_heads
 from heedful.report.panels import Figure, Group, Panel
 from heedful.report.sheet import Sheet, need, piece
@@ -85,6 +86,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
         examples=examples,
+        glossary=TERMS,
         chapters=_chapters([*audits, *([study] if study else [])], examples),
     )
 

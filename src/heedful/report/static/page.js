@@ -6,6 +6,7 @@ import { startChapters } from "./chapters.js";
 import { startCharts } from "./charts.js";
 import { startHeads } from "./head_views.js";
 import { startTables } from "./tables.js";
+import { startTerms } from "./terms.js";
 
 function start() {
   enliven(document);
@@ -20,6 +21,7 @@ function enliven(root) {
   startCharts(root);
   startHeads(root);
   startTables(root);
+  startTerms(root);
 }
 
 /** What is open without scripts is closed with them, unless the address names something in it. */
