@@ -23,7 +23,6 @@ from heedful.benchmark import (
     ShortcutPlan,
     Verification,
     held_out_rows,
-    page,
     read_rows,
     run_shortcuts,
     to_markdown,
@@ -54,6 +53,7 @@ from heedful.metrics import mean_rank, precision_at_k
 from heedful.runner import machine
 from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Store, to_csv
+from paper_tables import which_metric
 
 DATA = os.environ.get("HEEDFUL_DATA")
 SIZES = {"n_train": 60, "n_dev": 20, "n_test": 40}
@@ -411,8 +411,8 @@ def test_the_command_writes_rows_and_tables(
 
 def test_the_page_has_a_section_of_shortcuts(rows: pd.DataFrame) -> None:
     nothing = pd.DataFrame(columns=list(BENCHMARK_COLUMNS))
-    assert to_markdown(rows) in page(nothing, planted=rows)
-    assert "Lexical shortcuts" not in page(nothing)
+    assert to_markdown(rows) in which_metric.page(nothing, planted=rows)
+    assert "Lexical shortcuts" not in which_metric.page(nothing)
 
 
 def test_seeds_share_a_cell_of_the_table() -> None:

@@ -356,7 +356,7 @@ def test_a_theme_is_chosen_and_remembered(browser: Any, made: Made) -> None:
     ground = "() => getComputedStyle(document.body).backgroundColor"
     with visiting(browser, made.url) as page:
         light = page.evaluate(ground)
-        page.get_by_label("Theme").select_option("dark")
+        page.get_by_role("combobox", name="Theme").select_option("dark")
         dark = page.evaluate(ground)
         assert dark != light
         page.reload()
@@ -364,9 +364,9 @@ def test_a_theme_is_chosen_and_remembered(browser: Any, made: Made) -> None:
         page.emulate_media(media="print")
         assert page.evaluate(ground) == "rgb(255, 255, 255)"
         page.emulate_media(media="screen", color_scheme="dark")
-        page.get_by_label("Theme").select_option("light")
+        page.get_by_role("combobox", name="Theme").select_option("light")
         assert page.evaluate(ground) == light
-        page.get_by_label("Theme").select_option("auto")
+        page.get_by_role("combobox", name="Theme").select_option("auto")
         assert page.evaluate(ground) == dark
 
 

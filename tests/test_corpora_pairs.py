@@ -233,7 +233,10 @@ def judged(example: Example, shared: bool) -> int:
     seed=st.integers(0, 99),
 )
 def test_the_asked_aspect_decides(shared: bool, negation: float, scenes: int, seed: int) -> None:
-    raw = CORPORA["aspects"].make(None, 20, 3, 4, scenes, shared, negation, seed)
+    raw = CORPORA["aspects"].make(
+        None, n_train=20, n_dev=3, n_test=4, scenes=scenes, shared_words=shared,
+        negation=negation, seed=seed,
+    )  # fmt: skip
     assert Counter(e.split for e in raw.examples) == {"train": 40, "dev": 6, "test": 8}
     for one, other in zip(raw.examples[::2], raw.examples[1::2], strict=True):
         assert (one.texts["a"], one.split) == (other.texts["a"], other.split)

@@ -29,7 +29,7 @@ from annotating import make_study
 from fuzzing import FEW, MANY, as_json, fuzz, mutated, replaced, texts, values
 from heedful.apps.annotation import Study, application, read_jsonl, read_label_studio
 from heedful.apps.live import Limits, Opened, live_app
-from heedful.auditing import Audit, named, names_in
+from heedful.auditing import Audit, named, names_in, seconds
 from heedful.cli import (
     FileColumns,
     corpus_spec,
@@ -38,7 +38,6 @@ from heedful.cli import (
     numbers,
     pairs,
     parameter,
-    seconds,
     seeds,
     terms,
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from heedful.auditing import Audit, Explanation
@@ -56,7 +57,8 @@ def audit() -> Audit:
     parts["facts"] = {**parts["facts"], "model": EVIL, "measured": 100}
     parts["verdict"] = judge(parts["rows"], parts["costs"], parts["facts"])
     parts["documents"]["words"] = [[EVIL, *WORDS[1:]] for _ in range(len(parts["documents"]))]
-    names = ("rows", "maps", "costs", "documents", "shown")
+    parts["heads"] = pd.DataFrame(columns=["example", "why", "view"])
+    names = ("rows", "maps", "costs", "documents", "shown", "heads")
     tables = {name: Frames.of(parts[name]) for name in names}
     return Audit(parts["verdict"], tables, parts["facts"])
 

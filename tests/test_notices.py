@@ -56,6 +56,8 @@ def test_files_that_are_spoken_of_are_there(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf8")
     named = re.findall(r"`((?:src|docs|tests|tools|heedful|bench)/[\w./-]+)`", text)
     for path in named:
+        if "NAME" in path:  # of a file that a reader is to write
+            continue
         place = ROOT / "src" / path if path.startswith("heedful/") else ROOT / path
         assert place.exists(), path
     assert not re.search(r"[\w.+-]+@[\w-]+\.\w+", text)

@@ -23,7 +23,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import PROBES
 from heedful.specs import ModelSpec, ProbeSpec, TrainSpec
 from heedful.store import Store, run_key
-from heedful.studies import STUDIES, tutek2020
+from heedful.studies import MODELS, STUDIES
 from paper_tables import judge
 from paper_tables.audits import COLUMNS as AUDITED
 from paper_tables.audits import merged_audits
@@ -112,8 +112,8 @@ def test_tolerances_are_in_the_papers_unit() -> None:
     assert judge.tolerance(cell("tau_gradient_sig_fraction", 0.7, paper="jain2019")) == 0.06
 
 
-BASE = tutek2020.MODELS["bilstm-additive-base"]
-TRAIN, SCORE = tutek2020.STUDY.settings[0].train, ProbeSpec("score")
+BASE = MODELS["bilstm-additive-base"]
+TRAIN, SCORE = STUDIES["tutek2020"].make().settings[0].train, ProbeSpec("score")
 
 
 def probed(
@@ -449,7 +449,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("reproduction", "docs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "reproduction/reasons.csv").write_text("paper,table,dataset,model,metric,text\n")
-    probed(Store(tmp_path / "before"), seed=0, model=tutek2020.MODELS["bilstm-dot-base"])
+    probed(Store(tmp_path / "before"), seed=0, model=MODELS["bilstm-dot-base"])
     write_compact(collect(Store(tmp_path / "before")), tmp_path / "reproduction/rows.csv")
     return tmp_path
 

@@ -345,7 +345,7 @@ def test_other_bad_input_is_one_sentence() -> None:
     refused((torch.nn.Linear(1, 1), word_pieces()), "is no model of transformers")
     refused(7, "a int cannot be put on trial")
     refused(pair(), "there are no texts", None)
-    refused(pair(), "unknown option 'colour'", colour=1)
+    refused(pair(), "no keyword 'colour': did you mean", colour=1)
     refused(pair(), "unknown dtype 'int8'", dtype="int8")
     refused(pair(), "unknown device 'tpu'", device="tpu")
     refused(pair(), "max_length is 1", max_length=1)

@@ -54,7 +54,7 @@ export class Bars {
 
   /** New words are revealed once there is room to see them in. */
   #sized() {
-    if (this.scroll.clientWidth === 0) return;
+    if (this.tracks.length === 0 || this.scroll.clientWidth === 0) return;
     if (!this.seen) {
       this.seen = true;
       this.scroll.scrollLeft = 0;
