@@ -18,12 +18,13 @@ from heedful.types import Batch
 from heedful.words import present
 from reference import decomposition as reference
 from tiny import tiny_batch, tiny_model
-from tiny_hf import FILLERS, HEADS, LAYERS, hf_batch, tiny_hf, with_target
+from tiny_hf import DECODERS, FILLERS, HEADS, LAYERS, hf_batch, tiny_hf, with_target
 
 NAMES = ("decompx", "globenc", "alti", "value_zeroing")
 LIKE_BERT = ("Bert", "Roberta", "DistilBert", "Albert")
 LENGTHS = (5, 1, 8)
 KNOWN = [("decompx", "GPT2"), ("value_zeroing", "GPT2"), ("value_zeroing", "Llama")]
+KNOWN += [("decompx", name) for name in ("Llama", "Qwen3", "ModernBert")]
 KNOWN += [(saliency, name) for saliency in NAMES for name in LIKE_BERT]
 
 
@@ -31,6 +32,11 @@ def every_token(batch: Batch) -> Batch:
     """Start and end are the text's own."""
     text = batch.texts["a"]
     return replace(batch, texts={"a": replace(text, mask=present(text), words=None)})
+
+
+def near(name: str) -> dict[str, float]:
+    """Llama and its relations norm in single precision whatever theirs is."""
+    return {"atol": 1e-9 if name in (*LIKE_BERT, "ModernBert", "GPT2") else 1e-5, "rtol": 0}
 
 
 def numbers(module: Any) -> dict[str, Any]:
@@ -48,6 +54,18 @@ def test_decompx_equals_the_step_by_step_rules() -> None:
         assert scores[row, :length].tolist() == pytest.approx(expected, abs=1e-9)
 
 
+def test_decompx_of_a_decoder_equals_the_step_by_step_rules() -> None:
+    """Norms without a mean, rotated and grouped keys, and a gate."""
+    module = tiny_hf("Llama", classes=3, double=True)
+    batch = every_token(hf_batch(LENGTHS, classes=3))
+    with attach(module, FILLERS) as model:
+        scores = decompx(model, batch, batch.labels)
+    for row, length in enumerate(batch.texts["a"].lengths.tolist()):
+        tokens, label = batch.texts["a"].tokens[row, :length].tolist(), int(batch.labels[row])
+        expected = reference.decompx_llama(numbers(module), tokens, label, module.config)
+        assert scores[row, :length].tolist() == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("saliency", [globenc, alti, value_zeroing], ids=lambda each: each.__name__)
 def test_shares_of_layers_equal_the_formulas(saliency: Any) -> None:
     module, batch = tiny_hf("Bert", double=True), every_token(hf_batch(LENGTHS))
@@ -61,15 +79,15 @@ def test_shares_of_layers_equal_the_formulas(saliency: Any) -> None:
         assert float(scores[row].sum()) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("name", [*LIKE_BERT, "GPT2"])
+@pytest.mark.parametrize("name", [*LIKE_BERT, "ModernBert", *DECODERS])
 def test_parts_of_all_tokens_are_the_logit(name: str) -> None:
     batch = every_token(hf_batch(LENGTHS))
     with attach(tiny_hf(name, double=True), FILLERS) as model:
         scores = decompx(model, batch, batch.labels)
         with torch.no_grad():
             explained = logit(model(batch).logits, batch.labels)
-    torch.testing.assert_close(scores.sum(-1), explained, atol=1e-9, rtol=0)
-    assert explained.abs().min() > 1e-3
+    torch.testing.assert_close(scores.sum(-1), explained, **near(name))
+    assert explained.abs().max() > 0.1
 
 
 @pytest.mark.parametrize(("saliency", "name"), KNOWN)
@@ -84,9 +102,9 @@ def test_batches_padding_and_groups_change_nothing(
         alone = make(model, batch, batch.labels)
     mask = batch.texts["a"].mask
     assert not whole[~mask].any() and bool((whole[mask] != 0).all()) and not whole.requires_grad
-    torch.testing.assert_close(padded[:, : whole.shape[1]], whole, atol=1e-9, rtol=0)
+    torch.testing.assert_close(padded[:, : whole.shape[1]], whole, **near(name))
     assert not padded[:, whole.shape[1] :].any()
-    torch.testing.assert_close(alone, whole, atol=1e-9, rtol=0)
+    torch.testing.assert_close(alone, whole, **near(name))
     if saliency != "decompx":
         assert bool((whole >= 0).all())
 
@@ -125,8 +143,6 @@ def test_nothing_is_left_behind(saliency: str) -> None:
 @pytest.mark.parametrize(
     ("saliency", "name", "why"),
     [
-        ("decompx", "Llama", "do not add up to the logits. Leave decompx out"),
-        ("decompx", "ModernBert", "do not add up to the logits. Leave decompx out"),
         ("globenc", "GPT2", "normalise after attention"),
         ("alti", "Llama", "normalise after attention"),
     ],
@@ -136,6 +152,13 @@ def test_layers_of_other_kinds_are_refused(saliency: str, name: str, why: str) -
     with attach(module, FILLERS) as model, pytest.raises(HeedfulError, match=why):
         SALIENCIES[saliency].make(model, batch, batch.labels)
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
+
+
+def test_a_step_without_a_rule_is_refused() -> None:
+    batch, module = hf_batch(LENGTHS), tiny_hf("Bert")
+    module.classifier.register_forward_hook(lambda part, given, output: torch.sin(output))
+    with attach(module, FILLERS) as model, pytest.raises(HeedfulError, match="do not add up"):
+        decompx(model, batch, batch.labels)
 
 
 @pytest.mark.parametrize("saliency", NAMES)

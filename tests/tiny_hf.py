@@ -47,6 +47,11 @@ _BOTH = {
     "decoder_start_token_id": END,
     "forced_eos_token_id": END,
 }
+_LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Gemma3Text", "Phi", "Phi3")
+_LIKE_LLAMA += ("Olmo2", "StableLm")
+_GROUPED = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4}
+DECODERS = ("GPT2", "GPTNeoX", "OPT", *_LIKE_LLAMA)
+"""They classify; each state sees the past only."""
 _CONFIGS: dict[str, dict[str, Any]] = {
     "Bert": _BERT,
     "Roberta": {**_BERT, "type_vocab_size": 1},
@@ -76,7 +81,9 @@ _CONFIGS: dict[str, dict[str, Any]] = {
         "n_inner": 32,
         "n_positions": 64,
     },
-    "Llama": {**_BERT, "num_attention_heads": 4, "num_key_value_heads": 2},
+    **{name: {**_BERT, **_GROUPED} for name in _LIKE_LLAMA},
+    "GPTNeoX": _BERT,
+    "OPT": {**_BERT, "ffn_dim": 32, "word_embed_proj_dim": SIZE},
     "Marian": _BOTH,
     "Bart": _BOTH,
     "T5": {

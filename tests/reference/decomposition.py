@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, softmax
+from scipy.special import erf, expit, softmax
 
+from reference.attnlrp import rms, rotated, rotations
 from reference.lrp_bert import Parameters, affine, layer_norm
 
 Array = NDArray[np.float64]
@@ -36,6 +37,61 @@ def decompx(
     firsts = moved(parameters, "bert.pooler.dense", [part[:1] for part in parts], True)
     squashed = [np.tanh(pooled) / pooled * first for first in firsts]
     return [float(z[0, label]) for z in moved(parameters, "classifier", squashed, True)]
+
+
+def decompx_llama(parameters, tokens, label, config):  # type: ignore[no-untyped-def]
+    """The same through a Llama; what a gate lets through is half the gate's, half the signal's."""
+    x = parameters["model.embed_tokens.weight"][tokens]
+    parts = diagonal(x)
+    for layer in range(config.num_hidden_layers):
+        name = f"model.layers.{layer}."
+        apart = scaled(parameters, f"{name}input_layernorm", parts, x, config)
+        joined = [np.zeros_like(z) for z in parts]
+        heads, size = config.num_attention_heads, x.shape[1] // config.num_attention_heads
+        weights = llama_weights(parameters, name, x, config)
+        value, out = (parameters[f"{name}self_attn.{n}_proj.weight"].T for n in "vo")
+        for h in range(heads):
+            shared = h * config.num_key_value_heads // heads
+            own = value[:, shared * size : (shared + 1) * size] @ out[h * size : (h + 1) * size]
+            joined = [z + weights[h] @ part @ own for z, part in zip(joined, apart, strict=True)]
+        parts = [z + part for z, part in zip(joined, parts, strict=True)]
+        x = sum(parts)
+        apart = scaled(parameters, f"{name}post_attention_layernorm", parts, x, config)
+        gates, signals = (
+            [z @ parameters[f"{name}mlp.{n}_proj.weight"].T for z in apart] for n in ("gate", "up")
+        )
+        slope, signal = expit(sum(gates)), sum(signals)
+        gate = slope * sum(gates)
+        products = [
+            (slope * g * signal + gate * s) / 2 for g, s in zip(gates, signals, strict=True)
+        ]
+        down = parameters[f"{name}mlp.down_proj.weight"].T
+        parts = [z + product @ down for z, product in zip(parts, products, strict=True)]
+        x = sum(parts)
+    last = scaled(parameters, "model.norm", parts, x, config)
+    return [float(z[-1] @ parameters["score.weight"][label]) for z in last]
+
+
+def scaled(parameters, name, parts, total, config):  # type: ignore[no-untyped-def]
+    whole = np.where(total == 0, 1.0, total)
+    factor = rms(parameters, name, total, config) / whole
+    return [z * factor for z in parts]
+
+
+def llama_weights(parameters, name, x, config):  # type: ignore[no-untyped-def]
+    heads, size = config.num_attention_heads, x.shape[1] // config.num_attention_heads
+    normed = rms(parameters, f"{name}input_layernorm", x, config)
+    turn = rotations(len(x), size, config.rope_parameters["rope_theta"])
+    query, key = (
+        rotated(normed @ parameters[f"{name}self_attn.{n}_proj.weight"].T, turn) for n in "qk"
+    )
+    weights = []
+    for h in range(heads):
+        shared = h * config.num_key_value_heads // heads
+        q, k = query[:, h * size : (h + 1) * size], key[:, shared * size : (shared + 1) * size]
+        scores = np.where(np.tril(np.ones((len(x),) * 2)) > 0, q @ k.T / size**0.5, -np.inf)
+        weights.append(softmax(scores, -1))
+    return weights
 
 
 def globenc(parameters: Parameters, tokens: list[int], layers: int, heads: int) -> Array:

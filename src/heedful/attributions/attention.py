@@ -128,14 +128,23 @@ def rollout(
     cross-attention), its own row is followed back instead; so a model of one such site gives its
     attention. Neither class nor target matters.
     """
+    row, means = followed_back(model, batch)
+    for mean in means:
+        row = 0.5 * (torch.einsum("bq,bqk->bk", row, mean) + row)
+    return on_text(row, batch)
+
+
+def followed_back(
+    model: Model, batch: Batch
+) -> tuple[Float[Tensor, "b k"], list[Float[Tensor, "b k k"]]]:
+    """The reader's row, and each layer's mean over heads, from the last layer to the first.
+
+    Where the last site is no self-attention, its own row is the reader's, float64."""
     last, trace, readout = _attended(model, batch, -1)
     within = self_sites(model, trace)
     row = readout if last in within else one_map(readout_rows(trace.weights[last.name], readout))
-    for site in reversed(text_sites(model)):
-        if site in within:
-            mean = trace.weights[site.name].double().mean(1)
-            row = 0.5 * (torch.einsum("bq,bqk->bk", row, mean) + row)
-    return on_text(row, batch)
+    sites = [site for site in reversed(text_sites(model)) if site in within]
+    return row, [trace.weights[site.name].double().mean(1) for site in sites]
 
 
 def self_sites(model: Model, trace: Trace) -> tuple[SiteSpec, ...]:

@@ -55,9 +55,22 @@ def lrp_relevance(
     The gap is the share of biases (position and type embeddings and the shift of a norm among
     them), of start, end and separator tokens, and what ε swallowed. Without all those it is 0.
     """
+    return relevance_of(
+        lambda embedded: lrp_logits(model, batch, embedded, epsilon), model, batch, label, target
+    )
+
+
+def relevance_of(
+    logits_of: Callable[[Tensor], Tensor],
+    model: Model,
+    batch: Batch,
+    label: Int[Tensor, " b"],
+    target: Target,
+) -> Relevance:
+    """Scores and gap, given the logits of embeddings whose gradients follow some rules."""
     embedded = model.embed(batch)["a"].detach().requires_grad_()
     with torch.enable_grad():
-        logits = lrp_logits(model, batch, embedded, epsilon)
+        logits = logits_of(embedded)
         # a view of its own: hooks on the logits belong to the pass below them
         start = logits.detach().requires_grad_()
         (seed,) = torch.autograd.grad(target(start, label).sum(), start)
@@ -157,7 +170,7 @@ def _hugging_face_logits(model: Any, batch: Batch, embedded: Tensor, epsilon: fl
 @contextmanager
 def rules(module: nn.Module, epsilon: float) -> Iterator[None]:
     """Inside, gradients follow LRP's rules; afterwards nothing is left of them."""
-    with activations(module, passing), _Rules(epsilon):
+    with activations(module, passing), Rules(epsilon):
         yield
 
 
@@ -175,7 +188,7 @@ def activations(module: nn.Module, rule: Callable[[Tensor, Tensor], Tensor]) -> 
         yield
 
 
-class _Rules(TorchFunctionMode):
+class Rules(TorchFunctionMode):
     """Linear layers under the ε-rule, norms, and activations that are called as functions."""
 
     def __init__(self, epsilon: float) -> None:
@@ -187,7 +200,10 @@ class _Rules(TorchFunctionMode):
     ) -> Any:
         if func is F.layer_norm:
             return _normalised(*args, **(kwargs or {}))
-        result = func(*args, **(kwargs or {}))
+        return self.ruled(func, args, func(*args, **(kwargs or {})))
+
+    def ruled(self, func: Any, args: Any, result: Any) -> Any:
+        """What a function gave, under its rule."""
         if func in _SUMS:
             return stable(result, self.epsilon)
         return passing(args[0], result) if func in SQUASHINGS else result
@@ -199,8 +215,13 @@ SQUASHINGS: tuple[Callable[..., Any], ...] = (
     torch.Tensor.tanh,
     F.gelu,
     F.relu,
+    F.silu,
 )
 """Activations that are called as functions."""
+PRODUCTS: tuple[Callable[..., Any], ...] = (torch.mul, torch.Tensor.mul, torch.Tensor.__mul__)
+"""Number by number: gates, and norms written out."""
+ROOTS: tuple[Callable[..., Any], ...] = (torch.rsqrt, torch.Tensor.rsqrt)
+"""By which norms that subtract no mean divide."""
 
 
 def _normalised(

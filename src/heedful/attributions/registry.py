@@ -45,6 +45,7 @@ SALIENCIES = OpenRegistry(
             "linear_models": "lime kernel_shap",
             "integrated_gradients": "integrated_gradients",
             "lrp": "lrp",
+            "attnlrp": "attnlrp",
             "baselines": "prior random",
         },
     ),

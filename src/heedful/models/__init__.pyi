@@ -47,6 +47,7 @@ from heedful.models.family import loss as loss
 from heedful.models.family import main_site as main_site
 from heedful.models.family import probabilities as probabilities
 from heedful.models.family import probability as probability
+from heedful.models.family import restored as restored
 from heedful.models.generation import Search as Search
 from heedful.models.generation import State as State
 from heedful.models.generation import Writer as Writer
