@@ -30,7 +30,8 @@ from layered import Layered, layered_batch
 from reference import attention_maps as reference
 from tiny import tiny_batch, tiny_model
 
-NAMES = ["attention", "effective_attention", "gradient_attention", "rollout", "value_norm"]
+NAMES = ["attention", "attention_flow", "effective_attention", "gradient_attention", "rollout"]
+NAMES += ["value_norm"]
 READS = ["first", "last", "mean"]
 LENGTHS = (4, 1, 9, 2, 6)
 

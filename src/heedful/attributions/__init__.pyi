@@ -14,6 +14,7 @@ from heedful.attributions.attention import summed_norm as summed_norm
 from heedful.attributions.attention import text_site as text_site
 from heedful.attributions.attention import text_sites as text_sites
 from heedful.attributions.attention import value_norm as value_norm
+from heedful.attributions.attention_flow import attention_flow as attention_flow
 from heedful.attributions.attnlrp import attnlrp as attnlrp
 from heedful.attributions.attnlrp import attnlrp_logits as attnlrp_logits
 from heedful.attributions.attnlrp import attnlrp_relevance as attnlrp_relevance

@@ -39,6 +39,7 @@ SALIENCIES = OpenRegistry(
         "heedful.attributions",
         {
             "attention": "attention rollout value_norm gradient_attention effective_attention",
+            "attention_flow": "attention_flow",
             "gradient": "gradient gradient_input smoothgrad",
             "decomposition": "decompx globenc alti value_zeroing",
             "occlusion": "leave_one_out occlusion",
