@@ -216,6 +216,7 @@ def test_targets_by_hand() -> None:
         "logit": (math.log(3), -math.log(3), math.log(2)),
         "probability": (0.75, 0.25, 0.5),
         "loss": (-math.log(0.75), -math.log(0.25), math.log(2)),
+        "contrast": (math.log(3), -math.log(3), math.log(2)),
     }
     assert set(expected) == set(TARGETS)
     for name, values in expected.items():

@@ -107,8 +107,9 @@ def explain(
     """A score for every word of a text, by several explanations.
 
     `model` is what `heedful.audit` takes. `text_b` is the second text of a pair. `explanations`
-    are names: a list, or one text with commas. `target` is what is explained: probability, logit
-    or loss, `of` a class by name (left out: the predicted one). `pairs` of the top words of the
+    are names: a list, or one text with commas. `target` is what is explained: probability, logit,
+    loss, or contrast, which is the class's logit less that of the strongest other class. `of` is a
+    class by name (left out: the predicted one). `pairs` of the top words of the
     first explanation are taken out together, to see them interact."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))

@@ -39,6 +39,8 @@ EXPLANATIONS = (
 as much."""
 
 
+EXPLAINED = ("probability", "logit", "contrast")
+"""Of the predicted class. A loss falls where these rise."""
 GROUPS = (
     "interventions",
     "agreement",
@@ -110,8 +112,8 @@ class AuditSpec:
             raise HeedfulError(
                 "randomization_check is about measures of erasure: add erasure to --only."
             )
-        if self.target not in ("probability", "logit"):
-            raise unknown_name("target of an audit", self.target, ["probability", "logit"])
+        if self.target not in EXPLAINED:
+            raise unknown_name("target of an audit", self.target, [*EXPLAINED])
         if not self.importance or not 0 <= self.epsilon < 1:
             raise HeedfulError("give at least one importance measure, and an epsilon below 1.")
         if self.permutations < 1 or self.search_steps < 1 or self.ceiling < 0:

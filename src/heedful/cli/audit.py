@@ -323,7 +323,9 @@ def explain(
     text: str = argument("The text to explain.", ...),
     text_b: str | None = option("The second text of a pair."),
     explanations: str = option("Names, comma-separated.", USUAL),
-    target: str = option("logit, probability or loss.", "probability"),
+    target: str = option(
+        "probability, logit, loss, or contrast (with the runner-up class).", "probability"
+    ),
     of: str | None = option("Class to explain. [default: the predicted one]"),
     pairs: int = option("Top words whose pairwise interactions to score.", 0, min=0, max=20),
     asked: ModelOptions = ModelOptions(),

@@ -99,7 +99,7 @@ def importance(removal: WordRemoval, draws: Draws = Draws()) -> Importance:
     return Importance(parts.mean(1), parts, mask, torch.where(short, exact[1], fall), fall)
 
 
-LEAST = {"probability": 0.02, "logit": 0.08}
+LEAST = {"probability": 0.02, "logit": 0.08, "contrast": 0.08}
 """Below this sum over words there is nothing to explain: nobody sees less than two points of
 probability. A probability moves at most a quarter as far as its logit."""
 

@@ -40,6 +40,7 @@ from heedful.models.family import QUERY as QUERY
 from heedful.models.family import TARGETS as TARGETS
 from heedful.models.family import Family as Family
 from heedful.models.family import class_logits as class_logits
+from heedful.models.family import contrast as contrast
 from heedful.models.family import evaluating as evaluating
 from heedful.models.family import leave_one_out_logits as leave_one_out_logits
 from heedful.models.family import logit as logit

@@ -285,4 +285,17 @@ def loss(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor
     return F.cross_entropy(class_logits(logits), label, reduction="none")
 
 
-TARGETS = {"logit": logit, "probability": probability, "loss": loss}
+def contrast(
+    logits: Float[Tensor, "b c"], label: Int[Tensor, " b"], foil: int | None = None
+) -> Float[Tensor, " b"]:
+    """The class's logit less another's (Yin & Neubig 2022): why this class and not the `foil`?
+
+    Without a foil it is the strongest other class, of each output anew (the margin)."""
+    scores = class_logits(logits)
+    own = scores.gather(1, label[:, None]).squeeze(1)
+    if foil is not None:
+        return own - scores[:, foil]
+    return own - scores.scatter(1, label[:, None], float("-inf")).amax(-1)
+
+
+TARGETS = {"logit": logit, "probability": probability, "loss": loss, "contrast": contrast}
