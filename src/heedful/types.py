@@ -210,7 +210,8 @@ class Trace:
     """What one forward pass left. `states` are what a family can be resumed from, `values`
     what each head of a site mixes, `projections` how the heads of a site are joined (the output
     projection W_O by head; None where there is one that cannot be told, and no entry for a site
-    of one head whose values go on as they are), `readout_weights` which of a site's queries the
+    of one head whose values go on as they are), `projection_biases` what those projections add,
+    `readout_weights` which of a site's queries the
     prediction is read from (each example's sum to 1). A generating model's `logits` are those
     after the last token of the target it was given, `step_logits` those after each."""
 
@@ -224,6 +225,7 @@ class Trace:
     """The family's own; what `leave_one_out_logits` and `resume` go on from."""
     values: Mapping[str, Float[Tensor, "b h _k _d"]] = field(default_factory=dict)
     projections: Mapping[str, Float[Tensor, "h _d _e"] | None] = field(default_factory=dict)
+    projection_biases: Mapping[str, Float[Tensor, " _e"]] = field(default_factory=dict)
     readout_weights: Mapping[str, Float[Tensor, "b _q"]] = field(default_factory=dict)
     step_logits: Float[Tensor, "b s c"] | None = None
 

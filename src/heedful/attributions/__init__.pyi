@@ -1,3 +1,5 @@
+from heedful.attributions.alti_logit import alti_logit as alti_logit
+from heedful.attributions.alti_logit import alti_logit_relevance as alti_logit_relevance
 from heedful.attributions.attention import attention as attention
 from heedful.attributions.attention import effective_attention as effective_attention
 from heedful.attributions.attention import felt as felt

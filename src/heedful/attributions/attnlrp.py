@@ -12,12 +12,13 @@ rule is a change of a gradient, since relevance is gradient times input:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.attributions.lrp import (
     PRODUCTS,
@@ -109,11 +110,17 @@ def attnlrp_logits(
         raise HeedfulError(
             f"AttnLRP has no rules for {kind}: it knows {', '.join(FAMILIES)}, so leave it out."
         )
+    with attnlrp_rules(module, epsilon):
+        return model(batch, keep=Keep(weights=False), embeddings={"a": embedded}).logits
+
+
+@contextmanager
+def attnlrp_rules(module: nn.Module, epsilon: float) -> Iterator[None]:
+    """Inside, gradients follow AttnLRP's rules; afterwards nothing is left of them."""
     with restored(module.parameters(), "requires_grad"), activations(module, passing):
         module.requires_grad_(False)  # a product with a weight is no product of two
         with _Rules(epsilon):
-            trace = model(batch, keep=Keep(weights=False), embeddings={"a": embedded})
-    return trace.logits
+            yield
 
 
 class _Rules(Rules):

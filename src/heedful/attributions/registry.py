@@ -42,6 +42,7 @@ SALIENCIES = OpenRegistry(
             "attention_flow": "attention_flow",
             "gradient": "gradient gradient_input smoothgrad",
             "decomposition": "decompx globenc alti value_zeroing",
+            "alti_logit": "alti_logit",
             "occlusion": "leave_one_out occlusion",
             "linear_models": "lime kernel_shap",
             "integrated_gradients": "integrated_gradients",

@@ -158,6 +158,7 @@ class Recorder:
         self.masks: dict[str, Tensor] = {}
         self.values: dict[str, Tensor] = {}
         self.projections: dict[str, Tensor | None] = {}
+        self.projection_biases: dict[str, Tensor] = {}
         self.output: Tensor | None = None
         self._modules = {module for module, _ in sites}
         self._called: Counter[nn.Module] = Counter()
@@ -208,6 +209,8 @@ class Recorder:
             weight: Tensor = module.weight.detach()
             rows = weight if turned else weight.T
             self.projections[name] = rows.reshape(*mixed.shape[-2:], -1)
+            if module.bias is not None:
+                self.projection_biases[name] = module.bias.detach()
 
     @property
     def passed(self) -> int:

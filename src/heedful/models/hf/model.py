@@ -115,6 +115,7 @@ class HuggingFace(nn.Module):
             encoding=cache,
             values=recorder.values,
             projections=recorder.projections,
+            projection_biases=recorder.projection_biases,
             readout_weights=readout,
         )
 
