@@ -65,6 +65,15 @@ _CONFIGS: dict[str, dict[str, Any]] = {
     },
     "Albert": {**_BERT, "embedding_size": 8},
     "DebertaV2": {**_BERT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
+    "SqueezeBert": {**_BERT, "embedding_size": SIZE},
+    "FNet": {**_SPECIAL, "hidden_size": SIZE, "num_hidden_layers": LAYERS, "intermediate_size": 32},
+    "XLNet": {
+        **_SPECIAL,
+        "d_model": SIZE,
+        "n_layer": LAYERS,
+        "n_head": HEADS,
+        "d_inner": 32,
+    },
     "ModernBert": {
         **_BERT,
         "num_hidden_layers": 3,
@@ -84,6 +93,7 @@ _CONFIGS: dict[str, dict[str, Any]] = {
     **{name: {**_BERT, **_GROUPED} for name in _LIKE_LLAMA},
     "GPTNeoX": _BERT,
     "OPT": {**_BERT, "ffn_dim": 32, "word_embed_proj_dim": SIZE},
+    "Bloom": {**_SPECIAL, "hidden_size": SIZE, "n_layer": LAYERS, "n_head": HEADS},
     "Marian": _BOTH,
     "Bart": _BOTH,
     "T5": {
@@ -98,6 +108,7 @@ _CONFIGS: dict[str, dict[str, Any]] = {
 }
 _WRITERS = {
     "GPT2": "GPT2LMHeadModel",
+    "Bloom": "BloomForCausalLM",
     "Llama": "LlamaForCausalLM",
     "Marian": "MarianMTModel",
     "Bart": "BartForConditionalGeneration",

@@ -107,11 +107,29 @@ class Copies:
         texts = self.batch.take(times.to(self.batch.labels.device))
         with rule.applied(self.model.module):
             logits: Tensor = self.model.logits_between_layers(texts, edits, rule.between)
+        self._check_text(logits)
         return logits
+
+    def _check_text(self, logits: Tensor) -> None:
+        """The first copy is the text itself."""
+        with torch.no_grad():
+            own = self.model.logits(self.batch)
+        allowed = max(TOLERANCE.get(own.dtype, 0.05), 1e-4) * float(own.abs().max())
+        if not float((logits[:: self.n + 1] - own).abs().max()) <= allowed:
+            raise _no_rule()
 
     def apart(self, x: Tensor) -> Float[Tensor, "b m r d"]:
         """By text and copy. Some steps see all positions of all texts in one dimension."""
+        if x.numel() % (len(self.batch) * (self.n + 1) * x.shape[-1]):  # DeBERTa's distances
+            raise _no_rule()
         return x.reshape(len(self.batch), self.n + 1, -1, x.shape[-1])
+
+
+def _no_rule() -> HeedfulError:
+    return HeedfulError(
+        "there is no rule for a step of this model, which is not of the states of its tokens: "
+        "leave this explanation out."
+    )
 
 
 class Rule:

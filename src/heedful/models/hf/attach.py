@@ -5,10 +5,9 @@ Its attention sites, and how it wants its inputs, are found by running it on two
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -17,11 +16,13 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.family import evaluating, restored
-from heedful.models.hf.folder import first_sentence, transformers
-from heedful.models.hf.inputs import Form, Head, default_head, inputs_of
-from heedful.models.hf.interface import NAME, Call, Output, Site, listening, register
+from heedful.models.hf.folder import transformers
+from heedful.models.hf.inputs import Form, Head, default_head
+from heedful.models.hf.interface import NAME, register
 from heedful.models.hf.model import HuggingFace, Layers, layers_of
-from heedful.types import Batch, Edits, Keep, Model, SiteSpec, Text
+from heedful.models.hf.sites import find_sites
+from heedful.models.hf.written import opened
+from heedful.types import Batch, Edits, Keep, Model, Text
 
 
 @contextmanager
@@ -29,36 +30,41 @@ def attach(
     module: Any,
     fillers: Mapping[str, int],
     head: Head | None = None,
-    padding: str = "right",
+    padding: str | None = None,
 ) -> Iterator[HuggingFace]:
     """The module with its attention open to edits; as it was when the block ends.
 
     `fillers` are token ids: `unk`, and `mask` where there is one. `head` says what the logits
-    are (`heedful.models.hf.heads`) where that does not go without saying. With
-    `padding="left"` the module sees texts padded on the left; traces never do.
+    are (`heedful.models.hf.heads`) where that does not go without saying. The module sees texts
+    padded on the right unless it answers rightly only where `padding` is "left", or that is asked
+    for; traces are always padded on the right.
     """
     _check(module, fillers, padding)
     register()
     with borrowed(module):
         form = form_of(module)
-        sites, output = find_sites(module, form)
+        sites, output = find_sites(module, form, tiny_batch(module, form))
         head = default_head(module, output) if head is None else head
 
         def model(form: Form, layers: Layers = ()) -> HuggingFace:
             return HuggingFace(module, sites, form, head, fillers, layers)
 
-        form = replace(form, left=padding == "left")
-        form = find_positions(module, form, lambda form, batch: model(form).logits(batch))
-        layered = model(form, layers_of(module, sites))
-        yield layered if can_repeat(module, form, layered) else model(form)
+        def logits(form: Form, batch: Batch) -> Tensor:
+            return model(form).logits(batch)
+
+        with opened(site.module for site in sites if site.written):
+            form = find_positions(module, form, logits)
+            form = find_padding(module, form, padding, logits)
+            layered = model(form, layers_of(module, sites))
+            yield layered if can_repeat(module, form, layered) else model(form)
 
 
-def _check(module: Any, fillers: Mapping[str, int], padding: str) -> None:
+def _check(module: Any, fillers: Mapping[str, int], padding: str | None) -> None:
     if not isinstance(module, transformers().PreTrainedModel):
         raise HeedfulError(
             f"{type(module).__name__} is no model of transformers: give a PreTrainedModel."
         )
-    if padding not in ("left", "right"):
+    if padding not in (None, "left", "right"):
         raise HeedfulError(f"padding is {padding!r}: choose left or right.")
     # a filler that is the padding token would move where positions start or a text ends
     for name, token in fillers.items():
@@ -72,11 +78,14 @@ def _check(module: Any, fillers: Mapping[str, int], padding: str) -> None:
 def borrowed(module: nn.Module) -> Iterator[None]:
     """Attention goes through us and nothing is computed twice; afterwards all is as before.
 
-    Checkpointing would run attention again during the backward pass, when nobody listens.
+    Checkpointing would run attention again during the backward pass, when nobody listens. BigBird
+    attends fully from the first short text on.
     """
     configs, modules = _configs(module), list(module.modules())
     checkpointed = [each for each in modules if getattr(each, "gradient_checkpointing", False)]
+    sparse = [each for each in modules if "attention_type" in vars(each)]
     with (
+        _parts_restored(sparse),
         restored(modules, "training"),
         restored(module.parameters(), "requires_grad"),
         restored(checkpointed, "gradient_checkpointing"),
@@ -87,6 +96,17 @@ def borrowed(module: nn.Module) -> Iterator[None]:
         for each in checkpointed:
             setattr(each, "gradient_checkpointing", False)  # noqa: B010
         yield
+
+
+@contextmanager
+def _parts_restored(modules: Sequence[nn.Module]) -> Iterator[None]:
+    parts = [dict(each._modules) for each in modules]
+    with restored(modules, "attention_type"):
+        try:
+            yield
+        finally:
+            for each, before in zip(modules, parts, strict=True):
+                each._modules.update(before)
 
 
 def _configs(module: nn.Module) -> list[Any]:
@@ -107,15 +127,6 @@ _LENGTHS, _TARGET = (6, 4), 3
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
 
 
-@dataclass(frozen=True)
-class AttentionCall:
-    """One call of attention: its module, how many keys, and does a query see only the past?"""
-
-    module: nn.Module
-    keys: int
-    causal: bool
-
-
 def form_of(module: Any) -> Form:
     """What can be read off the module without running it."""
     config = module.config
@@ -132,7 +143,7 @@ def form_of(module: Any) -> Form:
     )
 
 
-def tiny_batch(module: Any, form: Form) -> Batch:
+def tiny_batch(module: Any, form: Form, lengths: Sequence[int] = _LENGTHS) -> Batch:
     """Two texts of unlike length that end as the module's texts end."""
     config, many = module.config, token_embeddings(module).weight.shape[0]
     end, begin = getattr(config, "eos_token_id", None), getattr(config, "bos_token_id", None)
@@ -140,56 +151,56 @@ def tiny_batch(module: Any, form: Form) -> Batch:
     plain = [token for token in range(many) if token not in special] or [0]
     words = [plain[n % len(plain)] for n in range(_LENGTHS[0])]
     last = [end] if isinstance(end, int) else words[-1:]
-    texts = {"a": _text([words[: n - 1] + last for n in _LENGTHS])}
+    texts = {"a": _text([words[: n - 1] + last for n in lengths])}
     if form.start is not None:
-        texts["target"] = _text([[form.start, *words[: _TARGET - 1]]] * len(_LENGTHS))
-    return Batch(("0", "1"), texts, torch.zeros(2, dtype=torch.long)).to(module.device)
+        texts["target"] = _text([[form.start, *words[: _TARGET - 1]]] * len(lengths))
+    ids = tuple(map(str, range(len(lengths))))
+    return Batch(ids, texts, torch.zeros(len(lengths), dtype=torch.long)).to(module.device)
 
 
-def find_sites(module: Any, form: Form) -> tuple[tuple[Site, ...], Any]:
-    """The sites in the order they are called, and the module's output."""
-    calls: list[AttentionCall] = []
-
-    def collect(call: Call) -> Output:
-        mask = call.mask
-        causal = mask is not None and mask.shape[-1] > 1 and bool(mask[0, 0, 0, -1] < 0)
-        calls.append(AttentionCall(call.module, call.value.shape[2], causal))
-        return call.run(lambda weights: weights, mask)
-
-    arguments = inputs_of(tiny_batch(module, form), form).arguments
-    try:
-        with listening(collect), inference(module):
-            output = module(**arguments)
-    except (ValueError, RuntimeError, IndexError, TypeError, AttributeError) as error:
-        raise HeedfulError(
-            f"{type(module).__name__} cannot run on two short texts ({first_sentence(error)}): "
-            "fix its configuration (often pad_token_id) before attaching it."
-        ) from error
-    if not calls:  # DeBERTa, for one
-        raise HeedfulError(
-            f"{type(module).__name__} does its own attention, which cannot be reached: choose a "
-            "model that uses the attention interface of transformers."
-        )
-    return _named(module, calls, form), output
+Logits = Callable[[Form, Batch], Tensor]
 
 
-def find_positions(module: Any, form: Form, logits: Callable[[Form, Batch], Tensor]) -> Form:
+def find_positions(module: Any, form: Form, logits: Logits) -> Form:
     """Passes positions on where the module takes them and they are the ones it would have made
-    itself (RoBERTa counts from elsewhere, and by its padding). With padding on the left, the
-    module must then say the same as with padding on the right."""
-    batch, right = tiny_batch(module, form), replace(form, left=False)
+    itself (RoBERTa counts from elsewhere, and by its padding)."""
+    if "position_ids" not in form.takes:
+        return form
+    batch = tiny_batch(module, form)
     with inference(module):
-        own = logits(right, batch)
-        if "position_ids" in form.takes:
-            passed = logits(replace(right, positions=True), batch)
-            form = replace(form, positions=torch.equal(passed, own))
-        allowed = _TOLERANCE.get(module.dtype, 0.05) * float(own.abs().max())
-        if form.left and not float((logits(form, batch) - own).abs().max()) <= allowed:
-            raise HeedfulError(
-                f"{type(module).__name__} cannot be padded on the left: "
-                "attach it with padding='right'."
-            )
-    return form
+        own, passed = logits(form, batch), logits(replace(form, positions=True), batch)
+    return replace(form, positions=torch.equal(passed, own))
+
+
+def find_padding(module: Any, form: Form, padding: str | None, logits: Logits) -> Form:
+    """Padding goes where a text has the answer that it has alone (XLNet reads its last place)."""
+    both, one = (tiny_batch(module, form, lengths) for lengths in (_LENGTHS, _LENGTHS[1:]))
+    with inference(module):
+        alone = logits(form, one)[0]
+        for side in ("right", "left") if padding is None else (padding,):
+            padded = replace(form, left=side == "left")
+            if _are_close(logits(padded, both)[1], alone, module.dtype):
+                return padded
+        if not torch.equal(logits(form, one)[0], alone):  # it does not even repeat itself
+            return form
+    if padding is None:
+        raise HeedfulError(
+            f"{type(module).__name__} answers differently where a text is padded: choose a model "
+            "that does not read padding."
+        )
+    other = "right" if padding == "left" else "left"
+    raise HeedfulError(
+        f"{type(module).__name__} cannot be padded on the {padding}: "
+        f"attach it with padding={other!r}."
+    )
+
+
+def _are_close(padded: Tensor, alone: Tensor, computed_in: torch.dtype) -> bool:
+    """States of all tokens cannot be compared."""
+    if padded.shape != alone.shape:
+        return True
+    allowed = _TOLERANCE.get(computed_in, 0.05) * float(alone.abs().max())
+    return float((padded - alone).abs().max()) <= allowed
 
 
 def can_repeat(module: Any, form: Form, model: Model) -> bool:
@@ -204,26 +215,6 @@ def can_repeat(module: Any, form: Form, model: Model) -> bool:
     except (ValueError, RuntimeError, LookupError, TypeError, AttributeError, HeedfulError):
         return False
     return all(torch.equal(each, trace.logits) for each in again)
-
-
-def _named(module: Any, calls: list[AttentionCall], form: Form) -> tuple[Site, ...]:
-    """Names are those of modules, without that of the base model unless two would be the same."""
-    names = {part: name for name, part in module.named_modules()}
-    short = [name.removeprefix(f"{module.base_model_prefix}.") for name in names.values()]
-    if len(set(short)) == len(short):
-        names = dict(zip(names, short, strict=True))
-    often, seen, decoding = Counter(call.module for call in calls), Counter[nn.Module](), False
-    sites = []
-    for call in calls:
-        past = form.decodes and (call.causal or call.keys != _LENGTHS[0])
-        decoding = decoding or past
-        nth = seen[call.module]
-        name = names[call.module] + (f"#{nth}" if often[call.module] > 1 else "")
-        keys, queries = ("target" if side else "a" for side in (past, decoding))
-        spec = SiteSpec(name, keys, "tokens", False, queries=queries)
-        sites.append(Site(spec, call.module, nth))
-        seen[call.module] += 1
-    return tuple(sites)
 
 
 def _text(rows: list[list[int]]) -> Text:

@@ -3,31 +3,26 @@
 A model whose configuration says `heedful` calls `attention` below. The family's own eager
 function still does the arithmetic, so nothing is restated and logits are equal to the last
 bit; we only step in where it hands the weights on to dropout. The registration is global, so
-who listens is a context variable that is set for the length of one forward pass.
-
-A `Recorder` listens to one pass: it edits the weights of the sites and keeps what was asked for.
+who listens is a context variable that is set for the length of one forward pass. Families that
+write their attention out in a module of their own are reached at their softmax (`written`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from heedful.errors import HeedfulError
-from heedful.models.hf.inputs import Side
-from heedful.types import Edits, Keep, SiteCall, SiteSpec
 
 NAME = "heedful"
 Output = tuple[Tensor, Tensor | None]
@@ -60,18 +55,49 @@ class Call:
         return output
 
 
-Listener = Callable[[Call], Output]
-"""Hears every call of attention during one forward pass."""
+@dataclass(frozen=True)
+class Softmax:
+    """One softmax over keys in a module that writes its attention out; `run` is the module's own,
+    of these scores or of others."""
+
+    module: nn.Module
+    scores: Float[Tensor, "b h q k"]
+    run: Change
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """Hears every call of attention during one forward pass of so many texts: a call of the
+    interface as a whole; in a module that writes its attention out, the softmax and then the
+    product of weights and values. None leaves what was heard as it is."""
+
+    @property
+    def batch(self) -> int: ...
+
+    def __call__(self, call: Call) -> Output: ...
+
+    def softmax(self, call: Softmax) -> Float[Tensor, "b h q k"] | None: ...
+
+    def product(
+        self, mixed: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"]
+    ) -> Float[Tensor, "b q h d"] | None: ...
+
+
 _LISTENER: ContextVar[Listener | None] = ContextVar("heedful_listener", default=None)
 
 
 @contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
-    token = _LISTENER.set(listener)
+def listening(hears: Listener | None) -> Iterator[None]:
+    token = _LISTENER.set(hears)
     try:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+def listener() -> Listener | None:
+    """Who listens to this pass."""
+    return _LISTENER.get()
 
 
 def attention(
@@ -87,8 +113,8 @@ def attention(
     call = Call(
         module, query, value, attention_mask, partial(eager, module, query, key, value, **options)
     )
-    listener = _LISTENER.get()
-    return call.plain() if listener is None else listener(call)
+    hears = listener()
+    return call.plain() if hears is None else hears(call)
 
 
 @cache
@@ -127,191 +153,3 @@ class _AtDropout(TorchFunctionMode):
             self.reached = True
             args = (self.change(args[0]), *args[1:])
         return func(*args, **(kwargs or {}))
-
-
-@dataclass(frozen=True)
-class Site:
-    """A site, and which call of which module it is."""
-
-    spec: SiteSpec
-    module: nn.Module
-    nth: int = 0
-
-
-Sites = Mapping[tuple[nn.Module, int], Site]
-"""In the order they are called."""
-
-
-class Recorder:
-    """The listener of one pass; thrown away after it."""
-
-    def __init__(
-        self,
-        sites: Sites,
-        edits: Edits,
-        keep: Keep,
-        sides: Mapping[str, Side],
-        ids: tuple[str, ...],
-    ) -> None:
-        self.sites, self.edits, self.keep, self.sides, self.ids = sites, edits, keep, sides, ids
-        self.weights: dict[str, Tensor] = {}
-        self.masks: dict[str, Tensor] = {}
-        self.values: dict[str, Tensor] = {}
-        self.projections: dict[str, Tensor | None] = {}
-        self.projection_biases: dict[str, Tensor] = {}
-        self.output: Tensor | None = None
-        self._modules = {module for module, _ in sites}
-        self._called: Counter[nn.Module] = Counter()
-        self._allowed: dict[tuple[str, str, int], tuple[Tensor | None, Allowed]] = {}
-        self._mixed: tuple[str, Tensor] | None = None
-
-    def __call__(self, call: Call) -> Output:
-        if call.module not in self._modules:
-            return call.plain()
-        site = self._next(call.module)
-        allowed = self._allow(call, site)
-        if self._unheard(site) and not allowed.starved:
-            return call.eager(allowed.added)
-        output, weights = call.run(
-            lambda weights: self._weigh(weights, site, allowed), allowed.added
-        )
-        if self.keep.readout_weights and self.passed == len(self.sites):
-            output = self._mark(output)
-        if self.keep.values:
-            name, values = site.spec.name, self.sides[site.spec.keys].turn_back(call.value, 2)
-            groups = call.query.shape[1] // values.shape[1]
-            self.values[name] = values.repeat_interleave(groups, 1) if groups > 1 else values
-            self.projections[name], self._mixed = None, (name, output)
-        return output, weights
-
-    @contextmanager
-    def projecting(self, module: nn.Module) -> Iterator[None]:
-        """Inside, the first linear map that is called after a site is its output projection, if it
-        is given what the site's heads mixed and nothing else."""
-        from transformers.pytorch_utils import Conv1D
-
-        hooks = [
-            each.register_forward_pre_hook(partial(self._project, turned=isinstance(each, Conv1D)))
-            for each in module.modules()
-            if isinstance(each, nn.Linear | Conv1D)
-        ]
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    def _project(self, module: Any, given: tuple[Tensor, ...], turned: bool) -> None:
-        if self._mixed is None:
-            return
-        (name, mixed), self._mixed = self._mixed, None
-        if torch.equal(mixed.flatten(-2), given[0]):
-            weight: Tensor = module.weight.detach()
-            rows = weight if turned else weight.T
-            self.projections[name] = rows.reshape(*mixed.shape[-2:], -1)
-            if module.bias is not None:
-                self.projection_biases[name] = module.bias.detach()
-
-    @property
-    def passed(self) -> int:
-        """How many sites have been called."""
-        return self._called.total()
-
-    def skip(self, sites: int) -> None:
-        """So many sites count as called: what they gave is known."""
-        self._called.update(site.module for site in list(self.sites.values())[self.passed : sites])
-
-    def check(self, kind: str) -> None:
-        """Every site was really called."""
-        missed = [s.spec.name for s in self.sites.values() if s.nth >= self._called[s.module]]
-        if missed:
-            raise HeedfulError(
-                f"the attention {missed[0]!r} of {kind} was not reached: "
-                "use the model inside `with attach(...)`, and without skipping layers."
-            )
-
-    def _next(self, module: nn.Module) -> Site:
-        key = (module, self._called[module])
-        self._called[module] += 1
-        if key not in self.sites:
-            raise HeedfulError(
-                f"{type(module).__name__} was called more often than when it was attached: "
-                "attach the model again."
-            )
-        return self.sites[key]
-
-    def _unheard(self, site: Site) -> bool:
-        """Whether nobody asks about the site's weights, and nobody changes them. Padding then
-        looks where it likes: nothing looks at padding."""
-        asked = self.keep.weights or self.keep.values or self.keep.readout_weights
-        return not asked and site.spec.name not in self.edits
-
-    def _weigh(self, weights: Tensor, site: Site, allowed: Allowed) -> Tensor:
-        """What goes on to dropout: no weight where none may be, and edited."""
-        queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
-        name, edit = site.spec.name, self.edits.get(site.spec.name)
-        own = keys.turn_back(queries.turn_back(allowed.hush(weights), 2), 3)
-        kept = own if edit is None else edit(SiteCall(site.spec, own, allowed.mask, self.ids))
-        if kept.shape != own.shape:
-            raise HeedfulError(
-                f"an edit of {name!r} returned shape {tuple(kept.shape)} "
-                f"where {tuple(own.shape)} was needed."
-            )
-        if self.keep.weights:
-            self.weights[name], self.masks[name] = kept, allowed.mask
-        return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
-
-    def _allow(self, call: Call, site: Site) -> Allowed:
-        """A module makes its masks once for all layers; so do we."""
-        key = (site.spec.queries, site.spec.keys, id(call.mask))
-        if key not in self._allowed:
-            queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
-            self._allowed[key] = call.mask, allowed_by(call.mask, queries, keys)
-        return self._allowed[key][1]
-
-    def _mark(self, output: Tensor) -> Tensor:
-        """What the prediction is differentiated by: from here on gradients are needed, also
-        where the caller wants none."""
-        if not torch.is_grad_enabled():
-            torch.set_grad_enabled(True)
-            output = output.detach()
-        self.output = output.requires_grad_()
-        return self.output
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """Where a site may look, in a trace's coordinates; which of the module's query rows see
-    nothing at all (None: every row sees something); and what the module should add to its
-    scores: a row that sees nothing sees everything for the length of a softmax, as one over
-    nothing may be no number, and then loses its weights. `starved`: one of these rows is not
-    padding's."""
-
-    mask: Bool[Tensor, "b h q k"]
-    blind: Bool[Tensor, "b h q 1"] | None
-    added: Tensor | None
-    starved: bool = False
-
-    def hush(self, weights: Float[Tensor, "b h q k"]) -> Float[Tensor, "b h q k"]:
-        """No weights in rows that see nothing."""
-        if self.blind is None:
-            return weights
-        if weights.requires_grad:
-            return weights.masked_fill(self.blind, 0.0)
-        return weights.masked_fill_(self.blind, 0.0)
-
-
-def allowed_by(mask: Tensor | None, queries: Side, keys: Side) -> Allowed:
-    """From what a module adds to its scores. Padding asks nothing: its rows are empty, as
-    nobody reads them."""
-    rows = queries.turn(queries.real, 1)[:, None, :, None]
-    if mask is None:
-        inner = rows & keys.turn(keys.seen, 1)[:, None, None, :]
-    else:
-        inner = rows & (mask > torch.finfo(mask.dtype).min / 2)
-    blind = ~inner.any(-1, keepdim=True)
-    turned = keys.turn_back(queries.turn_back(inner, 2), 3)
-    if not bool(blind.any()):
-        return Allowed(turned, None, mask)
-    added = None if mask is None else mask.masked_fill(blind, 0.0)
-    return Allowed(turned, blind, added, bool((blind & rows).any()))

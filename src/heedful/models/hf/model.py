@@ -20,7 +20,9 @@ from torch import Tensor, nn
 from heedful.errors import HeedfulError
 from heedful.models.family import leave_one_out_logits
 from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
-from heedful.models.hf.interface import Recorder, Site, listening
+from heedful.models.hf.interface import listening
+from heedful.models.hf.recorder import Recorder, Site
+from heedful.models.hf.written import replaced_forwards
 from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, SiteSpec, Trace
 from heedful.words import present
 
@@ -122,6 +124,11 @@ class HuggingFace(nn.Module):
     def logits_between_layers(self, batch: Batch, edits: Edits, between: Between) -> Tensor:
         """The logits, where `between(number, states)` is shown the states that each layer is given,
         and after the last layer its own, and says what to go on with. Without gradients."""
+        if any(site.module in self._layers for site in self._sites):  # XLM
+            raise HeedfulError(
+                f"{type(self.module).__name__} has no layers that hold their attention and all "
+                "around it: its states cannot be followed."
+            )
         inputs = inputs_of(batch, self._form)
         recorder = Recorder(self._by_call, edits, Keep(weights=False), inputs.sides, batch.ids)
         shown = partial(_shown, inputs.sides["a"], between)
@@ -203,8 +210,7 @@ def cached_layers(
     layers: Layers, recorder: Recorder, cache: LayerCache | None, first: int
 ) -> Iterator[None]:
     """Layers whose output is in the cache, and that end before the site number `first`, are not run
-    again; the outputs of the others are added, except after the last site. A `forward` of the
-    layer's own (other tools put one there too) comes back afterwards."""
+    again; the outputs of the others are added, except after the last site."""
     if cache is None:
         yield
         return
@@ -222,16 +228,8 @@ def cached_layers(
             outputs[call] = recorder.passed, output
         return output
 
-    own: Mapping[nn.Module, Any] = {layer: vars(layer).get("forward") for layer in layers}
-    try:
-        for layer in own:
-            vars(layer)["forward"] = partial(answer, layer, layer.forward)
+    with replaced_forwards({layer: partial(answer, layer, layer.forward) for layer in layers}):
         yield
-    finally:
-        for layer, forward in own.items():
-            vars(layer).pop("forward", None)
-            if forward is not None:
-                vars(layer)["forward"] = forward
 
 
 Between = Callable[[int, Float[Tensor, "b t d"]], Float[Tensor, "b t d"]]
@@ -239,6 +237,8 @@ Between = Callable[[int, Float[Tensor, "b t d"]], Float[Tensor, "b t d"]]
 
 def _shown(side: Side, between: Between, number: int, states: Tensor) -> Tensor:
     """In a trace's coordinates."""
+    if states.shape[:2] != side.real.shape:  # XLNet has texts, SqueezeBert tokens elsewhere
+        raise HeedfulError("layers are given no states that can be followed from token to token.")
     return side.turn(between(number, side.turn_back(states, 1)), 1).to(states.dtype)
 
 
@@ -269,6 +269,8 @@ def _between_layers(layers: Layers, calls: int, between: Between) -> Iterator[No
             handles.append(layer.register_forward_pre_hook(enter, with_kwargs=True))
             handles.append(layer.register_forward_hook(leave))
         yield
+        if done < calls:  # SqueezeBert goes around its layers' hooks
+            raise HeedfulError("the model's layers are not run as such: states cannot be followed.")
     finally:
         for handle in handles:
             handle.remove()
