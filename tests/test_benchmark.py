@@ -173,13 +173,20 @@ class TestTruth:
         (case,) = cases(("trained",), held_out=True, kinds=["one-head"], texts=60)
         with case.open() as opened:
             spec = AuditSpec(
-                ("attention",), operators=("delete", "mask"), only=("importance", "heads")
+                ("attention",),
+                operators=("delete", "mask"),
+                only=("importance", "heads", "head_ablation"),
             )
             found = audit_subject(opened.subject, spec).verdict
         assert opened.truth["truth"] == "no"
         assert found["importance"].decision == "NOT SUPPORTED"
         assert found.sites.ranked[0].name == f"attention:layer=0,head={ONE_HEAD}"
         assert found.sites.explains and found.sites.ranked[0].low > 0.5
+        assert found.heads.ranked[0].name == f"attention:layer=0,head={ONE_HEAD}"
+        read, *others = found.heads.ranked
+        assert read.low > 0.1 and max(other.high for other in others) < 1e-6
+        assert read.direct == pytest.approx(read.effect)  # nothing attends after the only layer
+        assert read.captured > max(other.captured for other in others)
 
     def test_use_is_what_the_weights_of_another_text_change(self) -> None:
         """One text after the other, by hand; the donor is the text before, by length."""

@@ -15,6 +15,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from heedful.errors import HeedfulError
+
 __all__ = [
     "AttentionRows",
     "Batch",
@@ -25,6 +27,7 @@ __all__ = [
     "Embeddings",
     "Keep",
     "Model",
+    "OutputEdit",
     "SiteCall",
     "SiteSpec",
     "Target",
@@ -146,6 +149,35 @@ class Edit(Protocol):
     """An intervention on attention: new weights of the same shape."""
 
     def __call__(self, call: SiteCall) -> Float[Tensor, "b h q k"]: ...
+
+
+@dataclass(frozen=True)
+class OutputEdit:
+    """An intervention on what the heads of a site put out: its weights stay as they are, and
+    `change` is given what each head has mixed for each query.
+
+    A model that shows its heads' outputs asks for `applied`. Any other calls this as it calls every
+    edit, and is refused: an edit that did nothing would look like a head that does nothing."""
+
+    change: Callable[[SiteCall, Float[Tensor, "b h q d"]], Float[Tensor, "b h q d"]]
+
+    def __call__(self, call: SiteCall) -> Tensor:
+        raise HeedfulError(
+            f"this model does not show what the heads of {call.site.name!r} put out: leave edits "
+            "of outputs out."
+        )
+
+    def applied(
+        self, call: SiteCall, outputs: Float[Tensor, "b h q d"]
+    ) -> Float[Tensor, "b h q d"]:
+        """The outputs that go on, checked."""
+        changed = self.change(call, outputs)
+        if changed.shape != outputs.shape:
+            raise HeedfulError(
+                f"an edit of the outputs of {call.site.name!r} returned shape "
+                f"{tuple(changed.shape)} where {tuple(outputs.shape)} was needed."
+            )
+        return changed.to(outputs.dtype)
 
 
 Edits = Mapping[str, Edit]

@@ -34,6 +34,7 @@ from heedful.auditing.schedule import (
     Estimate,
     Pace,
     Plan,
+    ablation_means,
     batches,
     estimate_subject,
     first_guess,
@@ -216,6 +217,7 @@ class Trial:
             plan.must,
             first_texts(subject, spec.seed, MOST_TEXTS),
             subject.marked_share,
+            ablation_means(subject, spec),
         )
         self._refuse(self.measure.skipped)
         self.identity = identity(subject, spec)

@@ -22,6 +22,7 @@ from heedful.experiments import (
     ExclusivityParams,
     ForwardBatch,
     Grid,
+    HeadMeans,
     Intervention,
     Noise,
     Search,
@@ -39,6 +40,7 @@ from heedful.experiments import (
     exclusivity,
     faithfulness,
     gaps_to_exact,
+    head_effects,
     head_statistics,
     importance,
     importance_oracle,
@@ -62,6 +64,8 @@ WEIGHTS = frozenset({"attention", "rollout", "value_norm"})
 """Explanations that come from a softmax."""
 GRID = Grid(points=5, single=16)
 GUIDE, GAP = "shapley", "search_gap:"
+MOST_SITES = 512
+"""Layers and heads that are looked at one by one."""
 
 
 class Values(NamedTuple):
@@ -79,7 +83,8 @@ class AuditBatch:
     """All that an experiment may ask for: a batch, what the model made of it, and the maps of
     all explanations. The model may be another than the one on trial: it then has another `role`.
     `sites` are maps of single layers and heads, of which the importance they capture is measured
-    and no more. An average rationale has `marked_share` of a text's words."""
+    and no more. An average rationale has `marked_share` of a text's words. `means` is what heads
+    put out on average."""
 
     forward: ForwardBatch
     spec: AuditSpec
@@ -90,6 +95,7 @@ class AuditBatch:
     marked_share: float = 0.0
     shown: PageData | None = None
     role: str = "base"
+    means: HeadMeans = field(default_factory=HeadMeans)
 
     @property
     def decided(self) -> tuple[Model, Batch, Tensor]:
@@ -176,6 +182,16 @@ def heads(audit: AuditBatch) -> Iterator[Values]:
     for (layer, head), statistics in head_statistics(audit.forward).items():
         named = {f"head_{name}": values for name, values in statistics.items()}
         yield Values(named, f"{ATTENTION}:layer={layer},head={head}")
+
+
+def without_heads(audit: AuditBatch) -> Iterator[Values]:
+    """The output without each head: its whole effect, by three ablations, and its direct one."""
+    if sum(audit.means.heads.values()) < 2:
+        return
+    found = head_effects(audit.forward, audit.means, MOST_SITES, audit.spec.seed)
+    for (layer, head), ablation, after in found:
+        numbers = {"tvd_head": after.tvd, "drop_head": after.drop}
+        yield Values(numbers, f"{ATTENTION}:layer={layer},head={head}", ablation)
 
 
 def free_heads(audit: AuditBatch) -> Iterator[Values]:
@@ -329,6 +345,7 @@ EXPERIMENTS: Mapping[str, Callable[[AuditBatch], Iterator[Values]]] = {
     "layers": layers,
     "heads": heads,
     "null_space": free_heads,
+    "head_ablation": without_heads,
     "map_sanity": sanity,
     "infidelity": infidelities,
 }

@@ -11,7 +11,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from heedful.attributions import Prior, mass_outside, text_site
-from heedful.auditing.experiments import EXPERIMENTS, AuditBatch, Values, removals
+from heedful.auditing.experiments import EXPERIMENTS, MOST_SITES, AuditBatch, Values, removals
 from heedful.auditing.explanation import (
     Decisions,
     Explained,
@@ -26,15 +26,13 @@ from heedful.auditing.explanation import (
 from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
 from heedful.auditing.tables import Part, Table
-from heedful.experiments import ForwardBatch, head_maps, randomised
+from heedful.experiments import ForwardBatch, HeadMeans, head_maps, randomised
 from heedful.hashing import stable_hash
 from heedful.targets import Document
 from heedful.types import Batch, Model
 from heedful.words import word_mask
 
 CHECKED_SHARE = 4  # one text in so many is measured on the randomised model too
-MOST_SITES = 512
-"""Layers and heads of attention whose maps are scored too."""
 GROUPS_OF = {"removals": ERASING | {"eraser", "candidates"}}
 """The groups that ask for an experiment, where it is not one of the same name."""
 GATED = "it needs weights that sum to 1, and this model has a gate."
@@ -58,12 +56,15 @@ class Measurer:
         must: frozenset[str] = frozenset(),
         kept: frozenset[str] | None = None,
         marked_share: float = 0.0,
+        means: HeadMeans = HeadMeans(),
     ) -> None:
         """`checked` are the texts whose measures are held against a randomised model's, `kept`
         those of which a page may show more than maps: all if it is left out. An average
-        rationale has `marked_share` of a text's words."""
+        rationale has `marked_share` of a text's words. `means` is what heads put out on average,
+        where they are to be ablated."""
         self.model, self.spec, self.prior, self.must = model, spec, prior, must
         self.checked, self.kept, self.marked_share = checked, kept, marked_share
+        self.means = means
         chosen = all_named(name for name in spec.mapped if name not in BASELINES)
         self.wanted = [fitted(each, prior) for each in chosen]
         self.random = Named("random", named("random").piece, {"seed": spec.seed})
@@ -71,6 +72,8 @@ class Measurer:
         if not text_site(model).normalised:
             gated = (what for group, what in NOT_OF_GATES.items() if group in spec.only)
             self.skipped = dict.fromkeys(gated, GATED)
+        if "head_ablation" in spec.only:
+            self.skipped |= _not_ablated(means)
 
     def __call__(
         self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
@@ -103,6 +106,7 @@ class Measurer:
             rationale,
             self.marked_share,
             shown,
+            means=self.means,
         )
         for name, experiment in EXPERIMENTS.items():
             if GROUPS_OF.get(name, {name}) & set(self.spec.only):
@@ -151,6 +155,21 @@ class Measurer:
             audit = AuditBatch(forward, self.spec, maps, role="randomised")
             _write(part, removals(audit), audit.role)
         table.extend(part)
+
+
+def _not_ablated(means: HeadMeans) -> dict[str, str]:
+    """What of the ablation of heads is not measured, and why."""
+    heads = sum(means.heads.values())
+    if heads < 2:
+        return {"head_ablation": "it compares heads, and this model has a single one."}
+    found = {}
+    if not means.shown:
+        found["mean and direct effects of heads"] = "the model does not show what heads put out."
+    if heads > MOST_SITES:
+        found["other ablated heads"] = (
+            f"there are {heads}, and the first {MOST_SITES} were ablated."
+        )
+    return found
 
 
 def _write(table: Table, found: Iterable[Values], role: str = "base") -> None:

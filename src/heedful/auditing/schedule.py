@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,10 +17,12 @@ from heedful.auditing.explanation import Cost, timed
 from heedful.auditing.measure import Measurer, checked_texts
 from heedful.auditing.spec import AuditSpec
 from heedful.data import groups
+from heedful.experiments import HeadMeans, head_means
 from heedful.hashing import stable_hash
 from heedful.progress import Progress, seconds_each, silent
 from heedful.store import Place, Store, store_at
 from heedful.targets import AuditTarget
+from heedful.types import Batch
 
 LOOKS = 4
 """How often the evidence is looked at where time is short."""
@@ -116,6 +118,21 @@ def first_texts(subject: AuditTarget, seed: int, most: int) -> frozenset[str]:
     return frozenset(subject.ids[int(i)] for i in _order(subject, seed)[:most])
 
 
+AVERAGED = 256
+"""Texts over which the outputs of heads are averaged, where there are so many."""
+
+
+def ablation_means(
+    subject: AuditTarget, spec: AuditSpec, some: Iterable[Batch] | None = None
+) -> HeadMeans:
+    """What heads put out on average, over some texts or over the first ones of the audit; nothing
+    where no head is ablated."""
+    if "head_ablation" not in spec.only:
+        return HeadMeans()
+    first = _order(subject, spec.seed)[:AVERAGED]
+    return head_means(subject.model, some or map(subject.encode, batches(subject, first)))
+
+
 def _order(subject: AuditTarget, seed: int) -> NDArray[np.int64]:
     keys = (stable_hash(seed, "wave", name) for name in subject.ids)
     return np.argsort(np.fromiter(keys, dtype=np.float64, count=len(subject)), kind="stable")
@@ -185,7 +202,8 @@ def first_guess(subject: AuditTarget) -> float:
 def _timed(subject: AuditTarget, spec: AuditSpec, texts: int) -> Cost:
     batch = subject.encode(_spread(subject, texts))
     checked = checked_texts(batch.ids, spec.seed)
-    measure = Measurer(subject.model, spec, fit_prior([batch]), checked)
+    means = ablation_means(subject, spec, [batch])
+    measure = Measurer(subject.model, spec, fit_prior([batch]), checked, means=means)
     cost = Cost(texts=texts)
     with timed(subject.model, cost):
         measure(batch, batch.ids)

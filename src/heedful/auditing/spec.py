@@ -53,10 +53,11 @@ GROUPS = (
     "heads",
 )
 """What is measured; `only` some of it costs less, and the rest is "not measured"."""
-EXTRA = ("map_sanity", "null_space", "infidelity", "eraser", "candidates")
-"""What is measured on request: every map of a randomised model, linear programmes per head,
-every map against random sets of words and under noise (Yeh et al. 2019), by ERASER's own
-definitions (DeYoung et al. 2020), and by other candidates for an unsigned measure."""
+EXTRA = ("map_sanity", "null_space", "head_ablation", "infidelity", "eraser", "candidates")
+"""What is measured on request: every map of a randomised model, linear programmes per head, the
+output without each head (Michel et al. 2019), every map against random sets of words and under
+noise (Yeh et al. 2019), by ERASER's own definitions (DeYoung et al. 2020), and by other candidates
+for an unsigned measure."""
 RENAMED = {"exclusivity": "uniqueness", "health": "randomization_check", "sanity": "map_sanity"}
 """Earlier names of groups, accepted wherever a group is named."""
 ERASING = frozenset({"erasure", "importance"})
@@ -208,6 +209,18 @@ _NULL_SPACE = {
         papers=("brunner2020",),
     ),
 }
+_HEAD_ABLATION = {
+    "tvd_head": Measure(
+        "how far the output moves without one head",
+        range=SHARE,
+        papers=("michel2019", "wang2023", "goldowskydill2023"),
+    ),
+    "drop_head": Measure(
+        "how far the probability of the decision falls without one head",
+        range=SIGNED,
+        papers=("michel2019", "wang2023", "goldowskydill2023"),
+    ),
+}
 _INFIDELITY = {
     "infidelity": Measure(
         "squared error of a map's sums against what taking words away does",
@@ -263,6 +276,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "heads": {f"head_{name}": Measure(words) for name, words in STATISTICS.items()},
     "map_sanity": _SANITY,
     "null_space": _NULL_SPACE,
+    "head_ablation": _HEAD_ABLATION,
     "infidelity": _INFIDELITY,
     "eraser": ERASER_MEASURES,
     "candidates": CANDIDATE_MEASURES,

@@ -148,7 +148,7 @@ class MeasureOptions:
     )
     extra: str | None = option(
         "Also measure map_sanity, infidelity, eraser, candidates of explanations; "
-        "null_space of heads.",
+        "null_space, head_ablation of heads.",
         panel=MEASURED,
     )
     alpha: float | None = option("Significance level. [default: 0.05]", panel=DECIDED)

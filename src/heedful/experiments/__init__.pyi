@@ -41,6 +41,10 @@ from heedful.experiments.faithfulness import curves_of as curves_of
 from heedful.experiments.faithfulness import faithfulness as faithfulness
 from heedful.experiments.faithfulness import ranking as ranking
 from heedful.experiments.guides import MLP as MLP
+from heedful.experiments.head_ablation import ABLATIONS as ABLATIONS
+from heedful.experiments.head_ablation import HeadMeans as HeadMeans
+from heedful.experiments.head_ablation import head_effects as head_effects
+from heedful.experiments.head_ablation import head_means as head_means
 from heedful.experiments.heads import STATISTICS as STATISTICS
 from heedful.experiments.heads import NullSpaceParams as NullSpaceParams
 from heedful.experiments.heads import head_maps as head_maps

@@ -11,6 +11,7 @@ from heedful.interventions.weights import erase as erase
 from heedful.interventions.weights import frozen as frozen
 from heedful.interventions.weights import held as held
 from heedful.interventions.weights import permute as permute
+from heedful.interventions.weights import put_out as put_out
 from heedful.interventions.weights import random as random
 from heedful.interventions.weights import renormalised as renormalised
 from heedful.interventions.weights import reordered as reordered

@@ -15,7 +15,7 @@ from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.registry import Registry
-from heedful.types import Edit, Edits, EditSpec, Model, SiteCall, Trace
+from heedful.types import Edit, Edits, EditSpec, Model, OutputEdit, SiteCall, Trace
 
 SEED: Range = (0, 2**63 - 1)
 """Probes draw theirs by hashes."""
@@ -248,6 +248,22 @@ def _original(weights: Tensor, edit: Edit | None) -> Edit:
         return edit(replace(call, weights=own)) if edit else own
 
     return held_edit
+
+
+def put_out(outputs: Float[Tensor, "b h s d"], heads: Sequence[int] | None = None) -> OutputEdit:
+    """These outputs of the heads in place of their own: of all heads, or of some."""
+
+    def change(call: SiteCall, own: Tensor) -> Tensor:
+        new = call.queries(outputs).to(own)
+        if new.shape != own.shape:
+            raise HeedfulError("outputs can only be put back on the batch they were made from.")
+        if heads is None:
+            return new
+        kept = own.clone()
+        kept[:, list(heads)] = new[:, list(heads)]
+        return kept
+
+    return OutputEdit(change)
 
 
 def build_edit(spec: EditSpec) -> Edit:

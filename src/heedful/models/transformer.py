@@ -21,11 +21,22 @@ from heedful.models.attention import masked_softmax
 from heedful.models.family import edited, requested, visible
 from heedful.models.generation import TargetWords, Writer, target_trace
 from heedful.specs import ModelSpec
-from heedful.types import Batch, Edits, Keep, Mask, SiteMask, SiteSpec, Text, Trace
+from heedful.types import (
+    Batch,
+    Edits,
+    Keep,
+    Mask,
+    OutputEdit,
+    SiteCall,
+    SiteMask,
+    SiteSpec,
+    Text,
+    Trace,
+)
 from heedful.words import present
 
 Use = Callable[[Float[Tensor, "b h q k"], Mask, Float[Tensor, "b h k d"]], Tensor]
-"""Weights, mask and values to the weights that are used: where edits step in."""
+"""Weights, mask and values to what each head puts out: where edits step in."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +67,7 @@ class MultiHead(nn.Module):
     ) -> Float[Tensor, "b q d"]:
         query = self._split(self.query(states))
         scores = query @ read.keys.transpose(-1, -2) / query.shape[-1] ** 0.5
-        weights = use(masked_softmax(scores, mask.expand_as(scores)), mask, read.values)
-        mixed = weights.to(read.values.dtype) @ read.values
+        mixed = use(masked_softmax(scores, mask.expand_as(scores)), mask, read.values)
         out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
         return out
 
@@ -95,10 +105,15 @@ class Record:
 
     def at(self, site: SiteSpec) -> Use:
         def use(weights: Tensor, mask: Tensor, values: Tensor) -> Tensor:
-            weights = edited(site, weights, mask, self._ids, self._edits, self._step)
+            edit = self._edits.get(site.name)
+            of_weights = {} if isinstance(edit, OutputEdit) else self._edits
+            weights = edited(site, weights, mask, self._ids, of_weights, self._step)
             self.weights[site.name], self.masks[site.name] = weights, mask
             self.values[site.name] = values
-            return weights
+            mixed = weights.to(values.dtype) @ values
+            if not isinstance(edit, OutputEdit):
+                return mixed
+            return edit.applied(SiteCall(site, weights, mask, self._ids, self._step), mixed)
 
         return use
 

@@ -425,6 +425,7 @@ def inside(evidence: AuditEvidence, charts: Charts, name: str) -> dict[str, Any]
         "alone": charts.draw_all(alone_panels(evidence), f"{name}-layer"),
         "alone_numbers": alone_numbers(evidence),
         "heads": heads(evidence),
+        "ablated": ablated(evidence),
         "null_space": null_space(evidence),
         "words": stack_words(evidence),
         "ends": list(ENDS.values()),
@@ -449,12 +450,27 @@ _HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
 
 def heads(evidence: AuditEvidence) -> list[dict[str, Any]]:
     """A matrix of layers and heads for each statistic; the first is the one to look at."""
-    first = _means(evidence, SPREAD)
+    first = _means(evidence, f"head_{SPREAD}")
     if not first:
         return []
     names = list(STATISTICS) if len(first) <= MOST else [SPREAD]
-    found = {name: _means(evidence, name) for name in names}
+    found = {name: _means(evidence, f"head_{name}") for name in names}
     return [_matrix(STATISTICS[name], means) for name, means in found.items() if means]
+
+
+ABLATED = {
+    "mean": "output at its mean over texts: the whole effect",
+    "direct": "output at its mean, what later heads put out held: the direct effect",
+    "zero": "output at zero",
+    "permute": "weights in another order",
+}
+
+
+def ablated(evidence: AuditEvidence) -> list[dict[str, Any]]:
+    """A matrix of layers and heads for each way in which a head is taken away."""
+    found = {name: _means(evidence, "tvd_head", name) for name in ABLATED}
+    tops = [mean for means in found.values() for mean, _ in means.values()]
+    return [_matrix(ABLATED[name], means, max(tops)) for name, means in found.items() if means]
 
 
 def null_space(evidence: AuditEvidence) -> str:
@@ -479,21 +495,26 @@ def null_space(evidence: AuditEvidence) -> str:
     )
 
 
-def _means(evidence: AuditEvidence, statistic: str) -> dict[tuple[int, int], tuple[float, int]]:
+def _means(
+    evidence: AuditEvidence, measure: str, wanted: str = ""
+) -> dict[tuple[int, int], tuple[float, int]]:
     """Mean over texts and their number, by layer and head; nothing where it has no meaning."""
     found = {}
-    for name, operator in evidence.named(f"head_{statistic}"):
+    for name, operator in evidence.named(measure):
         match = _HEAD.fullmatch(name)
-        values = evidence.values(f"head_{statistic}", name, operator)
-        if match and len(values):
+        values = evidence.values(measure, name, operator)
+        if match and operator == wanted and len(values):
             found[int(match[1]), int(match[2])] = float(values.mean()), len(values)
     return found
 
 
-def _matrix(words: str, means: dict[tuple[int, int], tuple[float, int]]) -> dict[str, Any]:
-    """Shades go from 0 to 1, or to the largest where that is more."""
+def _matrix(
+    words: str, means: dict[tuple[int, int], tuple[float, int]], most: float | None = None
+) -> dict[str, Any]:
+    """Shades go from 0 to the most there is to see: by default 1, or the largest where that is
+    more."""
     layers, columns = (sorted({place[i] for place in means}) for i in (0, 1))
-    top = max(1.0, *(mean for mean, _ in means.values()))
+    top = max(1.0, *(mean for mean, _ in means.values())) if most is None else most or 1.0
 
     def cell(layer: int, head: int) -> dict[str, str]:
         mean, _ = means.get((layer, head), (math.nan, 0))

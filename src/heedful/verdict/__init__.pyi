@@ -15,6 +15,8 @@ from heedful.verdict.files import load_verdict as load_verdict
 from heedful.verdict.files import read_facts as read_facts
 from heedful.verdict.files import read_text as read_text
 from heedful.verdict.files import stored_verdict as stored_verdict
+from heedful.verdict.heads import Head as Head
+from heedful.verdict.heads import Heads as Heads
 from heedful.verdict.inference import Comparison as Comparison
 from heedful.verdict.inference import Sample as Sample
 from heedful.verdict.inference import closed as closed

@@ -16,6 +16,7 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.schemas import check_version
+from heedful.verdict.heads import Heads, decisive_heads
 from heedful.verdict.inference import Comparison, examples_needed
 from heedful.verdict.properties import PROPERTIES, REQUIRED
 from heedful.verdict.recommendation import (
@@ -54,6 +55,8 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
+ADDED = frozenset({"heads"})
+"""Fields that verdicts stored by an earlier Heedful do without."""
 RENAMED = {"exclusivity": "uniqueness"}
 """Earlier names of properties: stored verdicts have them, and they can still be asked for."""
 
@@ -68,8 +71,9 @@ class Verdict:
     `overall`): SUPPORTED is yes, NOT SUPPORTED no, for a `reason` ("not used", "not faithful" or
     "either"), and INCONCLUSIVE that it cannot be told yet, where about `needed` examples would
     decide. `recommendation` is the best explanation of which words matter, `direction` the best of
-    those that say which class they speak for; `sites` are other layers and heads. Plausibility is
-    a statement of its own and no part of the decision."""
+    those that say which class they speak for; `sites` are other layers and heads, `heads` what the
+    output does without each head, where that was measured. Plausibility is a statement of its own
+    and no part of the decision."""
 
     decision: Decision
     reason: str
@@ -85,6 +89,7 @@ class Verdict:
     digest: str
     versions: Mapping[str, str] = field(default_factory=dict)
     caveats: tuple[str, ...] = CAVEATS
+    heads: Heads = field(default_factory=Heads)
 
     @property
     def answer(self) -> str:
@@ -114,6 +119,7 @@ class Verdict:
             f"Which words matter: {self.recommendation.sentence}",
             f"Which class they speak for: {self.direction.sentence}",
             f"Other attention: {self.sites.sentence}",
+            *([f"Heads: {self.heads.sentence}"] if self.heads.sentence else []),
             *(f"Warning: {text}" for text in self.warnings),
         ]
 
@@ -187,6 +193,7 @@ def judge(
         chosen.to_dict(),
         chosen.digest(),
         versions(),
+        heads=decisive_heads(table, chosen),
     )
 
 
@@ -389,8 +396,9 @@ def _typed(kind: Any, value: Any) -> Any:
     """The inverse of `_plain` for a value of this type. Damaged data raises what it happens to."""
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        if kind in (Verdict, Recommendation, Sites) and not hints.keys() <= value.keys():
-            raise KeyError(*(hints.keys() - value.keys()))
+        missing = hints.keys() - value.keys() - ADDED
+        if kind in (Verdict, Recommendation, Sites) and missing:
+            raise KeyError(*missing)
         known = {name: item for name, item in value.items() if name in hints}
         build: Any = kind
         return build(**{name: _typed(hints[name], item) for name, item in known.items()})

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from heedful.errors import HeedfulError
 from heedful.models.hf.inputs import Side
 from heedful.models.hf.interface import Call, Output, Softmax
-from heedful.types import Edits, Keep, SiteCall, SiteSpec
+from heedful.types import Edits, Keep, OutputEdit, SiteCall, SiteSpec
 
 MASKED = -5000.0
 """Scores down here are masked: families that mask in a module of their own add between -10,000 and
@@ -61,6 +61,7 @@ class Recorder:
         self._allowed: dict[tuple[str, str, int], tuple[Tensor | None, Allowed]] = {}
         self._mixed: tuple[str, Tensor] | None = None
         self._site: Site | None = None
+        self._own: dict[str, SiteCall] = {}  # weights, for edits of what is made with them
 
     @property
     def batch(self) -> int:
@@ -94,8 +95,10 @@ class Recorder:
     def product(self, mixed: Tensor, values: Tensor) -> Tensor | None:
         """What the site whose softmax was last gives."""
         site, self._site = self._site, None
-        asked = self.keep.values or self.keep.readout_weights
-        return self._mix(site, mixed, values) if site is not None and asked else None
+        if site is None:
+            return None
+        asked = self.keep.values or self.keep.readout_weights or site.spec.name in self.edits
+        return self._mix(site, mixed, values) if asked else None
 
     def _shape(self, site: Site) -> tuple[int, int]:
         queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
@@ -104,7 +107,10 @@ class Recorder:
     def _mix(
         self, site: Site, output: Float[Tensor, "b q h d"], values: Float[Tensor, "b g k d"]
     ) -> Tensor:
-        """What a site gives; groups of heads may share their values."""
+        """What a site gives, perhaps edited; groups of heads may share their values."""
+        edit = self.edits.get(site.spec.name)
+        if isinstance(edit, OutputEdit):
+            output = self._put(edit, output, site)
         if self.keep.readout_weights and self.passed == len(self.sites):
             output = self._mark(output)
         if self.keep.values:
@@ -181,7 +187,10 @@ class Recorder:
         queries, keys = self.sides[site.spec.queries], self.sides[site.spec.keys]
         name, edit = site.spec.name, self.edits.get(site.spec.name)
         own = keys.turn_back(queries.turn_back(allowed.hush(weights), 2), 3)
-        kept = own if edit is None else edit(SiteCall(site.spec, own, allowed.mask, self.ids))
+        call = SiteCall(site.spec, own, allowed.mask, self.ids)
+        if isinstance(edit, OutputEdit):
+            self._own[name], edit = call, None
+        kept = own if edit is None else edit(call)
         if kept.shape != own.shape:
             raise HeedfulError(
                 f"an edit of {name!r} returned shape {tuple(kept.shape)} "
@@ -190,6 +199,15 @@ class Recorder:
         if self.keep.weights:
             self.weights[name], self.masks[name] = kept, allowed.mask
         return keys.turn(queries.turn(kept, 2), 3).to(weights.dtype)
+
+    def _put(
+        self, edit: OutputEdit, output: Float[Tensor, "b q h d"], site: Site
+    ) -> Float[Tensor, "b q h d"]:
+        """What the heads put out, edited."""
+        queries = self.sides[site.spec.queries]
+        own = queries.turn_back(output, 1).transpose(1, 2)
+        new = edit.applied(self._own[site.spec.name], own).transpose(1, 2)
+        return queries.turn(new, 1).contiguous()
 
     def _allow(self, call: Call, site: Site) -> Allowed:
         """A module makes its masks once for all layers; so do we."""
