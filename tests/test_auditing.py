@@ -50,7 +50,7 @@ from heedful.cli import catalogue, main
 from heedful.data import default_spec, prepare
 from heedful.entries import ANY, Piece
 from heedful.errors import HeedfulError
-from heedful.experiments import ERASER_MEASURES
+from heedful.experiments import ERASER_MEASURES, SINK_MEASURES
 from heedful.metrics import f1_of_means
 from heedful.parameters import parameters_of
 from heedful.runner import Machine, Recipe, trained
@@ -417,7 +417,7 @@ def test_stacks_need_layers_and_accuracy_needs_labels(of_run: Audit) -> None:
     assert not of_run.rows["measure"].str.contains("stack|layer").any()  # it has one layer
     rows = [{"text": row["text"]} for row in texts(3)]
     found = audit(bert(), rows, LAYERS, label_column=None)
-    assert set(found.rows["measure"]) == {"special_mass", "tvd_layer", "tvd_stack"}
+    assert set(found.rows["measure"]) - SINK_MEASURES.keys() == {"tvd_layer", "tvd_stack"}
 
 
 @pytest.mark.parametrize("layers", [2, 3])
@@ -982,7 +982,7 @@ def test_only_some_groups() -> None:
     for group, measures in groups.items():
         spec = replace(SMALL, only=(group,))
         found = audit(bert(), rows, spec, rationale_column="why")
-        assert set(found.rows["measure"]) - {"special_mass", "tie_rate"} == measures, group
+        assert set(found.rows["measure"]) - {*SINK_MEASURES, "tie_rate"} == measures, group
         assert found.verdict.decision == "INCONCLUSIVE"
 
 
@@ -1016,7 +1016,8 @@ def test_importance_can_be_measured_alone(store: Store) -> None:
     spec = replace(SMALL, explanations=tuple(sorted(maps)), only=("importance",))
     found = audit(run, spec=spec, n=8).rows
     held = found[found["measure"] == "importance_captured"]
-    assert set(held["explanation"]) == {*maps, *BASELINES, "search"}
+    sinks = {"attention:sinks=first", "attention:sinks=punctuation"}  # one head: no special
+    assert set(held["explanation"]) == {*maps, *BASELINES, "search", *sinks}
     assert set(held["operator"]) == {"delete", "mask"} and held["value"].between(-1, 1).all()
     means = held.groupby("explanation")["value"].mean()
     assert means["search"] > 0.1 and abs(means["random"]) < 0.1
@@ -1102,7 +1103,7 @@ def test_eraser_is_measured_on_request(capsys: pytest.CaptureFixture[str], tmp_p
         assert subject.marked_share == pytest.approx(1 / 3)
     found = audit(bert(), rows, spec, rationale_column="why")
     names = set(ERASER_MEASURES)
-    assert set(found.rows["measure"]) - {"special_mass"} == names
+    assert set(found.rows["measure"]) - SINK_MEASURES.keys() == names
     erased = found.rows[found.rows["measure"] == "eraser_sufficiency"]
     assert set(erased["operator"]) == {"delete", "mask"} and set(erased["model"]) == {"base"}
     mine = found.rows.query("explanation == 'attention' and operator == ''")

@@ -4,6 +4,7 @@ from heedful.attributions.attention import attention as attention
 from heedful.attributions.attention import effective_attention as effective_attention
 from heedful.attributions.attention import felt as felt
 from heedful.attributions.attention import followed_back as followed_back
+from heedful.attributions.attention import first_word as first_word
 from heedful.attributions.attention import gradient_attention as gradient_attention
 from heedful.attributions.attention import mass_outside as mass_outside
 from heedful.attributions.attention import on_text as on_text
@@ -20,6 +21,7 @@ from heedful.attributions.attention_flow import attention_flow as attention_flow
 from heedful.attributions.attnlrp import attnlrp as attnlrp
 from heedful.attributions.attnlrp import attnlrp_logits as attnlrp_logits
 from heedful.attributions.attnlrp import attnlrp_relevance as attnlrp_relevance
+from heedful.attributions.attention import without_sinks as without_sinks
 from heedful.attributions.baselines import Prior as Prior
 from heedful.attributions.baselines import fit_prior as fit_prior
 from heedful.attributions.baselines import prior as prior

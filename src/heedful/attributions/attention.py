@@ -13,8 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.entries import ANY, NOT_NEGATIVE, SHARE, Attribution, by_name
-from heedful.errors import HeedfulError
-from heedful.interventions import custom
+from heedful.errors import HeedfulError, unknown_name
+from heedful.interventions import custom, renormalised
 from heedful.models import probability
 from heedful.types import Batch, Keep, Model, SiteSpec, Target, Trace
 from heedful.words import word_numbers
@@ -27,14 +27,46 @@ def attention(
     target: Target = probability,
     layer: int = -1,
     head: int | None = None,
+    sinks: str = "with",
 ) -> Float[Tensor, "b t"]:
     """The weight on each token (jain2019): of the last site over the text, or that of another
     `layer`; the mean over its heads, or one `head`.
 
-    The weight on tokens outside of the text is left out, so a row may sum to less than 1. Neither
-    class nor target matters: attention is the same for all.
+    The weight on tokens outside of the text is left out, so a row may sum to less than 1. With
+    `sinks=special` each head's weights are made to sum to 1 over words before the mean is taken: a
+    head that puts most weight on tokens of no word then counts as much as the others. With
+    `sinks=first` the first word is left out, too. Neither class nor target matters: attention is
+    the same for all.
     """
-    return on_text(_row(model, batch, layer, head), batch)
+    if sinks not in SINKS:
+        raise unknown_name("way to treat sinks", sinks, list(SINKS))
+    site, trace, readout = _attended(model, batch, layer)
+    rows = readout_rows(trace.weights[site.name], readout)
+    if sinks != "with":
+        rows = without_sinks(rows, batch, first_word(batch) & (sinks == "first"))
+    return on_text(one_map(rows, head), batch)
+
+
+SINKS = ("with", "special", "first")
+"""What `attention` does with tokens that take weight whatever the text says."""
+
+
+def without_sinks(
+    rows: Float[Tensor, "b h k"], batch: Batch, sinks: Bool[Tensor, "b k"]
+) -> Float[Tensor, "b h k"]:
+    """Each head's weights over words alone, less these of them, summing to 1. A text that is left
+    without a word keeps them all, and a head without weight on words stays at zero."""
+    words = word_numbers(batch.texts["a"]) >= 0
+    rest = words & ~sinks
+    kept = torch.where(rest.any(-1, keepdim=True), rest, words)
+    return renormalised(rows * kept[:, None])
+
+
+def first_word(batch: Batch) -> Bool[Tensor, "b t"]:
+    """The tokens of the first word of each text."""
+    numbers = word_numbers(batch.texts["a"])
+    least = numbers.masked_fill(numbers < 0, numbers.shape[1]).amin(-1, keepdim=True)
+    return numbers == least
 
 
 def mass_outside(

@@ -28,6 +28,7 @@ from heedful.auditing.heads import look as look
 from heedful.auditing.measure import Measurer as Measurer
 from heedful.auditing.measure import checked_texts as checked_texts
 from heedful.auditing.measure import marked_words as marked_words
+from heedful.auditing.measure import punctuation_marks as punctuation_marks
 from heedful.auditing.one_text import USUAL as USUAL
 from heedful.auditing.one_text import Explanation as Explanation
 from heedful.auditing.one_text import explain as explain

@@ -15,7 +15,12 @@ from heedful.auditing.compare import check_trainings, over_seeds
 from heedful.auditing.experiments import GAP
 from heedful.auditing.explanation import distinct_operators, operator_notes, signed, uses_of
 from heedful.auditing.heads import head_table
-from heedful.auditing.measure import Measurer, checked_texts, marked_words
+from heedful.auditing.measure import (
+    Measurer,
+    checked_texts,
+    marked_words,
+    punctuation_marks,
+)
 from heedful.auditing.options import Measuring, Running
 from heedful.auditing.page_data import MOST_TEXTS, documents_table, site_words
 from heedful.auditing.result import (
@@ -245,7 +250,8 @@ class Trial:
         with self.pace.measuring(len(indices)):
             mask = word_mask(batch.texts["a"])
             rationale = marked_words(documents, mask) if self.subject.rationales else None
-            found = self.measure(batch, clusters, rationale)
+            punctuation = punctuation_marks(documents, mask)
+            found = self.measure(batch, clusters, rationale, punctuation)
         return replace(found, documents=documents_table(documents).assign(place=indices))
 
     def _refuse(self, skipped: Mapping[str, str]) -> None:

@@ -83,14 +83,15 @@ class AuditBatch:
     """All that an experiment may ask for: a batch, what the model made of it, and the maps of
     all explanations. The model may be another than the one on trial: it then has another `role`.
     `sites` are maps of single layers and heads, of which the importance they capture is measured
-    and no more. An average rationale has `marked_share` of a text's words. `means` is what heads
-    put out on average."""
+    and no more, `without_sinks` those of the attention on trial less what may be sinks. An average
+    rationale has `marked_share` of a text's words. `means` is what heads put out on average."""
 
     forward: ForwardBatch
     spec: AuditSpec
     maps: Mapping[str, Tensor]
     wanted: Sequence[Named] = ()
     sites: Mapping[str, Tensor] = field(default_factory=dict)
+    without_sinks: Mapping[str, Tensor] = field(default_factory=dict)
     rationale: Tensor | None = None
     marked_share: float = 0.0
     shown: PageData | None = None
@@ -209,7 +210,7 @@ def free_heads(audit: AuditBatch) -> Iterator[Values]:
 
 def agreements(audit: AuditBatch) -> Iterator[Values]:
     """τ of every map with each importance measure; magnitudes, as attention has no sign."""
-    maps, important = audit.maps, audit.spec.importance
+    maps, important = {**audit.maps, **audit.without_sinks}, audit.spec.importance
     weights = [name for name in maps if name.partition(":")[0] in WEIGHTS]
     taus = agreement(maps, audit.word_mask, weights=weights, others=important)
     for (one, other), found in taus.items():
@@ -297,7 +298,8 @@ def important_words(audit: AuditBatch, removal: WordRemoval) -> Generator[Values
     for name, values in measured(audit.maps, found, audit.least).items():
         yield Values(values, name, operator)
     yield Values(importance_oracle(found, audit.least), ORACLE, operator)
-    for name, values in measured(audit.sites, found, audit.least).items():
+    beside = {**audit.sites, **audit.without_sinks}
+    for name, values in measured(beside, found, audit.least).items():
         captured = {"importance_captured": values["importance_captured"]}
         yield Values(captured, name, operator)
     return found.drawn

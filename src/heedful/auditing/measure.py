@@ -26,7 +26,15 @@ from heedful.auditing.explanation import (
 from heedful.auditing.page_data import PageData, last
 from heedful.auditing.spec import ATTENTION, BASELINES, ERASING, AuditSpec
 from heedful.auditing.tables import Part, Table
-from heedful.experiments import ForwardBatch, HeadMeans, head_maps, randomised
+from heedful.data import PUNCTUATION, word_kind
+from heedful.experiments import (
+    ForwardBatch,
+    HeadMeans,
+    head_maps,
+    randomised,
+    sink_maps,
+    sink_masses,
+)
 from heedful.hashing import stable_hash
 from heedful.targets import Document
 from heedful.types import Batch, Model
@@ -76,8 +84,13 @@ class Measurer:
             self.skipped |= _not_ablated(means)
 
     def __call__(
-        self, batch: Batch, clusters: tuple[str, ...], rationale: Tensor | None = None
+        self,
+        batch: Batch,
+        clusters: tuple[str, ...],
+        rationale: Tensor | None = None,
+        punctuation: Tensor | None = None,
     ) -> Part:
+        """`rationale` and `punctuation` mark words; without the latter no word is punctuation."""
         forward = ForwardBatch.of(self.model, batch)
         p = forward.probabilities
         check_finite(p, batch.ids)
@@ -94,7 +107,9 @@ class Measurer:
         )
         shown = PageData(batch, self.kept)
         shown.linear(self.model, forward.trace)
+        marks = torch.zeros_like(mask) if punctuation is None else punctuation
         table.add({"special_mass": mass_outside(self.model, batch)}, ATTENTION)
+        table.add(sink_masses(forward, marks), ATTENTION)
         found, maps = self._explained(forward, self.must)
         self.skipped = found.skipped
         audit = AuditBatch(
@@ -103,6 +118,7 @@ class Measurer:
             maps,
             [named for named in self.wanted if named.name not in self.skipped],
             self._sites(forward, maps),
+            self._without_sinks(forward, marks, maps),
             rationale,
             self.marked_share,
             shown,
@@ -137,6 +153,17 @@ class Measurer:
             f"{ATTENTION}:layer={layer}" + ("" if head is None else f",head={head}"): scores
             for (layer, head), scores in found.items()
         }
+        return {name: scores for name, scores in named.items() if name not in maps}
+
+    def _without_sinks(
+        self, forward: ForwardBatch, punctuation: Tensor, maps: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """The map on trial without what may be sinks, but for what was asked for by name: scoring
+        it costs nothing."""
+        if "importance" not in self.spec.only:
+            return {}
+        found = sink_maps(forward, punctuation)
+        named = {f"{ATTENTION}:sinks={name}": scores for name, scores in found.items()}
         return {name: scores for name, scores in named.items() if name not in maps}
 
     def _check_randomised(self, table: Table, batch: Batch) -> None:
@@ -188,11 +215,23 @@ def checked_texts(ids: Sequence[str], seed: int) -> frozenset[str]:
 
 def marked_words(documents: Sequence[Document], mask: Bool[Tensor, "b w"]) -> Bool[Tensor, "b w"]:
     """The words of the rationales. A text without a rationale has none, and no measure of it."""
-    marks = torch.zeros_like(mask)
-    for row, document in enumerate(documents):
-        words = (document.rationale or ())[: marks.shape[1]]
-        marks[row, : len(words)] = torch.tensor(words, dtype=torch.bool)
-    return marks
+    return _marked([document.rationale or () for document in documents], mask)
+
+
+def punctuation_marks(
+    documents: Sequence[Document], mask: Bool[Tensor, "b w"]
+) -> Bool[Tensor, "b w"]:
+    """The words without a letter or digit."""
+    kinds = ([word_kind(word) for word in document.surface] for document in documents)
+    return _marked([[kind == PUNCTUATION for kind in words] for words in kinds], mask) & mask
+
+
+def _marked(marks: Sequence[Sequence[bool]], mask: Bool[Tensor, "b w"]) -> Bool[Tensor, "b w"]:
+    marked = torch.zeros_like(mask)
+    for row, words in enumerate(marks):
+        some = words[: marked.shape[1]]
+        marked[row, : len(some)] = torch.tensor(some, dtype=torch.bool)
+    return marked
 
 
 def _maps(batch: Batch, maps: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from heedful.experiments import (
     ERASURE_MEASURES,
     IMPORTANCE_MEASURES,
     PLAUSIBILITY_MEASURES,
+    SINK_MEASURES,
     STATISTICS,
     Draws,
 )
@@ -280,7 +281,7 @@ NUMBERS: Mapping[str, Mapping[str, Measure]] = {
     "infidelity": _INFIDELITY,
     "eraser": ERASER_MEASURES,
     "candidates": CANDIDATE_MEASURES,
-    ALWAYS: {"special_mass": Measure("attention on tokens of no word", range=SHARE)},
+    ALWAYS: SINK_MEASURES,
     SEEDS: _STABILITY,
 }
 """`randomization_check` measures erasure again, on a randomised model, after importance where that

@@ -126,6 +126,9 @@ from heedful.experiments.score import outcomes as outcomes
 from heedful.experiments.score import score_summary as score_summary
 from heedful.experiments.score import score_table as score_table
 from heedful.experiments.score import written_texts as written_texts
+from heedful.experiments.sinks import SINK_MEASURES as SINK_MEASURES
+from heedful.experiments.sinks import sink_maps as sink_maps
+from heedful.experiments.sinks import sink_masses as sink_masses
 from heedful.experiments.states import chosen_words as chosen_words
 from heedful.experiments.states import embedded as embedded
 from heedful.experiments.states import gather_tokens as gather_tokens

@@ -49,6 +49,8 @@ from heedful.verdict.recommendation import choose as choose
 from heedful.verdict.recommendation import half_of as half_of
 from heedful.verdict.recommendation import score_positions as score_positions
 from heedful.verdict.settings import Settings as Settings
+from heedful.verdict.sinks import Sinks as Sinks
+from heedful.verdict.sinks import WithoutSinks as WithoutSinks
 from heedful.verdict.statement import Decision as Decision
 from heedful.verdict.statement import Part as Part
 from heedful.verdict.statement import Statement as Statement

@@ -395,6 +395,7 @@ def sites(table: Table, chosen: Settings) -> Sites:
     names = {str(name) for wide in known for name in wide.columns}
     kinds = (chosen.on_trial, *WEIGHTED)
     names = {n for n in names if n == chosen.on_trial or n.partition(":")[0] in kinds}
+    names = {n for n in names if ":sinks=" not in n}  # a question of their own (`sinks_of`)
     cells = cells_of(table, IMPORTANCE, names, chosen)
     others = [name for name in cells if name != chosen.on_trial]
     if not others:

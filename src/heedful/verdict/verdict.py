@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
@@ -28,6 +28,7 @@ from heedful.verdict.recommendation import (
     sites,
 )
 from heedful.verdict.settings import Settings, share_of
+from heedful.verdict.sinks import Sinks, sinks_of
 from heedful.verdict.statement import Decision, Statement, number
 from heedful.verdict.table import tabulate_blocks
 from heedful.verdict.warnings import known_facts, warnings_of
@@ -55,7 +56,7 @@ ANSWERS: Mapping[Decision, str] = {
 }
 
 
-ADDED = frozenset({"heads"})
+ADDED = frozenset({"heads", "sinks"})
 """Fields that verdicts stored by an earlier Heedful do without."""
 RENAMED = {"exclusivity": "uniqueness"}
 """Earlier names of properties: stored verdicts have them, and they can still be asked for."""
@@ -72,8 +73,9 @@ class Verdict:
     "either"), and INCONCLUSIVE that it cannot be told yet, where about `needed` examples would
     decide. `recommendation` is the best explanation of which words matter, `direction` the best of
     those that say which class they speak for; `sites` are other layers and heads, `heads` what the
-    output does without each head, where that was measured. Plausibility is a statement of its own
-    and no part of the decision."""
+    output does without each head, where that was measured, `sinks` how much attention goes to
+    tokens that take it whatever the text says, and the answer without them. Plausibility is a
+    statement of its own and no part of the decision."""
 
     decision: Decision
     reason: str
@@ -90,6 +92,7 @@ class Verdict:
     versions: Mapping[str, str] = field(default_factory=dict)
     caveats: tuple[str, ...] = CAVEATS
     heads: Heads = field(default_factory=Heads)
+    sinks: Sinks = field(default_factory=Sinks)
 
     @property
     def answer(self) -> str:
@@ -120,6 +123,7 @@ class Verdict:
             f"Which class they speak for: {self.direction.sentence}",
             f"Other attention: {self.sites.sentence}",
             *([f"Heads: {self.heads.sentence}"] if self.heads.sentence else []),
+            *([f"Sinks: {self.sinks.sentence}"] if self.sinks.sentence else []),
             *(f"Warning: {text}" for text in self.warnings),
         ]
 
@@ -177,7 +181,7 @@ def judge(
     if not table.checkpoints:
         raise HeedfulError("nothing was measured on the model: rows of model 'base' are needed.")
     statements = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
-    found = overall(statements)
+    found, sinks = overall(statements), sinks_of(table, statements, chosen, _answer(chosen))
     costs = costs if costs is not None else pd.DataFrame()
     return Verdict(
         found.decision,
@@ -188,13 +192,23 @@ def judge(
         recommend(table, costs, chosen, IMPORTANCE),
         recommend(table, costs, chosen, DIRECTION),
         sites(table, chosen),
-        warnings_of(table, given, statements, chosen),
+        (*warnings_of(table, given, statements, chosen), *sinks.warnings),
         _plain(known_facts(table, given)),
         chosen.to_dict(),
         chosen.digest(),
         versions(),
         heads=decisive_heads(table, chosen),
+        sinks=sinks,
     )
+
+
+def _answer(chosen: Settings) -> Callable[[Sequence[Statement]], str]:
+    """What statements lead to, decided or not."""
+
+    def answer(statements: Sequence[Statement]) -> str:
+        return ANSWERS[overall(decide(statements, chosen)).decision]
+
+    return answer
 
 
 # From bounds to decisions, and from decisions to the answer. All bounds of the statements that

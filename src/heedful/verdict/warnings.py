@@ -21,7 +21,7 @@ from heedful.verdict.table import Table
 
 SPECIAL, TRUNCATED, TIES, NEAR, UNDEFINED = 0.9, 0.5, 0.2, 0.02, 0.2
 FEW = 50
-SHARES = ("special_mass", "truncated", "tie_rate")
+SHARES = ("special_mass", "first_word_mass", "punctuation_mass", "truncated", "tie_rate")
 
 
 def warnings_of(
