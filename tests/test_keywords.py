@@ -58,9 +58,11 @@ def test_a_signature_can_be_read(name: str) -> None:
     found = inspect.signature(function)
     kinds = {each.kind for each in found.parameters.values()}
     assert inspect.Parameter.VAR_KEYWORD not in kinds
-    assert "'" not in str(found).replace("'text'", "").replace("'label'", "").replace(
-        "'auto'", ""
-    ).replace("'{text}'", "").replace("'probability'", "").replace(str(USUAL), "")
+    defaults = ("'text'", "'label'", "'auto'", "'{text}'", "'probability'", "'word'", repr("\n\n"))
+    shown = str(found).replace(str(USUAL), "")
+    for default in defaults:
+        shown = shown.replace(default, "")
+    assert "'" not in shown
     for each in found.parameters.values():
         if each.kind is inspect.Parameter.KEYWORD_ONLY:
             assert re.search(rf"^    {each.name}: .+ = .+\n {{8}}\S", function.__doc__, re.M)

@@ -3,8 +3,8 @@ from heedful.attributions.alti_logit import alti_logit_relevance as alti_logit_r
 from heedful.attributions.attention import attention as attention
 from heedful.attributions.attention import effective_attention as effective_attention
 from heedful.attributions.attention import felt as felt
-from heedful.attributions.attention import followed_back as followed_back
 from heedful.attributions.attention import first_word as first_word
+from heedful.attributions.attention import followed_back as followed_back
 from heedful.attributions.attention import gradient_attention as gradient_attention
 from heedful.attributions.attention import mass_outside as mass_outside
 from heedful.attributions.attention import on_text as on_text
@@ -17,11 +17,11 @@ from heedful.attributions.attention import summed_norm as summed_norm
 from heedful.attributions.attention import text_site as text_site
 from heedful.attributions.attention import text_sites as text_sites
 from heedful.attributions.attention import value_norm as value_norm
+from heedful.attributions.attention import without_sinks as without_sinks
 from heedful.attributions.attention_flow import attention_flow as attention_flow
 from heedful.attributions.attnlrp import attnlrp as attnlrp
 from heedful.attributions.attnlrp import attnlrp_logits as attnlrp_logits
 from heedful.attributions.attnlrp import attnlrp_relevance as attnlrp_relevance
-from heedful.attributions.attention import without_sinks as without_sinks
 from heedful.attributions.baselines import Prior as Prior
 from heedful.attributions.baselines import fit_prior as fit_prior
 from heedful.attributions.baselines import prior as prior

@@ -61,6 +61,7 @@ from heedful.progress import duration, progress_bar, silent
 from heedful.store import Frames, PartGone, Run, run_key
 from heedful.targets import AuditTarget, Loading, Reading, open_target
 from heedful.types import Batch
+from heedful.units import WORD
 from heedful.verdict import Settings, Verdict, stored_verdict
 from heedful.words import word_mask
 
@@ -130,6 +131,7 @@ def audit_subject(
         operators=distinct_operators(subject.model, settings.operators),
         uses=uses_of(subject.model, spec.explanations) | dict(settings.uses),
         signed=settings.signed or signed(spec.explanations),
+        unit=subject.unit,
     )
     alone = set(spec.only) == {"plausibility"}
     if (alone or "plausibility" in plan.must) and not subject.rationales:
@@ -283,6 +285,7 @@ class Trial:
             **({"name": subject.name} if subject.name else {}),
             "site": self.site,
             "data": subject.source,
+            **({} if subject.unit == WORD else {"unit": subject.unit}),
             "classes": list(subject.label_names),
             "texts": total,
             "measured": measured,

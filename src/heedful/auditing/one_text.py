@@ -30,20 +30,25 @@ from heedful.perturbations import WordRemoval
 from heedful.progress import notebook
 from heedful.report import explanation_bundle, standalone
 from heedful.targets import Loading, Reading, open_target
+from heedful.units import DOCUMENT, WORD
 from heedful.words import word_mask
 
 HEAVIEST = 5
 """Words of an explanation that are written out."""
 USUAL = ("attention", "gradient_input", "integrated_gradients", "occlusion")
 """Explanations of a text, where none are named."""
-ONE_TEXT = (*(each.name for each in fields(Loading)), "seed", "store", "words", "threads")
+ONE_TEXT = (
+    *(each.name for each in fields(Loading)),
+    *("seed", "store", "words", "unit", "separator", "threads"),
+)
 """What may be said of a model and of one text."""
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
-    with what they do together beyond what each does alone (leave-two-out)."""
+    with what they do together beyond what each does alone (leave-two-out). The words are those of
+    the `unit`: maybe sentences."""
 
     words: tuple[str, ...]
     predicted: str
@@ -51,6 +56,7 @@ class Explanation:
     probability: float
     scores: Mapping[str, tuple[float, ...]]
     interactions: tuple[tuple[str, str, float], ...] = ()
+    unit: str = WORD
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -60,10 +66,11 @@ class Explanation:
             "probability": self.probability,
             "scores": {name: list(values) for name, values in self.scores.items()},
             "interactions": [list(each) for each in self.interactions],
+            "unit": self.unit,
         }
 
     def __repr__(self) -> str:
-        return f"<Explanation of {len(self.words)} words: predicted {self.predicted}>"
+        return f"<Explanation of {len(self.words)} {self.unit}s: predicted {self.predicted}>"
 
     def __str__(self) -> str:
         """The prediction, and the heaviest words of every explanation."""
@@ -73,7 +80,8 @@ class Explanation:
             known = [place for place, score in enumerate(scores) if score == score]
             first = sorted(known, key=lambda place: -abs(scores[place]))[:HEAVIEST]
             lines.append(
-                f"{name}: " + ", ".join(f"{self.words[i]} {scores[i]:+.3f}" for i in first)
+                f"{name}: "
+                + ", ".join(f"{' '.join(self.words[i].split())} {scores[i]:+.3f}" for i in first)
             )
         return "\n".join(lines)
 
@@ -96,7 +104,7 @@ class Explanation:
 @takes(Loading, Reading, Running, only=ONE_TEXT)
 def explain(
     model: Any,
-    text: str,
+    text: str | Sequence[str],
     text_b: str | None = None,
     explanations: str | Sequence[str] = USUAL,
     target: str = "probability",
@@ -104,12 +112,13 @@ def explain(
     pairs: int = 0,
     **options: Any,
 ) -> Explanation:
-    """A score for every word of a text, by several explanations.
+    """A score for every word of a text, or another `unit`, by several explanations.
 
-    `model` is what `heedful.audit` takes. `text_b` is the second text of a pair. `explanations`
-    are names: a list, or one text with commas. `target` is what is explained: probability, logit,
-    loss, or contrast, which is the class's logit less that of the strongest other class. `of` is a
-    class by name (left out: the predicted one). `pairs` of the top words of the
+    `model` is what `heedful.audit` takes. A list of texts is one of documents, each of which is a
+    unit if no other is named. `text_b` is the second text of a pair. `explanations` are names: a
+    list, or one text with commas. `target` is what is explained: probability, logit, loss, or
+    contrast, which is the class's logit less that of the strongest other class. `of` is a class by
+    name (left out: the predicted one). `pairs` of the top words of the
     first explanation are taken out together, to see them interact."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))
@@ -119,10 +128,13 @@ def explain(
     wanted = all_named(names)
     pair = {} if text_b is None else {"text_b": text_b}
     running = taken(Running, options)
+    given: Any = text
+    if not isinstance(text, str):
+        given, options = list(text), {"unit": DOCUMENT, **options}
     options |= {"label_column": None}
     if text_b is not None:
         options["text_b_column"] = "text_b"
-    with running.limited(), open_target(model, [{"text": text, **pair}], **options) as subject:
+    with running.limited(), open_target(model, [{"text": given, **pair}], **options) as subject:
         batch = subject.encode([0])
         with torch.no_grad():
             p = probabilities(subject.model(batch).logits)
@@ -147,6 +159,7 @@ def explain(
             float(p[0, int(label[0])]),
             shown,
             together,
+            subject.unit,
         )
 
 

@@ -47,6 +47,7 @@ from heedful.cli.output import (
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import duration
+from heedful.units import TOKEN, WORD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -331,7 +332,7 @@ def explain(
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
-    """Score every word of a text.
+    """Score every word of a text, or another --unit.
 
     Examples:
     heedful explain path/to/model "a fine film"
@@ -356,22 +357,26 @@ def _show_scores(result: Explanation, target: str) -> None:
     show(f"predicted: {result.predicted}")
     show(f"explained: {target} of {result.explained} (probability {result.probability:.3f})")
     for name, scores in result.scores.items():
-        show("", name, *_bars(result.words, scores))
+        show("", name, *_bars(result, scores))
     if result.interactions:
         show("", "together, beyond what each does alone")
         show(*(f"  {one} + {other}  {value:+.4f}" for one, other, value in result.interactions))
 
 
-def _bars(words: Sequence[str], scores: Sequence[float]) -> Iterator[str]:
-    """A word, its score, and a bar in proportion to the largest score; words that the model does
-    not read are only counted."""
+def _bars(result: Explanation, scores: Sequence[float]) -> Iterator[str]:
+    """A word, its score, and a bar in proportion to the largest score; longer units stand behind
+    their bars. Words that the model does not read are only counted."""
     largest = max((abs(score) for score in scores if not math.isnan(score)), default=0.0)
-    pairs = zip(words, scores, strict=True)
+    pairs = zip(result.words, scores, strict=True)
     for cut, some in groupby(pairs, key=lambda pair: math.isnan(pair[1])):
         if cut:
             count = sum(1 for _ in some)
-            yield f"  ({count:,} word{'s' * (count > 1)} cut off)"
+            yield f"  ({count:,} {result.unit}{'s' * (count > 1)} cut off)"
             continue
         for word, score in some:
             length = round(BAR * abs(score) / largest) if largest else 0
-            yield f"  {word:<20} {score:+.4f} {('█' if score >= 0 else '░') * length}"
+            bar = ("█" if score >= 0 else "░") * length
+            if result.unit in (TOKEN, WORD):
+                yield f"  {word:<20} {score:+.4f} {bar}"
+            else:
+                yield f"  {score:+.4f} {bar:<{BAR}} {' '.join(word.split())}"

@@ -50,8 +50,15 @@ class ModelOptions:
     label_words: str | None = option(
         "Answers of a language model by label: positive= good,negative= bad", panel=MODEL
     )
-    template: str = option("Prompt of a language model.", "{text}", panel=MODEL)
+    template: str = option(
+        "Prompt of a language model; {text_b} in it is the second text.", "{text}", panel=MODEL
+    )
     max_length: int | None = option("Maximum tokens per text.", max=MOST, panel=MODEL)
+    unit: str = option(
+        "What is scored and removed: token, word, sentence, line, paragraph or document.",
+        "word",
+        panel=MEASURED,
+    )
     dtype: str | None = option("float32, float64 or bfloat16.", panel=MODEL)
     seed: SeedOption = 0
     store: StoreOption = DEFAULT_STORE
@@ -60,7 +67,7 @@ class ModelOptions:
 
     def given(self) -> dict[str, Any]:
         """As `open_target` takes them."""
-        plain = ("label", "template", "max_length", "dtype", "seed", "device")
+        plain = ("label", "template", "max_length", "dtype", "unit", "seed", "device")
         options = {name: getattr(self, name) for name in plain}
         options["label_words"] = pairs(self.label_words, "--label-words")
         return {**options, **given(store=existing_store(self.store))}
@@ -81,6 +88,12 @@ class SubjectOptions(ModelOptions):
     id_column: str | None = option("Column of ids.", panel=DATA)
     cluster_column: str | None = option(
         "Column of what texts share, such as their author.", panel=DATA
+    )
+    separator: str = option(
+        "What joins the documents of a list, with --unit document. [default: a blank line]",
+        "\n\n",
+        panel=DATA,
+        show_default=False,
     )
     label_map: str | None = option("Labels of data and model: pos=LABEL_1,neg=LABEL_0")
     param: ParamOption = None
@@ -105,7 +118,7 @@ class SubjectOptions(ModelOptions):
 
     def given(self) -> dict[str, Any]:
         columns = ("text_column", "text_b_column", "rationale_column", "id_column")
-        plain = ("n", "split", "cluster_column", *columns)
+        plain = ("n", "split", "cluster_column", "separator", *columns)
         return {
             **super().given(),
             **{name: getattr(self, name) for name in plain},

@@ -2,7 +2,9 @@
 
 Sentences are found by characters, so that every tokeniser sees the same ones. A sentence ends at a
 line break (`<br />` too), or at an end mark followed by a blank, unless the mark belongs to an
-abbreviation. Tokenised texts (`a film . but`) and texts without capitals are recognised.
+abbreviation. An ideographic full stop needs no blank; brackets and quotation marks that close
+behind it belong to its sentence. Tokenised texts (`a film . but`) and texts without capitals are
+recognised.
 
 Function words are a closed list, for when no tagger is at hand: articles, pronouns, prepositions,
 conjunctions, particles and auxiliaries, in lower case, as tokenisers leave them. Clitics stand with
@@ -55,6 +57,7 @@ _BREAK = re.compile(
     rf"(?P<line>{_LINE}(?:\s|{_LINE})*)"
     rf"|(?P<mark>{_MARK})(?P<closed>{_CLOSED})[^\S\n]+(?=\S)(?!{_LINE})"
     rf"|(?<=[a-z][a-z])(?P<glued>[.!?]+)(?=[A-Z][a-z])"
+    r"|(?P<wide>[。｡！？]+[」』”’）】》]*\s*)"
 )
 _QUOTE = re.compile(r"[\"']\s+")
 _WORD = re.compile(r"(?:[^\W\d_]+[.'’-])*[^\W_]+$")
@@ -104,7 +107,7 @@ def _ends(text: str) -> Iterator[int]:
     start = 0
     for match in _BREAK.finditer(text):
         place = match.end()
-        if not match["line"]:
+        if not match["line"] and not match["wide"]:
             # In tokenised texts a straight quotation mark stands alone: it closes where the
             # sentence has opened one.
             quote = _QUOTE.match(text, place)

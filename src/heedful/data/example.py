@@ -70,7 +70,8 @@ class RawCorpus:
 class Record:
     """One example of an audit, as it was read. `labels` are names: one of them for a classifier,
     any number for a multi-label model, None where the data has no labels. Where only some labels
-    can be the answer, `candidates` are their names. Words and rationales are spans by side."""
+    can be the answer, `candidates` are their names. Words and rationales are spans by side; `parts`
+    are the spans of the documents that the first text was joined of."""
 
     id: str
     texts: Mapping[str, str]
@@ -79,6 +80,7 @@ class Record:
     rationales: Mapping[str, tuple[tuple[int, int], ...]] | None = None
     cluster: str | None = None
     candidates: tuple[str, ...] | None = None
+    parts: tuple[tuple[int, int], ...] | None = None
 
 
 def join_tokens(tokens: Sequence[str]) -> tuple[str, GivenTokens]:

@@ -239,8 +239,9 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 
 def _lengths(row: Row) -> tuple[int, int]:
-    """The characters of a row's longest text, and of all together."""
-    found = [len(text) for text in row.values() if isinstance(text, str)]
+    """The characters of a row's longest text or list of texts, and of all together."""
+    values = (value if isinstance(value, list) else [value] for value in row.values())
+    found = [sum(len(text) for text in texts if isinstance(text, str)) for texts in values]
     return max(found, default=0), sum(found)
 
 

@@ -187,16 +187,45 @@ def _check_roles(columns: Mapping[str, str]) -> None:
             )
 
 
-def table_records(table: Table, columns: Mapping[str, str]) -> Iterator[Record]:
-    """One record for each row, but for those the table itself marks as unlabelled."""
+def table_records(
+    table: Table, columns: Mapping[str, str], separator: str | None = None
+) -> Iterator[Record]:
+    """One record for each row, but for those the table itself marks as unlabelled. With a
+    `separator`, the text column may hold lists of documents, which are joined by it."""
     check_columns(table, columns)
     for number, row in enumerate(table.rows, 1):
-        record = _record(row, number, table, columns)
+        parts = None
+        if separator is not None:
+            row, parts = _joined(row, columns["text"], separator, f"row {number} of {table.where}")
+        record = _record(row, number, table, columns, parts)
         if record is not None:
             yield record
 
 
-def _record(row: Row, number: int, table: Table, columns: Mapping[str, str]) -> Record | None:
+Parts = tuple[tuple[int, int], ...]
+
+
+def _joined(row: Row, column: str, separator: str, where: str) -> tuple[Row, Parts | None]:
+    """The row with the documents of a list as one text, and where each of them stands in it."""
+    documents = plain(row.get(column))
+    if not isinstance(documents, (list, tuple)):
+        return row, None
+    for document in documents:
+        if not isinstance(document, str):
+            raise HeedfulError(
+                f"{where} has a {type(document).__name__} among the documents in column "
+                f"{column!r}: give a list of texts."
+            )
+    spans, start = [], 0
+    for document in documents:
+        spans.append((start, start + len(document)))
+        start += len(document) + len(separator)
+    return {**row, column: separator.join(documents)}, tuple(spans)
+
+
+def _record(
+    row: Row, number: int, table: Table, columns: Mapping[str, str], parts: Parts | None = None
+) -> Record | None:
     where, labels = f"row {number} of {table.where}", None
     texts = {
         side: _text(row.get(columns[role]), columns[role], where)
@@ -216,6 +245,7 @@ def _record(row: Row, number: int, table: Table, columns: Mapping[str, str]) -> 
         None,
         _rationales(row, columns.get("rationale"), texts, where),
         _name(row, columns.get("cluster"), where),
+        parts=parts,
     )
 
 
@@ -234,6 +264,11 @@ def plain(value: Any) -> Any:
 def _text(value: Any, column: str, where: str) -> str:
     if is_missing(value):
         return ""
+    if isinstance(plain(value), (list, tuple)):
+        raise HeedfulError(
+            f"{where} has a list in column {column!r}: name the column that holds the text, or "
+            f"audit documents (--unit document)."
+        )
     if not isinstance(value, str):
         raise HeedfulError(
             f"{where} has no text in column {column!r}, but a {type(value).__name__}: name the "

@@ -99,6 +99,11 @@ class AuditEvidence:
         return self.verdict.asked
 
     @property
+    def unit(self) -> str:
+        """What is scored and removed: a word, or something longer or shorter."""
+        return self.settings.unit
+
+    @property
     def on_trial(self) -> str:
         return self.settings.on_trial
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.formats import bounds, clipped, finite, plain, shown
+from heedful.units import by_unit
 from heedful.verdict import QUESTIONS, RELATIVE, Decision, Statement
 
 MARKS = {
@@ -43,7 +44,7 @@ def _property(evidence: AuditEvidence, statement: Statement) -> dict[str, Any]:
     notes = dict.fromkeys([statement.blocked, *statement.notes])
     return {
         "statement": statement,
-        "question": QUESTIONS.get(statement.property, ""),
+        "question": by_unit(QUESTIONS.get(statement.property, ""), evidence.unit),
         "badge": badge(statement.decision),
         "bar": bar(scale, statement.estimate, statement.low, statement.high),
         "notes": [note for note in notes if note],

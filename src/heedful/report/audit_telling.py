@@ -17,6 +17,7 @@ from heedful.report.audit_evidence import AuditEvidence
 from heedful.report.audit_texts import LONGEST_WORD, Word, window, word_map
 from heedful.report.cells import listed, padded
 from heedful.report.formats import clipped, percent, plain
+from heedful.units import by_unit
 from heedful.verdict import Decision
 
 MOST_GONE = 0.35
@@ -192,29 +193,30 @@ def _telling(curves: _Curves, rival: str, chosen: _Option) -> Telling:
     )
     before = float(curves.curve[curves.mine][example][0])
     length = len(maps[0])
+    unit = evidence.unit
     cut = f"Words {stretch[0] + 1}–{stretch[1]} of {length}." if stretch[1] < length else ""
     falls = [percent(curves.fall(name)) for name in names]
     return Telling(
         predicted=evidence.class_name(evidence.examples.loc[example, "predicted"]),
         before=percent(before),
         before_share=before,
-        lead=_lead(first, second),
+        lead=by_unit(_lead(first, second), unit),
         sides=(first, second),
-        cut=cut,
+        cut=by_unit(cut, unit),
         rule=(
-            f"Chosen by rule, as an extreme case: of all examples{_short(chosen)}, the one in "
-            f"which the two removals ({plain(curves.perturbation)}) differ most."
+            f"Chosen by rule, as an extreme case: of all examples{_short(chosen, unit)}, the one "
+            f"in which the two removals ({plain(curves.perturbation)}) differ most."
         ),
         average=(
-            f"Over all examples, without the first {curves.first_share} of the words, the "
+            f"Over all examples, without the first {curves.first_share} of the {unit}s, the "
             f"probability falls by {falls[0]} for {plain(names[0])}, by {falls[1]} for "
             f"{plain(names[1])}."
         ),
     )
 
 
-def _short(chosen: _Option) -> str:
-    return f" with at most {SHORT} words" if chosen.length <= SHORT else ""
+def _short(chosen: _Option, unit: str) -> str:
+    return f" with at most {SHORT} {unit}s" if chosen.length <= SHORT else ""
 
 
 def _side(

@@ -97,7 +97,9 @@ def _shown(
     drawn = tuple(
         word_map(each, words, values, rationale, (start, stop)) for each, values in scores.items()
     )
-    cut = f"words {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
+    cut = (
+        f"{evidence.unit}s {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
+    )
     facts = tuple(_facts(evidence, name, tau, list(scores.values())))
     context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
@@ -116,7 +118,7 @@ def _facts(
         yield f"τ between the two maps {shown(tau, 2)}"
         first, second = (set(heaviest(each)) for each in scores)
         most = min(len(first), len(second))
-        yield f"{len(first & second)} of the {most} heaviest words in common"
+        yield f"{len(first & second)} of the {most} heaviest {evidence.unit}s in common"
 
 
 def _maps(evidence: AuditEvidence, name: str) -> dict[str, Any]:
@@ -151,7 +153,7 @@ SHOWN = 90
 """Words shown of one text; of a longer one, the stretch with the most weight."""
 
 TOP = 5
-LONGEST_WORD = 40
+LONGEST_WORD, LONGEST_SENTENCE = 40, 600
 
 
 @dataclass(frozen=True)
@@ -219,4 +221,5 @@ def _word(text: str, score: float, most: float, marked: bool) -> Word:
     kind = " ".join(name for name, there in kinds.items() if there)
     title = f"{DASH} cut off" if cut else weight(score)
     title += ", marked by people" if marked else ""
-    return Word(clipped(text, LONGEST_WORD) or DASH, f"{100 * size:.0f}", kind, title)
+    longest = LONGEST_SENTENCE if " " in text else LONGEST_WORD
+    return Word(clipped(text, longest) or DASH, f"{100 * size:.0f}", kind, title)

@@ -22,6 +22,7 @@ from heedful.report.formats import capitalised, clipped, percent
 from heedful.report.page import NUMBERS, audit_scope
 from heedful.report.sheet import asset, need, piece
 from heedful.report.still import audit_still, png, words_still
+from heedful.units import WORD, by_unit, check_unit
 
 OWN_STYLE = "notebook.css"
 PAGE_STYLES = ("shades.css", "page.css")
@@ -48,6 +49,7 @@ def explanation_bundle(explained: Mapping[str, Any], text: str) -> Bundle:
         said=said,
         maps=maps,
         cut=_cut(explained),
+        unit=_unit(explained),
         together=explained["interactions"],
         picture=picture,
     )
@@ -153,11 +155,17 @@ def _maps(explained: Mapping[str, Any]) -> Sequence[WordMap]:
     return [word_map(name, words, each, (), stretch) for name, each in first.items()]
 
 
+def _unit(explained: Mapping[str, Any]) -> str:
+    """Of an explanation of an earlier version: words."""
+    return check_unit(explained.get("unit", WORD))
+
+
 def _cut(explained: Mapping[str, Any]) -> str:
     count = len(explained["words"])
     scores = [np.array(each, dtype=float) for each in explained["scores"].values()]
     start, stop = window(scores) if scores else (0, count)
-    return f"Words {start + 1}–{stop} of {count}." if stop - start < count else ""
+    cut = f"Words {start + 1}–{stop} of {count}." if stop - start < count else ""
+    return by_unit(cut, _unit(explained))
 
 
 def _said(explained: Mapping[str, Any]) -> str:

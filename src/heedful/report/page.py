@@ -35,6 +35,7 @@ from heedful.report.glossary import TERMS
 from heedful.report.heads import put_heads
 from heedful.report.panels import Figure, Group, Panel
 from heedful.report.sheet import Sheet, need, piece
+from heedful.units import WORD, by_unit
 
 if TYPE_CHECKING:
     from heedful.report.study_chapter import Content
@@ -86,9 +87,15 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
         examples=examples,
-        glossary=TERMS,
+        glossary=[term._replace(says=by_unit(term.says, _unit(case))) for term in TERMS],
         chapters=_chapters([*audits, *([study] if study else [])], examples),
     )
+
+
+def _unit(case: Case) -> str:
+    """Of the whole page: words, unless all that is on it is about another unit."""
+    units = {audit.unit for audit in case.audits} | ({WORD} if case.study else set())
+    return units.pop() if len(units) == 1 else WORD
 
 
 def _study(content: Content, charts: Charts) -> tuple[dict[str, str], str]:
@@ -152,6 +159,7 @@ def audit_chapter(evidence: AuditEvidence, charts: Charts, name: str) -> dict[st
     the charts of several audits apart."""
     content = {
         "verdict": evidence.verdict,
+        "unit": evidence.unit,
         "badge": badge(evidence.verdict.decision),
         "headline": NUMBERS.sub("", evidence.verdict.headline),
         "telling": telling(evidence),

@@ -29,6 +29,7 @@ from heedful.report.formats import (
     shown,
     visible,
 )
+from heedful.units import by_unit
 
 # The optional packages of a report, imported late and missed with a sentence.
 
@@ -197,6 +198,11 @@ def _hash(script: str) -> str:
     return base64.b64encode(digest).decode("ascii")
 
 
+def said(text: str, unit: str) -> Any:
+    """A sentence of ours of the unit that is on trial; of a block, what is escaped stays so."""
+    return type(text)(by_unit(text, unit))
+
+
 @lru_cache(maxsize=1)
 def _environment() -> Any:
     """Everything is escaped, and control characters are spelled out. Templates read results as
@@ -211,7 +217,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
-    formats = (capitalised, milliseconds, percent, plain, shown)
+    formats = (capitalised, milliseconds, percent, plain, said, shown)
     environment.filters |= {function.__name__: function for function in formats}
     environment.globals["bounds"] = bounds
     return environment

@@ -11,6 +11,7 @@ from heedful.targets.document import Row as Row
 from heedful.targets.document import Span as Span
 from heedful.targets.document import Truncation as Truncation
 from heedful.targets.document import framed as framed
+from heedful.targets.document import grouped as grouped
 from heedful.targets.document import inside as inside
 from heedful.targets.document import pad as pad
 from heedful.targets.document import split_words as split_words

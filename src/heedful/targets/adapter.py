@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch import nn
 from heedful.errors import HeedfulError
 from heedful.models import evaluating
 from heedful.targets.disk_list import ROWS, DiskList
-from heedful.targets.document import Document, Row, Span, truncation, words_of
+from heedful.targets.document import Document, Row, Span, apart, truncation, words_of
 from heedful.targets.documents import Documents, documents_of, find_records
 from heedful.targets.options import Loading, Reading
 from heedful.targets.target import AuditTarget, finish_labelled, tokens_digest, weights_digest
@@ -64,6 +65,7 @@ def open_module(
                 f"leave_one_out_logits)."
             )
         loading.refuse("an adapter", "label", "label_words", "template", "dtype")
+        reading = reading.by_tokens(partial(_token_spans, adapter))
         documents = documents_of(find_records(data, reading), reading)
         if "b" in documents[0].texts:
             raise HeedfulError("an adapter reads one text: leave text_b_column out.")
@@ -109,10 +111,15 @@ def _subject(adapter: Adapter, model: Any, documents: Documents, loading: Loadin
             "cpu" if tensor is None else str(tensor.device),
             key,
             documents.dropped,
+            unit=documents.unit,
         ),
         documents,
         loading.label_map,
     )
+
+
+def _token_spans(adapter: Adapter, text: str) -> tuple[Span, ...]:
+    return apart(text, adapter.tokenise(text)[1])
 
 
 def _row(adapter: Adapter, document: Document) -> Row:

@@ -10,13 +10,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from heedful.data import sentence_starts
+from heedful.errors import HeedfulError
 from heedful.types import Text
+from heedful.units import DOCUMENT, LINE, PARAGRAPH, SENTENCE
 
 Span = tuple[int, int]
 
@@ -27,7 +31,8 @@ class Document:
     order; words are numbered over side a, then b, and `rationale` has a mark for each.
 
     Documents of one `cluster` are resampled together: they share a text. Where only some
-    labels can be the answer, `candidates` are their names.
+    labels can be the answer, `candidates` are their names. Where longer units than words are on
+    trial, `words` are those, and `pieces` the words that they were grouped of.
     """
 
     id: str
@@ -37,6 +42,12 @@ class Document:
     rationale: tuple[bool, ...] | None
     cluster: str
     candidates: tuple[str, ...] | None = None
+    pieces: Mapping[str, tuple[Span, ...]] | None = None
+
+    @property
+    def atoms(self) -> Mapping[str, tuple[Span, ...]]:
+        """The words, also where longer units are on trial."""
+        return self.words if self.pieces is None else self.pieces
 
     @property
     def length(self) -> int:
@@ -212,6 +223,77 @@ def _belongs(text: str, start: int, place: int) -> bool:
 def _is_mark(character: str) -> bool:
     mark = unicodedata.category(character)[0] == "M" or ord(character) in _SKIN
     return mark or character == _JOINER
+
+
+_LINE, _BLANK_LINE = re.compile(r"\n"), re.compile(r"\n[^\S\n]*\n")
+
+
+def grouped(
+    text: str, words: Sequence[Span], unit: str, parts: Sequence[Span] = ()
+) -> tuple[Span, ...]:
+    """Words as longer units, each from its first word to its last, so that no word is in two.
+
+    A sentence ends where `heedful.data.sentence_starts` begins another one; a line at a line
+    break; a paragraph at a blank line. The documents of a text are its `parts`, or it is one:
+    words that separate them are in none.
+    """
+    starts = [start for start, _ in parts]
+    if unit == SENTENCE:
+        starts = sentence_starts(text)
+    elif unit != DOCUMENT:
+        pattern = {LINE: _LINE, PARAGRAPH: _BLANK_LINE}[unit]
+        starts = [match.end() for match in pattern.finditer(text)]
+    held = words if unit != DOCUMENT or not parts else compress(words, inside(words, parts))
+    spans = np.array(list(held), dtype=np.int64).reshape(-1, 2)
+    number = np.searchsorted(np.array(starts, dtype=np.int64), spans[:, 0], side="right")
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    last = np.append(first[1:], len(spans)) - 1 if len(first) else first
+    pairs = zip(spans[first, 0].tolist(), spans[last, 1].tolist(), strict=True)
+    return tuple(pairs)
+
+
+def apart(text: str, tokens: Iterable[Span]) -> tuple[Span, ...]:
+    """Tokens as spans of units: without blanks around them, and none of blanks alone. Tokens that
+    share a character are one unit, as the pieces of an emoji."""
+    spans = list[Span]()
+    for start, end in tokens:
+        token = text[max(start, 0) : max(end, 0)]
+        left = max(start, 0) + len(token) - len(token.lstrip())
+        right = left + len(token.strip())
+        if spans and left < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(right, spans[-1][1]))
+        elif left < right:
+            spans.append((left, right))
+    return tuple(spans)
+
+
+def check_spans(text: str, spans: Sequence[Span]) -> None:
+    """Refuse spans that overlap, or leave a word of the text out."""
+    places = [0, *(place for span in spans for place in span), len(text)]
+    if places != sorted(places) or any(start >= end for start, end in spans):
+        raise HeedfulError(
+            "the spans of words overlap, are out of order, or leave the text: give [start, end) "
+            "pairs of characters, one after the other."
+        )
+    ends = np.array([end for _, end in spans], dtype=np.int64)
+    for start, end in split_words(text):
+        if not any(map(str.isalnum, text[start:end])):
+            continue
+        place = int(np.searchsorted(ends, start, side="right"))
+        if place == len(spans) or spans[place][0] >= end:
+            raise HeedfulError(
+                f"no span covers {text[start:end]!r} at character {start}: every word of a text "
+                f"must be in one."
+            )
+
+
+def on_trial(document: Document) -> Document:
+    """Only the words of side a are on trial; side b is given."""
+    words = {"a": document.words["a"]}
+    marks = document.rationale
+    return replace(
+        document, words=words, rationale=None if marks is None else marks[: len(words["a"])]
+    )
 
 
 def _seen(text: str, start: int, end: int) -> bool:

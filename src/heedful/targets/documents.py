@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,16 @@ from heedful.input_files import names_file
 from heedful.specs import CorpusSpec
 from heedful.store import Run
 from heedful.targets.disk_list import DOCUMENTS, RECORDS, DiskList, DiskListWriter
-from heedful.targets.document import Document, Span, inside, split_words
+from heedful.targets.document import (
+    Document,
+    Span,
+    check_spans,
+    grouped,
+    inside,
+    split_words,
+)
 from heedful.targets.options import Reading, reading_of
+from heedful.units import DOCUMENT, TOKEN, WORD
 
 EMPTY, UNLABELLED = "without words", "without a label"
 Words = Mapping[str, tuple[Span, ...]]
@@ -69,6 +78,7 @@ class Documents:
     numbered: bool = False
     dropped: Mapping[str, int] = field(default_factory=dict)
     label_column: str | None = None
+    unit: str = WORD
 
     def __len__(self) -> int:
         return len(self.items)
@@ -125,7 +135,8 @@ def _table_records(data: Any, reading: Reading) -> Records:
 
     table = read_table(data, reading.split)
     writer, used = DiskListWriter(RECORDS), set[str]()
-    for record in table_records(table, reading.columns):
+    separator = reading.separator if reading.unit == DOCUMENT else None
+    for record in table_records(table, reading.columns, separator):
         writer.add(record)
         used.update(record.labels or ())
     items = writer.done()
@@ -139,6 +150,8 @@ def documents_of(records: Records, reading: Reading) -> Documents:
     items, marks, empty = _sample(records, reading)
     if not len(items):
         raise HeedfulError(f"no text of {records.source} has a word in it: check the text column.")
+    if reading.unit != WORD:
+        check_several(items, reading.unit, records.source)
     return Documents(
         items,
         records.label_names,
@@ -148,7 +161,18 @@ def documents_of(records: Records, reading: Reading) -> Documents:
         records.numbered,
         {**records.dropped, EMPTY: empty} if empty else dict(records.dropped),
         reading.label_column,
+        reading.unit,
     )
+
+
+def check_several(items: Iterable[Document], unit: str, source: str) -> None:
+    """Refuse units of which no text has two: there is nothing to tell apart."""
+    if any(document.length > 1 for document in items):
+        return
+    fix = "choose a shorter one (--unit)"
+    if unit == DOCUMENT:
+        fix = "give lists of texts in the text column, or another unit (--unit)"
+    raise HeedfulError(f"no text of {source} has two {unit}s, the unit that was asked for: {fix}.")
 
 
 def _sample(records: Records, reading: Reading) -> tuple[DiskList[Document], tuple[Mark, ...], int]:
@@ -173,7 +197,7 @@ def _sample(records: Records, reading: Reading) -> tuple[DiskList[Document], tup
             continue
         # a premise is shared by several pairs
         cluster = record.cluster or (record if first[index] == index else items[first[index]]).id
-        filling.add(_document(record, words, places, cluster))
+        filling.add(_document(record, words, reading.unit, places, cluster))
         kept.append(index)
         marks.append(known.setdefault(record.labels, record.labels))
     back = np.argsort(np.array(kept, dtype=np.int64))
@@ -182,21 +206,41 @@ def _sample(records: Records, reading: Reading) -> tuple[DiskList[Document], tup
 
 def _words(record: Record, reading: Reading) -> Words:
     given = record.words if reading.words is None else None
-    split = reading.words or split_words
+    split = split_words if reading.words is None else partial(_given, reading.words)
     return {
         side: given[side] if given and side in given else split(text)
         for side, text in record.texts.items()
     }
 
 
-def _document(record: Record, words: Words, places: Mapping[str, int], cluster: str) -> Document:
+def _given(split: Callable[[str], Iterable[Span]], text: str) -> tuple[Span, ...]:
+    spans = tuple((int(start), int(end)) for start, end in split(text))
+    check_spans(text, spans)
+    return spans
+
+
+def _grouped(record: Record, words: Words, unit: str) -> Words:
+    """Only the first text can be a list of documents."""
+    parts = {"a": record.parts or ()}
+    return {
+        side: grouped(record.texts[side], spans, unit, parts.get(side, ()))
+        for side, spans in words.items()
+    }
+
+
+def _document(
+    record: Record, pieces: Words, unit: str, places: Mapping[str, int], cluster: str
+) -> Document:
+    longer = unit not in (TOKEN, WORD)
+    words = _grouped(record, pieces, unit) if longer else pieces
     rationale = None
     if record.rationales is not None:
         marked = [inside(words[side], record.rationales.get(side, ())) for side in words]
         rationale = tuple(mark for side in marked for mark in side)
     labels = record.labels or ()
     label = places[labels[0]] if len(labels) == 1 else None
-    return Document(record.id, record.texts, words, label, rationale, cluster, record.candidates)
+    named = (record.id, record.texts, words, label, rationale, cluster, record.candidates)
+    return Document(*named, pieces if longer else None)
 
 
 def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:

@@ -25,8 +25,10 @@ from heedful.models import (
     one_label,
     regression,
 )
+from heedful.targets.disk_list import DOCUMENTS, DiskList
+from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
-from heedful.targets.options import LabelMap, Loading, Reading
+from heedful.targets.options import SECOND, LabelMap, Loading, Prompt, Reading
 from heedful.targets.pretrained import (
     CLASSES,
     LABEL_WORDS,
@@ -40,6 +42,7 @@ from heedful.targets.pretrained import (
     longest,
     spelled,
     task_of,
+    token_spans,
 )
 from heedful.targets.target import (
     AuditTarget,
@@ -60,7 +63,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
     task = task_of(loaded, loading)
     if task.kind == NEXT:
         reading = replace(reading, label_column=None)
-    documents = documents_of(find_records(data, reading), reading)
+    documents = documents_as(loaded, data, reading, loading.prompt)
     limit = longest(loaded, loading.max_length)
     rows, truncated = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
     check_tokens(loaded, rows)
@@ -77,6 +80,7 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
         documents.dropped,
         spell=partial(spelled, loaded.tokenizer),
         name=loaded.name if loaded.name != type(loaded.module).__name__ else "",
+        unit=documents.unit,
     )
     with evaluating(loaded.module):
         filler = fillers(loaded)
@@ -87,6 +91,21 @@ def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> It
                 yield finish_labelled(subject, documents, loading.label_map)
             else:
                 yield finish(subject, documents.digest)
+
+
+def documents_as(loaded: Loaded, data: Any, reading: Reading, prompt: Prompt) -> Documents:
+    """The texts, in the tokens of the model where these are asked for. A second text that stands in
+    the prompt is not on trial."""
+    reading = reading.by_tokens(partial(token_spans, loaded.tokenizer, prompt))
+    documents = documents_of(find_records(data, reading), reading)
+    if not prompt.holds_b:
+        return documents
+    if "b" not in documents[0].texts:
+        raise HeedfulError(
+            f"the template holds {SECOND}, and {documents.source} has single texts: name the "
+            f"column of the second text (--text-b-column)."
+        )
+    return replace(documents, items=DiskList.of(map(on_trial, documents), DOCUMENTS))
 
 
 def _question(

@@ -19,10 +19,18 @@ from heedful.keywords import takes
 from heedful.specs import PrepareSpec, spec_from_plain
 from heedful.store import Run, Store, store_of
 from heedful.targets.document import Document, Row
-from heedful.targets.documents import check_source, corpus_name, documents_of, find_records
+from heedful.targets.documents import check_source, corpus_name
 from heedful.targets.options import LONGEST, Loading, Reading, reading_and_loading
-from heedful.targets.run import find_run, open_run, read_texts, reads_pairs, unknown_note
+from heedful.targets.run import (
+    find_run,
+    open_run,
+    read_texts,
+    reads_pairs,
+    unknown_note,
+    words_lost,
+)
 from heedful.targets.target import AuditTarget, unseen
+from heedful.units import TOKEN, WORD
 
 if TYPE_CHECKING:
     from heedful.targets.pretrained import Loaded
@@ -30,6 +38,9 @@ if TYPE_CHECKING:
 FINE_TUNED = "hf.folder.json"  # what a run of a fine-tuned model has
 NEVER, ALWAYS, MAYBE = "never", "always", "maybe"
 FIRST = "This is a first text, and a good one."
+FIRST_OF_TWO = "This is a first text.\n\nIt is a good one."
+"""Of two units, where they are longer than words."""
+QUESTION = "What is it like?"
 EXAMPLES = 8
 
 
@@ -164,7 +175,8 @@ class Asked:
         if text_b is None and self.pairs == ALWAYS:
             raise HeedfulError(f"{self.name} reads pairs: give the second text too.")
         beside = {} if text_b is None else {"text_b": text_b}
-        reading = Reading(label_column=None, text_b_column="text_b" if beside else None)
+        second = "text_b" if beside else None
+        reading = Reading(label_column=None, text_b_column=second, unit=self.subject.unit)
         document, row, notes = self.reader({"text": text, **beside}, reading)
         if unseen([row]):
             raise HeedfulError("the model's tokenizer finds no word in the text: write some.")
@@ -192,7 +204,7 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 
         def read(texts: dict[str, str], reading: Reading) -> Read:
             documents, rows = read_texts(run, prepared, [texts], reading, limit)
-            lost = documents[0].length - int(rows[0].mask.sum())
+            lost = words_lost(rows[0], documents[0])
             return documents[0], rows[0], (*unknown_note(rows), *_cut(lost))
 
         name = f"{subject.family} on {corpus_name(prepared.run)}"
@@ -201,21 +213,25 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
-    from heedful.targets.hf import open_hf
+    from heedful.targets.hf import documents_as, open_hf
     from heedful.targets.pretrained import CAUSAL, check_tokens, encode_documents, load, longest
 
     loaded = load(source, loading)
     limit = longest(loaded, loading.max_length)
 
     def read(texts: dict[str, str], reading: Reading) -> Read:
-        documents = documents_of(find_records([texts], reading), reading)
+        documents = documents_as(loaded, [texts], reading, loading.prompt)
         rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
         check_tokens(loaded, rows)
         return documents[0], rows[0], _cut(lost.words)
 
-    plain = replace(reading, label_column=None)
-    with open_hf(loaded, [{"text": FIRST}], plain, loading) as subject:
-        yield Asked(subject, loaded.name, NEVER if loaded.kind == CAUSAL else MAYBE, read)
+    asks = loading.prompt.holds_b
+    plain = replace(reading, label_column=None, text_b_column="text_b" if asks else None)
+    first = {"text": FIRST if reading.unit in (TOKEN, WORD) else FIRST_OF_TWO}
+    first |= {"text_b": QUESTION} if asks else {}
+    pairs = NEVER if loaded.kind == CAUSAL else MAYBE
+    with open_hf(loaded, [first], plain, loading) as subject:
+        yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read)
 
 
 def _cut(lost: int) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError, unknown_name
 from heedful.keywords import keyword
 from heedful.store import Store, store_at
 from heedful.targets.document import Span
+from heedful.units import DOCUMENT, TOKEN, WORD, check_unit
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Reading:
         "Where a text's words stand: a function from a text to [(start, end), …]. Left out: the "
         "tokens that a corpus brings, else words and punctuation marks."
     )
+    unit: str = keyword(
+        "What is scored and removed: token, word, sentence, line, paragraph or document.", WORD
+    )
+    separator: str = keyword("What joins the documents of a list, with unit='document'.", "\n\n")
     trained: Mapping[str, Any] = keyword(
         "Facts of the corpus that a fine-tuned model was trained on; a run brings them itself.", {}
     )
@@ -47,6 +52,20 @@ class Reading:
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
             raise HeedfulError(f"n is {self.n}: give at least 1 text, or leave it out for all.")
+        check_unit(self.unit)
+        if self.separator != Reading.separator and self.unit != DOCUMENT:
+            raise HeedfulError(
+                "a separator (--separator) joins documents: leave it out, or ask for them with "
+                "unit='document' (--unit document)."
+            )
+
+    def by_tokens(self, spans: Callable[[str], tuple[Span, ...]]) -> Reading:
+        """In a model's own tokens, if these are asked for; `spans` says where they stand."""
+        if self.unit != TOKEN:
+            return self
+        if self.words is not None:
+            raise HeedfulError("the unit token is the model's own: leave words out.")
+        return replace(self, words=spans)
 
     @cached_property
     def opened(self) -> Store | None:
@@ -93,15 +112,28 @@ def _check_options(options: Mapping[str, Any], known: list[str]) -> None:
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 DEVICES = ("auto", "cpu", "cuda")
 LabelMap = Mapping[str, str | int]
+SECOND = "{text_b}"
+"""Where the second text of an example stands in a template."""
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What stands before and after the text, for a model that has to be asked."""
+    """What stands before and after the text, for a model that has to be asked. The second text
+    of an example may stand in either, and is not on trial."""
 
     before: str = ""
     after: str = ""
+
+    @property
+    def holds_b(self) -> bool:
+        return SECOND in self.before or SECOND in self.after
+
+    def of(self, texts: Mapping[str, str]) -> Prompt:
+        """With the second text of an example in its place."""
+        if not self.holds_b:
+            return self
+        return Prompt(*(part.replace(SECOND, texts["b"]) for part in (self.before, self.after)))
 
     def around(self, text: str) -> str:
         return f"{self.before}{text}{self.after}"
@@ -118,7 +150,9 @@ class Loading:
         "Answers of a language model by label: {'positive': ' good', 'negative': ' bad'}."
     )
     label_map: Mapping[str, str | int] | None = keyword("From the data's labels to the model's.")
-    template: str = keyword("Prompt of a language model: '{text} It was'.", "{text}")
+    template: str = keyword(
+        "Prompt of a language model: '{text} It was'; the second text is {text_b}.", "{text}"
+    )
     max_length: int | None = keyword("Maximum tokens per text.")
 
     def __post_init__(self) -> None:

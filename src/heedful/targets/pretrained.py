@@ -19,7 +19,15 @@ import numpy as np
 from heedful import models
 from heedful.errors import HeedfulError, unknown_name
 from heedful.targets.disk_list import ROWS, DiskList, DiskListWriter
-from heedful.targets.document import Document, Row, Truncation, truncation, words_of
+from heedful.targets.document import (
+    Document,
+    Row,
+    Span,
+    Truncation,
+    apart,
+    truncation,
+    words_of,
+)
 from heedful.targets.options import DTYPES, LONGEST, Loading, Prompt
 
 CAUSAL, CLASSIFIER, WRITER, BARE = "causal", "classifier", "writer", "bare"
@@ -200,17 +208,28 @@ def _encoded(
     tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
 ) -> Iterator[tuple[Row, bool]]:
     """Each document's row, and whether it was cut."""
-    texts = [prompt.around(document.texts["a"]) for document in documents]
-    pairs = [document.texts["b"] for document in documents] if "b" in documents[0].texts else None
+    prompts = [prompt.of(document.texts) for document in documents]
+    asked = zip(prompts, documents, strict=True)
+    texts = [own.around(document.texts["a"]) for own, document in asked]
+    pairs = [document.texts["b"] for document in documents] if "b" in documents[0].words else None
     cuts = pairs is not None or not prompt.after
     with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
         found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
     segments = "token_type_ids" in tokenizer.model_input_names
-    for document, encoding in zip(documents, found.encodings, strict=True):
+    for document, own, encoding in zip(documents, prompts, found.encodings, strict=True):
         short = bool(encoding.overflowing)
         if len(encoding.ids) > limit:
-            encoding, short = _shortened(tokenizer, document.texts["a"], limit, prompt), True
-        yield _row(encoding, document, prompt, segments), short
+            encoding, short = _shortened(tokenizer, document.texts["a"], limit, own), True
+        yield _row(encoding, document, own, segments), short
+
+
+def token_spans(tokenizer: Any, prompt: Prompt, text: str) -> tuple[Span, ...]:
+    """Where the tokens of a text stand, as the model reads it in its prompt."""
+    with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
+        found = tokenizer([prompt.around(text)], add_special_tokens=False, truncation=False)
+    before = len(prompt.before)
+    spans = ((start - before, end - before) for start, end in found.encodings[0].offsets)
+    return apart(text, spans)
 
 
 def _row(encoding: Any, document: Document, prompt: Prompt, segments: bool) -> Row:

@@ -25,7 +25,15 @@ from heedful.interventions import restored
 from heedful.specs import UNKNOWN
 from heedful.store import Run, Store, store_of
 from heedful.targets.disk_list import DOCUMENTS, ROWS, DiskList
-from heedful.targets.document import Document, Row, Span, framed, truncation
+from heedful.targets.document import (
+    Document,
+    Row,
+    Span,
+    framed,
+    on_trial,
+    truncation,
+    words_of,
+)
 from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
 from heedful.targets.options import LONGEST, Loading, Reading
 from heedful.targets.target import AuditTarget, finish_labelled, weights_digest
@@ -87,9 +95,8 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         "dtype": loading.dtype or "float32",
         "max_length": limit,
     }
-    # every word is one token, so a text was cut where it has fewer tokens than words
     cut = (
-        (row, document, bool(row.mask.sum() < document.length))
+        (row, document, words_lost(row, document) > 0)
         for row, document in zip(rows, documents, strict=True)
     )
     draft = AuditTarget(
@@ -104,6 +111,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
         key,
         documents.dropped,
         unknown_note(rows),
+        unit=documents.unit,
     )
     yield finish_labelled(draft, documents, loading.label_map)
 
@@ -123,10 +131,15 @@ def read_texts(
         )
     documents = read
     if "b" in read[0].texts:
-        documents = replace(read, items=DiskList.of(map(_on_trial, read), DOCUMENTS))
+        documents = replace(read, items=DiskList.of(map(on_trial, read), DOCUMENTS))
     vocabulary, labels = Vocabulary(tuple(prepared.words), ()), prepared.labels
     rows = DiskList.of((_row_of(each, vocabulary, labels, limit) for each in read), ROWS)
     return documents, rows
+
+
+def words_lost(row: Row, document: Document) -> int:
+    """Every word is one token, so a text was cut where it has fewer tokens than words."""
+    return len(document.atoms["a"]) - int(row.mask.sum())
 
 
 def reads_pairs(run: Run) -> bool:
@@ -143,15 +156,6 @@ def _documents(prepared: Prepared, data: Any, reading: Reading) -> Documents:
     if name != "given":
         reading = replace(reading, words=partial(_spans, tokenizer(name)))
     return documents_of(find_records(data, reading), reading)
-
-
-def _on_trial(document: Document) -> Document:
-    """Attention is over side a, so its words are the ones on trial; side b is only given."""
-    words = {"a": document.words["a"]}
-    marks = document.rationale
-    return replace(
-        document, words=words, rationale=None if marks is None else marks[: len(words["a"])]
-    )
 
 
 def _spans(cut: Tokenizer, text: str) -> tuple[Span, ...]:
@@ -178,9 +182,13 @@ def _row_of(document: Document, vocabulary: Vocabulary, labels: tuple[str, ...],
     """Side a, with side b beside it where there is one, and with the classes that can be the
     answer where the corpus says which."""
     sides = {
-        side: _row(document.texts[side], document.words[side], vocabulary, limit)
+        side: _row(document.texts[side], document.atoms[side], vocabulary, limit)
         for side in document.texts
     }
+    if document.pieces is not None:
+        number = words_of(document.pieces["a"], document.words["a"])
+        own = sides["a"].words
+        sides["a"] = replace(sides["a"], words=np.where(own >= 0, number[own], -1))
     known = None
     if document.candidates is not None:
         places = {name: place for place, name in enumerate(labels)}

@@ -29,6 +29,7 @@ from heedful.targets.document import Document, Row, Truncation, pad
 from heedful.targets.documents import Documents
 from heedful.targets.options import LabelMap
 from heedful.types import Batch, Model
+from heedful.units import WORD, by_unit
 
 UNSEEN = "without a token of any word"
 Indices = Sequence[int] | NDArray[np.int64]
@@ -62,6 +63,8 @@ class AuditTarget:
     spell: Spell | None = None
     name: str = ""
     """What its owner calls the model, where that says more than its class."""
+    unit: str = WORD
+    """What the words of the documents are."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -316,9 +319,10 @@ def finish(subject: AuditTarget, data_digest: str) -> AuditTarget:
             dropped={**subject.dropped, UNSEEN: len(gone)},
         )
     labels = [None if label < 0 else label for label in seen.labels.tolist()]
-    cut = seen.truncated.sentence
+    cut = by_unit(seen.truncated.sentence, seen.unit)
+    unit = {} if seen.unit == WORD else {"unit": seen.unit}
     return replace(
         seen,
         notes=(*seen.notes, cut) if cut else seen.notes,
-        key={**seen.key, "data": data_digest, "labels": labels},
+        key={**seen.key, "data": data_digest, "labels": labels, **unit},
     )

@@ -106,7 +106,7 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             "",
             markdown_table(_SHOWN, map(_row, verdict.statements)),
             "",
-            f"**Which words matter:** {escape(verdict.recommendation.sentence)}",
+            f"**Which {verdict.asked.unit}s matter:** {escape(verdict.recommendation.sentence)}",
             "",
             *_ranked(verdict.recommendation.ranked),
             f"**Which class they speak for:** {escape(verdict.direction.sentence)}",

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from heedful.errors import HeedfulError, unknown_name
+from heedful.units import WORD
 from heedful.verdict.inference import level_at
 
 
@@ -27,7 +28,8 @@ class Settings:
     of it says anything here, in the measure's own unit (points of probability, a share of words
     or of importance). The search keeps the best of many orders, so some gap there always is.
     `smallest_tau` is the same for agreement: importance measures that do not agree with each
-    other cannot say whether attention agrees with them.
+    other cannot say whether attention agrees with them. `unit` is what is scored and removed, as
+    an audit fills it in.
     """
 
     alpha: float = 0.05
@@ -48,6 +50,7 @@ class Settings:
     signed: tuple[str, ...] = ()
     smallest_gap: float = 0.02
     smallest_tau: float = 0.1
+    unit: str = WORD
     fewest: int = 10
     resamples: int = 2000
     seed: int = 0
@@ -104,6 +107,8 @@ class Settings:
         kept = {name: value for name, value in self.to_dict().items() if name[:4] != "look"}
         for name in ("uses", "signed"):  # facts about explanations, declared with them
             del kept[name]
+        if kept["unit"] == WORD:  # digests from before there were others
+            del kept["unit"]
         kept["importance"] = sorted(kept["importance"])
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -16,6 +16,7 @@ import pandas as pd
 
 from heedful.errors import HeedfulError
 from heedful.schemas import check_version
+from heedful.units import WORD, by_unit
 from heedful.verdict.heads import Heads, decisive_heads
 from heedful.verdict.inference import Comparison, examples_needed
 from heedful.verdict.properties import PROPERTIES, REQUIRED
@@ -119,7 +120,7 @@ class Verdict:
             "",
             *(_line(each) for each in self.statements),
             "",
-            f"Which words matter: {self.recommendation.sentence}",
+            f"Which {self.asked.unit}s matter: {self.recommendation.sentence}",
             f"Which class they speak for: {self.direction.sentence}",
             f"Other attention: {self.sites.sentence}",
             *([f"Heads: {self.heads.sentence}"] if self.heads.sentence else []),
@@ -183,7 +184,7 @@ def judge(
     statements = decide([each.evaluate(table, chosen) for each in PROPERTIES.values()], chosen)
     found, sinks = overall(statements), sinks_of(table, statements, chosen, _answer(chosen))
     costs = costs if costs is not None else pd.DataFrame()
-    return Verdict(
+    verdict = Verdict(
         found.decision,
         found.reason,
         found.needed,
@@ -199,6 +200,38 @@ def judge(
         versions(),
         heads=decisive_heads(table, chosen),
         sinks=sinks,
+    )
+    return verdict if chosen.unit == WORD else _of_unit(verdict, chosen.unit)
+
+
+def _of_unit(verdict: Verdict, unit: str) -> Verdict:
+    """With sentences about the unit that is on trial, instead of words."""
+
+    def said(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(by_unit(text, unit) for text in texts)
+
+    def ranking(found: Recommendation) -> Recommendation:
+        return replace(found, sentence=by_unit(found.sentence, unit), notes=said(found.notes))
+
+    statements = (
+        replace(
+            each,
+            unit=by_unit(each.unit, unit),
+            blocked=by_unit(each.blocked, unit),
+            notes=said(each.notes),
+            warnings=said(each.warnings),
+            numbers={by_unit(name, unit): value for name, value in each.numbers.items()},
+        )
+        for each in verdict.statements
+    )
+    return replace(
+        verdict,
+        headline=by_unit(verdict.headline, unit),
+        statements=tuple(statements),
+        recommendation=ranking(verdict.recommendation),
+        direction=ranking(verdict.direction),
+        warnings=said(verdict.warnings),
+        caveats=said(verdict.caveats),
     )
 
 
