@@ -23,7 +23,10 @@ from tiny import FAMILIES, pick, rows_of, tiny_batch, tiny_model
 ENCODERS = ["bilstm", "lstm", "cnn", "average"]
 
 
-FEWER = {"lime": {"samples": 40}, "kernel_shap": {"samples": 40}, "smoothgrad": {"samples": 2}}
+FEWER = {
+    **{name: {"samples": 40} for name in ("lime", "kernel_shap", "contextcite")},
+    "smoothgrad": {"samples": 2},
+}
 POSITIVE = ("attention", "rollout", "value_norm", "gradient", "leave_one_out")
 OF_ANY_MODEL = [name for name in SALIENCIES if "layers" not in SALIENCIES[name].needs]
 OF_BATCHES = [name for name in OF_ANY_MODEL if name != "prior"]  # by itself it counts in the batch

@@ -26,6 +26,10 @@ from heedful.attributions.baselines import Prior as Prior
 from heedful.attributions.baselines import fit_prior as fit_prior
 from heedful.attributions.baselines import prior as prior
 from heedful.attributions.baselines import random as random
+from heedful.attributions.contextcite import ablations as ablations
+from heedful.attributions.contextcite import contextcite as contextcite
+from heedful.attributions.contextcite import lasso as lasso
+from heedful.attributions.contextcite import log_odds as log_odds
 from heedful.attributions.decomposition import alti as alti
 from heedful.attributions.decomposition import decompx as decompx
 from heedful.attributions.decomposition import globenc as globenc

@@ -58,10 +58,10 @@ def lime(
     def weights(example: int, values: Tensor) -> Tensor:
         return _weights(base, ~gone[example][:, there[example]], values, penalty)
 
-    return _fitted(removal, gone, weights)
+    return fitted_weights(removal, gone, weights)
 
 
-def _fitted(
+def fitted_weights(
     removal: WordRemoval,
     gone: Bool[Tensor, "b m w"],
     weights: Callable[[int, Float[Tensor, " m"]], Float[Tensor, " n"]],
@@ -152,7 +152,7 @@ def kernel_shap(
     def shapley(example: int, values: Tensor) -> Tensor:
         return _solve(parts[example], there[example], values)
 
-    return _fitted(removal, _with_ends(parts, there), shapley)
+    return fitted_weights(removal, _with_ends(parts, there), shapley)
 
 
 def _with_ends(parts: list[Coalitions], there: Bool[Tensor, "b w"]) -> Bool[Tensor, "b m w"]:

@@ -45,6 +45,7 @@ SALIENCIES = OpenRegistry(
             "alti_logit": "alti_logit",
             "occlusion": "leave_one_out occlusion",
             "linear_models": "lime kernel_shap",
+            "contextcite": "contextcite",
             "integrated_gradients": "integrated_gradients",
             "lrp": "lrp",
             "attnlrp": "attnlrp",

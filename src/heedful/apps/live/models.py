@@ -22,7 +22,7 @@ from heedful.words import word_mask
 
 MOST_LABELS = 50
 _TRYING = 4.0  # seconds, in which explanations are tried before the page is served
-_SLOW = ("lime", "kernel_shap")  # as many passes for one text as for a thousand
+_SLOW = ("lime", "kernel_shap", "contextcite")  # as many passes for one text as for a thousand
 
 
 class NotThere(HeedfulError):
