@@ -18,9 +18,11 @@ from heedful.models import (
     probabilities,
     regression,
 )
+from heedful.models.hf.inputs import Inputs, Side
 from tiny_hf import FILLERS, hf_batch, tiny_hf
 
-LAST = torch.tensor([1, 0])
+REAL = torch.tensor([[True, True], [True, False]])
+LAST = Inputs({}, {"a": Side(REAL, REAL)})
 
 
 def output(*shape: int) -> SimpleNamespace:

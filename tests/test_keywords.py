@@ -58,7 +58,10 @@ def test_a_signature_can_be_read(name: str) -> None:
     found = inspect.signature(function)
     kinds = {each.kind for each in found.parameters.values()}
     assert inspect.Parameter.VAR_KEYWORD not in kinds
-    defaults = ("'text'", "'label'", "'auto'", "'{text}'", "'probability'", "'word'", repr("\n\n"))
+    defaults = (
+        "'text'", "'label'", "'auto'", "'{text}'", "'probability'", "'word'", "'mean'",
+        repr("\n\n"),
+    )  # fmt: skip
     shown = str(found).replace(str(USUAL), "")
     for default in defaults:
         shown = shown.replace(default, "")

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from heedful.errors import HeedfulError
 from heedful.interventions import uniform
-from heedful.models import attach, next_token
+from heedful.models import attach
 from heedful.types import Batch, Edits, SiteCall, Text
 
 PAGE = Path(__file__).parent.parent / "docs/reference/supported-models.md"
@@ -300,7 +300,7 @@ def _untouched(module: Any, batch: Batch) -> Tensor:
         output = module(**given)
     last = (batch.texts["a"] if target is None else target).lengths - 1
     logits: Tensor = output.logits
-    return logits if logits.ndim == 2 else next_token(output, last)
+    return logits if logits.ndim == 2 else logits[torch.arange(len(last)), last]
 
 
 def _padded(prefix: str, text: Text) -> Iterator[tuple[str, Tensor]]:

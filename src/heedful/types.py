@@ -18,6 +18,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 
 __all__ = [
+    "Answer",
     "AttentionRows",
     "Batch",
     "Deleted",
@@ -81,29 +82,56 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a model that writes is asked for: how probable these `tokens` are, −1 after the last.
+
+    The last token would come next, after all that is there of the text (or of the target); the
+    tokens before it are the end of what is there. `instead` stands against the last token, where
+    one answer is contrasted with another.
+    """
+
+    tokens: Int[Tensor, "b n"]
+    instead: Int[Tensor, " b"] | None = None
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Answer:
+        other = None if self.instead is None else function(self.instead)
+        return Answer(function(self.tokens), other)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Examples that go through a model together; `texts` is keyed by side.
 
     `a` is the text that is attended; `b` is the other one: a question, a hypothesis, an
     aspect, or the target that a generating model has written so far. Where only some
-    classes can be the answer, `candidates` marks them.
+    classes can be the answer, `candidates` marks them. `asked` is the class to explain where it
+    is not the predicted one; `answer` is what a model that writes is asked for.
     """
 
     ids: tuple[str, ...]
     texts: Mapping[str, Text]
     labels: Int[Tensor, " b"]
     candidates: Bool[Tensor, "b c"] | None = None
+    asked: Int[Tensor, " b"] | None = None
+    answer: Answer | None = None
 
     def to(self, device: torch.device | str) -> Batch:
         texts = {side: text.to(device) for side, text in self.texts.items()}
-        allowed = None if self.candidates is None else self.candidates.to(device)
-        return Batch(self.ids, texts, self.labels.to(device), allowed)
+        return self._with(self.ids, texts, lambda column: column.to(device))
 
     def take(self, rows: Int[Tensor, " n"]) -> Batch:
         ids = tuple(self.ids[row] for row in rows.tolist())
         texts = {side: text.take(rows) for side, text in self.texts.items()}
-        allowed = None if self.candidates is None else self.candidates[rows]
-        return Batch(ids, texts, self.labels[rows], allowed)
+        return self._with(ids, texts, lambda column: column[rows])
+
+    def _with(
+        self, ids: tuple[str, ...], texts: Mapping[str, Text], change: Callable[[Tensor], Tensor]
+    ) -> Batch:
+        """Other ids and texts, and every other column changed."""
+        allowed = None if self.candidates is None else change(self.candidates)
+        asked = None if self.asked is None else change(self.asked)
+        answer = None if self.answer is None else self.answer.map(change)
+        return Batch(ids, texts, change(self.labels), allowed, asked, answer)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -77,6 +77,9 @@ _PLAUSIBLE: dict[str, tuple[str, ...]] = {
     "smallest": ("importance=0.5", "importance=-1", "use=nan", "x=1", "use", "=", "use=2"),
     "at_least": ("importance=0.5", "importance=x", "x=1", "importance=1e400", "="),
     "label_words": ("yes= good,no= bad", "a=b", "=", "a=b,a=c", "yes=good", "0= good,1= bad"),
+    "answer": (" good", " bad film", "", " ", "x" * 5000, "猫", "<|end|>"),
+    "contrast": (" good", " bad", "", "猫"),
+    "answer_score": ("mean", "sum", "x", ""),
     "label_map": ("0=LABEL_0,1=LABEL_1", "0=x", "a=b", "=,", "0=LABEL_1,1=LABEL_1"),
     "template": ("{text} It was", "{text}{text}", "no place", "{0}", "{text!r}", "{text}" * 2),
     "param": (

@@ -92,16 +92,15 @@ class Measurer:
     ) -> Part:
         """`rationale` and `punctuation` mark words; without the latter no word is punctuation."""
         forward = ForwardBatch.of(self.model, batch)
-        p = forward.probabilities
-        check_finite(p, batch.ids)
+        check_finite(forward.probabilities, batch.ids)
         mask = word_mask(batch.texts["a"])
         table = Table(
             {
                 "example": np.array(batch.ids, dtype=object),
                 "cluster": np.array(clusters, dtype=object),
                 "label": batch.labels.cpu().numpy(),
-                "predicted": p.argmax(-1).cpu().numpy(),
-                "confidence": p.amax(-1).detach().cpu().numpy(),
+                "predicted": forward.predicted.cpu().numpy(),
+                "confidence": forward.confidence.detach().cpu().numpy(),
                 "length": mask.sum(-1).cpu().numpy(),
             }
         )

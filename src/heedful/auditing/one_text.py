@@ -25,7 +25,7 @@ from heedful.auditing.view import open_page
 from heedful.errors import HeedfulError, meant, unknown_name
 from heedful.experiments import interactions
 from heedful.keywords import taken, takes
-from heedful.models import TARGETS, probabilities
+from heedful.models import TARGETS, explained_class, probabilities
 from heedful.perturbations import WordRemoval
 from heedful.progress import notebook
 from heedful.report import explanation_bundle, standalone
@@ -48,7 +48,8 @@ ONE_TEXT = (
 class Explanation:
     """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
     with what they do together beyond what each does alone (leave-two-out). The words are those of
-    the `unit`: maybe sentences."""
+    the `unit`: maybe sentences. `answer` is what a model that writes is asked about; its
+    probability is explained, whether or not it is predicted."""
 
     words: tuple[str, ...]
     predicted: str
@@ -57,6 +58,7 @@ class Explanation:
     scores: Mapping[str, tuple[float, ...]]
     interactions: tuple[tuple[str, str, float], ...] = ()
     unit: str = WORD
+    answer: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -67,14 +69,23 @@ class Explanation:
             "scores": {name: list(values) for name, values in self.scores.items()},
             "interactions": [list(each) for each in self.interactions],
             "unit": self.unit,
+            **({} if self.answer is None else {"answer": self.answer}),
         }
 
+    @property
+    def headline(self) -> str:
+        """The answer that is asked about, or else the prediction."""
+        if self.answer is None:
+            return f"predicted: {self.predicted}"
+        return f"answer: {self.answer.strip()}"
+
     def __repr__(self) -> str:
-        return f"<Explanation of {len(self.words)} {self.unit}s: predicted {self.predicted}>"
+        what = self.headline.replace(":", "", 1)
+        return f"<Explanation of {len(self.words)} {self.unit}s: {what}>"
 
     def __str__(self) -> str:
         """The prediction, and the heaviest words of every explanation."""
-        lines = [f"predicted: {self.predicted}"]
+        lines = [self.headline]
         lines.append(f"explained: {self.explained} (probability {self.probability:.3f})")
         for name, scores in self.scores.items():
             known = [place for place, score in enumerate(scores) if score == score]
@@ -137,10 +148,11 @@ def explain(
     with running.limited(), open_target(model, [{"text": given, **pair}], **options) as subject:
         batch = subject.encode([0])
         with torch.no_grad():
-            p = probabilities(subject.model(batch).logits)
+            logits = subject.model(batch).logits
+        p, predicted = probabilities(logits), explained_class(logits, batch)
+        names = subject.names_of(0)
         check_finite(p, batch.ids)
-        predicted = p.argmax(-1)
-        label = torch.full_like(predicted, _class(subject.label_names, of, int(predicted[0])))
+        label = torch.full_like(predicted, _class(names, of, int(predicted[0])))
         prior, work = fit_prior([batch]), Decisions(subject.model, batch, label)
         maps = {one.name: explanation(work, fitted(one, prior), target) for one in wanted}
         surface, missing = subject.documents[0].surface, ~word_mask(batch.texts["a"])[0]
@@ -154,12 +166,13 @@ def explain(
             together = _together(removal, maps[wanted[0].name], pairs, surface)
         return Explanation(
             surface,
-            _name(subject.label_names, int(predicted[0])),
-            _name(subject.label_names, int(label[0])),
+            _name(names, int(predicted[0])),
+            _name(names, int(label[0])),
             float(p[0, int(label[0])]),
             shown,
             together,
             subject.unit,
+            subject.documents[0].answer,
         )
 
 

@@ -20,6 +20,7 @@ from heedful.cli.audit_options import (
     ModelArgument,
     ModelOptions,
     SubjectOptions,
+    TokenOption,
 )
 from heedful.cli.help import MEASURED, OUTPUT
 from heedful.cli.options import (
@@ -329,6 +330,7 @@ def explain(
     ),
     of: str | None = option("Class to explain. [default: the predicted one]"),
     pairs: int = option("Top words whose pairwise interactions to score.", 0, min=0, max=20),
+    token: TokenOption = None,
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
@@ -337,6 +339,7 @@ def explain(
     Examples:
     heedful explain path/to/model "a fine film"
     heedful explain path/to/model "a fine film" --explanations attention,lime --of positive
+    heedful explain path/to/writer "The capital of France is" --generate 5
     """
     from heedful.auditing import explain as run
 
@@ -345,7 +348,8 @@ def explain(
     if text_b is not None and not text_b.strip():
         raise HeedfulError("the second text is empty: give at least one word, or leave it out.")
     set_threads(asked.threads)
-    result = run(model, text, text_b, explanations, target, of, pairs, **asked.given())
+    given = {**asked.given(), "token": token}
+    result = run(model, text, text_b, explanations, target, of, pairs, **given)
     if as_json:
         show_json("explain", result.to_dict())
         return
@@ -354,7 +358,7 @@ def explain(
 
 
 def _show_scores(result: Explanation, target: str) -> None:
-    show(f"predicted: {result.predicted}")
+    show(result.headline)
     show(f"explained: {target} of {result.explained} (probability {result.probability:.3f})")
     for name, scores in result.scores.items():
         show("", name, *_bars(result, scores))

@@ -42,6 +42,17 @@ DataArgument = Annotated[
 ]
 
 
+TokenOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Explain this token of the answer alone; the first is 1.",
+        min=1,
+        max=MOST,
+        rich_help_panel=MODEL,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """How a model is loaded and queried, as it was typed."""
@@ -52,6 +63,16 @@ class ModelOptions:
     )
     template: str = option(
         "Prompt of a language model; {text_b} in it is the second text.", "{text}", panel=MODEL
+    )
+    chat: bool = option("Ask through the tokenizer's chat template.", False, "--chat", panel=MODEL)
+    answer: str | None = option("Answer of a model that writes, to explain.", panel=MODEL)
+    contrast: str | None = option("Another answer: why not this one?", panel=MODEL)
+    generate: int | None = option(
+        "Let the model write the answer, of at most this many tokens.", min=1, max=MOST, panel=MODEL
+    )
+    temperature: float | None = option("Sample the written answer.", panel=MODEL)
+    answer_score: str = option(
+        "mean: geometric mean over an answer's tokens; sum: the whole answer.", "mean", panel=MODEL
     )
     max_length: int | None = option("Maximum tokens per text.", max=MOST, panel=MODEL)
     unit: str = option(
@@ -67,7 +88,10 @@ class ModelOptions:
 
     def given(self) -> dict[str, Any]:
         """As `open_target` takes them."""
-        plain = ("label", "template", "max_length", "dtype", "unit", "seed", "device")
+        plain = (
+            "label", "template", "chat", "answer", "contrast", "generate", "temperature",
+            "answer_score", "max_length", "dtype", "unit", "seed", "device",
+        )  # fmt: skip
         options = {name: getattr(self, name) for name in plain}
         options["label_words"] = pairs(self.label_words, "--label-words")
         return {**options, **given(store=existing_store(self.store))}
@@ -78,6 +102,7 @@ class SubjectOptions(ModelOptions):
     """All options of `open_target`: those of the model and those of the data."""
 
     n: int | None = option("Audit a random sample of this many texts.", min=1, max=MOST)
+    token: TokenOption = None
     split: str | None = option(
         "Split of a named corpus or a run: train, dev or test. [default: test]", panel=DATA
     )
@@ -85,6 +110,8 @@ class SubjectOptions(ModelOptions):
     text_b_column: str | None = option("Column of the second text of a pair.", panel=DATA)
     label_column: str = option("Column of the label; none: there are no labels.", "label")
     rationale_column: str | None = option("Column of [start, end) spans.", panel=DATA)
+    answer_column: str | None = option("Column of answers, to explain.", panel=DATA)
+    contrast_column: str | None = option("Column of answers to contrast those with.", panel=DATA)
     id_column: str | None = option("Column of ids.", panel=DATA)
     cluster_column: str | None = option(
         "Column of what texts share, such as their author.", panel=DATA
@@ -107,7 +134,7 @@ class SubjectOptions(ModelOptions):
 
         if data is None or data in CORPORA or not names_file(data):
             return
-        roles = ("text", "text_b", "label", "rationale", "id", "cluster")
+        roles = ("text", "text_b", "label", "rationale", "answer", "contrast", "id", "cluster")
         columns = {role: getattr(self, f"{role}_column") for role in roles}
         usual = self.label_column == SubjectOptions.label_column
         if self.label_column == "none" or (usual and not _classifies(model)):
@@ -117,8 +144,11 @@ class SubjectOptions(ModelOptions):
         )
 
     def given(self) -> dict[str, Any]:
-        columns = ("text_column", "text_b_column", "rationale_column", "id_column")
-        plain = ("n", "split", "cluster_column", "separator", *columns)
+        columns = (
+            "text_column", "text_b_column", "rationale_column", "answer_column", "contrast_column",
+            "id_column", "cluster_column",
+        )  # fmt: skip
+        plain = ("n", "token", "split", "separator", *columns)
         return {
             **super().given(),
             **{name: getattr(self, name) for name in plain},

@@ -71,7 +71,8 @@ class Record:
     """One example of an audit, as it was read. `labels` are names: one of them for a classifier,
     any number for a multi-label model, None where the data has no labels. Where only some labels
     can be the answer, `candidates` are their names. Words and rationales are spans by side; `parts`
-    are the spans of the documents that the first text was joined of."""
+    are the spans of the documents that the first text was joined of. A model that writes is asked
+    for an `answer`, maybe `instead` of another one."""
 
     id: str
     texts: Mapping[str, str]
@@ -81,6 +82,8 @@ class Record:
     cluster: str | None = None
     candidates: tuple[str, ...] | None = None
     parts: tuple[tuple[int, int], ...] | None = None
+    answer: str | None = None
+    instead: str | None = None
 
 
 def join_tokens(tokens: Sequence[str]) -> tuple[str, GivenTokens]:

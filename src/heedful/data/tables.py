@@ -1,7 +1,8 @@
 """A user's own examples, read one way for studies (the corpus `file`) and for audits.
 
 A table is a CSV, TSV, JSONL or Parquet file, a data frame, a `datasets.Dataset` or a list of
-dicts. Its columns are named by role: text, text_b, label, id, rationale, cluster.
+dicts. Its columns are named by role: text, text_b, label, id, rationale, cluster, and answer and
+contrast for models that write.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ SPLIT_NAMES = {
 }
 """How files and datasets name the splits."""
 _SIDES = {"a": "text", "b": "text_b"}
-_ONE_ROLE = ("text", "text_b", "label", "rationale")  # ids and clusters may share a column
+_ONE_ROLE = ("text", "text_b", "label", "rationale", "answer", "contrast")
+"""Roles whose columns differ; ids and clusters may share one."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,8 @@ def _record(
         _rationales(row, columns.get("rationale"), texts, where),
         _name(row, columns.get("cluster"), where),
         parts=parts,
+        answer=_answer(row, columns.get("answer"), where),
+        instead=_answer(row, columns.get("contrast"), where),
     )
 
 
@@ -322,6 +326,16 @@ def _name(row: Row, column: str | None, where: str) -> str | None:
     if is_missing(value) or not str(value).strip():
         raise HeedfulError(f"{where} has nothing in the column {column!r}: fill it in.")
     return _whole(str(value), column, where)
+
+
+def _answer(row: Row, column: str | None, where: str) -> str | None:
+    """Blanks before it count: a tokenizer tells " Paris" from "Paris"."""
+    if column is None:
+        return None
+    answer = _text(row.get(column), column, where)
+    if not answer.strip():
+        raise HeedfulError(f"{where} has no answer in the column {column!r}: fill it in.")
+    return answer
 
 
 def _rationales(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heedful.data import Split
-from heedful.models import probabilities
+from heedful.models import explained_class, probabilities
 from heedful.progress import Progress, silent
 from heedful.store import read_part, refusals, whole_file, write_part
 from heedful.types import AttentionRows, Batch, Keep, Model, SiteSpec, Trace, rows
@@ -50,7 +50,13 @@ class ForwardBatch:
 
     @property
     def predicted(self) -> Int[Tensor, " b"]:
-        return self.probabilities.argmax(-1)
+        """The class to explain: the predicted one, unless another is asked about."""
+        return explained_class(self.trace.logits, self.batch)
+
+    @property
+    def confidence(self) -> Float[Tensor, " b"]:
+        """The probability of that class."""
+        return self.probabilities.gather(1, self.predicted[:, None])[:, 0]
 
     def rows(self, site: SiteSpec) -> SiteRows:
         """The rows the prediction is read from: of a target's steps, the last."""

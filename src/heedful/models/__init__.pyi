@@ -42,6 +42,7 @@ from heedful.models.family import Family as Family
 from heedful.models.family import class_logits as class_logits
 from heedful.models.family import contrast as contrast
 from heedful.models.family import evaluating as evaluating
+from heedful.models.family import explained_class as explained_class
 from heedful.models.family import leave_one_out_logits as leave_one_out_logits
 from heedful.models.family import logit as logit
 from heedful.models.family import loss as loss
@@ -61,12 +62,15 @@ from heedful.models.hf.attach import token_embeddings as token_embeddings
 from heedful.models.hf.config import check_tokenizer as check_tokenizer
 from heedful.models.hf.folder import ModelFolder as ModelFolder
 from heedful.models.hf.folder import find_folder as find_folder
+from heedful.models.hf.folder import first_sentence as first_sentence
 from heedful.models.hf.folder import opened as opened
 from heedful.models.hf.folder import quiet as quiet
 from heedful.models.hf.folder import read_folder as read_folder
 from heedful.models.hf.folder import tokenizing as tokenizing
 from heedful.models.hf.folder import transformers as transformers
 from heedful.models.hf.inputs import Head as Head
+from heedful.models.hf.inputs import Inputs as Inputs
+from heedful.models.hf.inputs import answers as answers
 from heedful.models.hf.inputs import classes as classes
 from heedful.models.hf.inputs import default_head as default_head
 from heedful.models.hf.inputs import label_words as label_words
@@ -76,6 +80,8 @@ from heedful.models.hf.inputs import regression as regression
 from heedful.models.hf.model import HuggingFace as HuggingFace
 from heedful.models.hf.model import LayerCache as LayerCache
 from heedful.models.hf.model import layers_of as layers_of
+from heedful.models.hf.writing import Gumbel as Gumbel
+from heedful.models.hf.writing import write as write
 from heedful.models.hierarchical import Hierarchical as Hierarchical
 from heedful.models.hierarchical import Level as Level
 from heedful.models.lstm_steps import scan_layer as scan_layer

@@ -267,6 +267,11 @@ def probabilities(logits: Float[Tensor, "*n c"]) -> Float[Tensor, "*n k"]:
     return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
 
 
+def explained_class(logits: Float[Tensor, "b c"], batch: Batch) -> Int[Tensor, " b"]:
+    """The class that is explained: the one that is asked about, else the predicted one."""
+    return probabilities(logits).argmax(-1) if batch.asked is None else batch.asked
+
+
 def logit(logits: Float[Tensor, "b c"], label: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
     """The class's own logit (for one sigmoid: signed towards the class)."""
     scores = class_logits(logits)

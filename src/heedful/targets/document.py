@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from heedful.data import sentence_starts
 from heedful.errors import HeedfulError
-from heedful.types import Text
+from heedful.types import Answer, Text
 from heedful.units import DOCUMENT, LINE, PARAGRAPH, SENTENCE
 
 Span = tuple[int, int]
@@ -32,7 +32,8 @@ class Document:
 
     Documents of one `cluster` are resampled together: they share a text. Where only some
     labels can be the answer, `candidates` are their names. Where longer units than words are on
-    trial, `words` are those, and `pieces` the words that they were grouped of.
+    trial, `words` are those, and `pieces` the words that they were grouped of. A model that writes
+    is asked for an `answer`, maybe `instead` of another one.
     """
 
     id: str
@@ -43,6 +44,8 @@ class Document:
     cluster: str
     candidates: tuple[str, ...] | None = None
     pieces: Mapping[str, tuple[Span, ...]] | None = None
+    answer: str | None = None
+    instead: str | None = None
 
     @property
     def atoms(self) -> Mapping[str, tuple[Span, ...]]:
@@ -68,7 +71,9 @@ class Document:
 class Row:
     """One text, special tokens included; the columns of `heedful.types.Text`. `beside` is the
     other text of a pair that a model reads apart: it is given, and not on trial. Where only
-    some of the model's classes can be the answer, `candidates` are their numbers."""
+    some of the model's classes can be the answer, `candidates` are their numbers. `answer` and
+    `instead` are those of `heedful.types.Answer`; `target` is what a decoder has written before
+    the answer's last token."""
 
     tokens: NDArray[np.int64]
     mask: NDArray[np.bool_]
@@ -77,6 +82,9 @@ class Row:
     sentences: NDArray[np.int64] | None = None
     beside: Row | None = None
     candidates: tuple[int, ...] | None = None
+    answer: NDArray[np.int64] | None = None
+    instead: NDArray[np.int64] | None = None
+    target: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -88,6 +96,17 @@ class Row:
             for column in (self.tokens, self.mask, self.words, self.segments, self.sentences)
         ]
         return replace(Row(*cut), beside=self.beside, candidates=self.candidates)
+
+    def followed_by(self, tokens: NDArray[np.int64]) -> Row:
+        """With tokens after it that are part of no word."""
+        more = len(tokens)
+        return replace(
+            self,
+            tokens=np.concatenate([self.tokens, tokens]),
+            mask=np.pad(self.mask, (0, more)),
+            words=np.pad(self.words, (0, more), constant_values=-1),
+            segments=None if self.segments is None else np.pad(self.segments, (0, more)),
+        )
 
 
 def framed(tokens: Sequence[int] | NDArray[np.int32]) -> Row:
@@ -147,6 +166,24 @@ def pad(rows: Sequence[Row]) -> Text:
         segments=_padded(segments, 0) if segments else None,
         sentences=_padded(sentences, -1) if sentences else None,
     )
+
+
+def answer_of(rows: Sequence[Row]) -> Answer | None:
+    """What rows are asked for, side by side; all of them or none are."""
+    tokens = [row.answer for row in rows if row.answer is not None]
+    others = [row.instead for row in rows if row.instead is not None]
+    if not tokens:
+        return None
+    instead = torch.from_numpy(np.concatenate(others)) if others else None
+    return Answer(_padded(tokens, -1), instead)
+
+
+def target_of(rows: Sequence[Row]) -> Text | None:
+    """What decoders have written, side by side: no words of a text."""
+    written = [row.target for row in rows if row.target is not None]
+    if not written:
+        return None
+    return pad([Row(tokens, tokens < 0, np.full_like(tokens, -1)) for tokens in written])
 
 
 def _padded(columns: Sequence[NDArray[np.generic]], value: int) -> torch.Tensor:

@@ -239,8 +239,18 @@ def _document(
         rationale = tuple(mark for side in marked for mark in side)
     labels = record.labels or ()
     label = places[labels[0]] if len(labels) == 1 else None
-    named = (record.id, record.texts, words, label, rationale, cluster, record.candidates)
-    return Document(*named, pieces if longer else None)
+    return Document(
+        record.id,
+        record.texts,
+        words,
+        label,
+        rationale,
+        cluster,
+        record.candidates,
+        pieces if longer else None,
+        record.answer,
+        record.instead,
+    )
 
 
 def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
@@ -249,6 +259,7 @@ def _digest(items: Sequence[Document], marks: Sequence[Mark]) -> str:
     for item, mark in zip(items, marks, strict=True):
         facts = [item.id, item.texts, item.words, mark, item.rationale, item.cluster]
         facts += [] if item.candidates is None else [item.candidates]
+        facts += [] if item.answer is None else [item.answer, item.instead]
         total.update(_CANONICAL.encode(facts).encode())
     return total.hexdigest()[:16]
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.models import (
     Head,
+    answers,
     attach,
     classes,
     evaluating,
@@ -25,19 +26,27 @@ from heedful.models import (
     one_label,
     regression,
 )
+from heedful.targets.answers import (
+    asked_for_answers,
+    asks_for_answers,
+    check_writes,
+    encode,
+    prompt_of,
+)
 from heedful.targets.disk_list import DOCUMENTS, DiskList
 from heedful.targets.document import on_trial
 from heedful.targets.documents import Documents, documents_of, find_records
 from heedful.targets.options import SECOND, LabelMap, Loading, Prompt, Reading
 from heedful.targets.pretrained import (
+    ANSWER,
     CLASSES,
     LABEL_WORDS,
     NEXT,
     NUMBER,
+    UNLABELLED,
     Loaded,
     Task,
     check_tokens,
-    encode_documents,
     fillers,
     longest,
     spelled,
@@ -60,24 +69,25 @@ YES = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 @contextmanager
 def open_hf(loaded: Loaded, data: Any, reading: Reading, loading: Loading) -> Iterator[AuditTarget]:
     """The module is lent: outside the block it is as it was."""
-    task = task_of(loaded, loading)
-    if task.kind == NEXT:
+    answered = asks_for_answers(reading, loading)
+    check_writes(loaded, answered)
+    task = task_of(loaded, loading, answered)
+    if task.kind in UNLABELLED:
         reading = replace(reading, label_column=None)
-    documents = documents_as(loaded, data, reading, loading.prompt)
-    limit = longest(loaded, loading.max_length)
-    rows, truncated = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
-    check_tokens(loaded, rows)
+    documents = documents_as(loaded, data, reading, prompt_of(loaded, loading))
+    encoded = encode(loaded, task, documents.items, loading, reading.seed)
+    check_tokens(loaded, encoded.rows)
     draft = AuditTarget(
         loaded.module,
-        documents.items,
+        encoded.documents,
         task.names,
-        rows,
-        truncated,
+        encoded.rows,
+        encoded.truncated,
         documents.source,
         f"{type(loaded.module).__name__}{task.aside}",
         str(loaded.module.device),
-        _key(loaded, task, loading, limit),
-        documents.dropped,
+        _key(loaded, task, loading),
+        {**documents.dropped, **encoded.dropped},
         spell=partial(spelled, loaded.tokenizer),
         name=loaded.name if loaded.name != type(loaded.module).__name__ else "",
         unit=documents.unit,
@@ -120,12 +130,15 @@ def _question(
     if task.kind == NEXT:
         nothing = itertools.repeat(None, len(draft))
         return next_token, replace(draft, documents=with_labels(draft.documents, nothing))
+    if task.kind == ANSWER:
+        return answers(loading.answer_score), asked_for_answers(draft, loading)
     if task.kind == NUMBER:
         return _above(loaded, draft, documents)
     return _one_of_many(loaded, task, draft, documents, loading)
 
 
-def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, Any]:
+def _key(loaded: Loaded, task: Task, loading: Loading) -> dict[str, Any]:
+    chat = {"chat": vars(prompt_of(loaded, loading))} if loading.chat else {}
     return {
         "family": "hf",
         "model": type(loaded.module).__name__,
@@ -135,7 +148,8 @@ def _key(loaded: Loaded, task: Task, loading: Loading, limit: int) -> dict[str, 
         "task": task.kind,
         "label_tokens": list(task.tokens),
         "template": loading.template,
-        "max_length": limit,
+        "max_length": longest(loaded, loading.max_length),
+        **chat,
     }
 
 

@@ -21,7 +21,7 @@ from heedful.errors import HeedfulError
 from heedful.targets.document import Document, Row, pad
 from heedful.targets.documents import documents_of, find_records
 from heedful.targets.open import hugging_face, is_own, open_target
-from heedful.targets.options import Loading, Prompt, Reading, reading_and_loading
+from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading_and_loading
 from heedful.targets.pretrained import (
     BLANK,
     CAUSAL,
@@ -31,6 +31,7 @@ from heedful.targets.pretrained import (
     encode_target,
     longest,
     spelled,
+    start_token,
 )
 from heedful.targets.target import AuditTarget, Spell, unseen
 from heedful.types import Batch, Model
@@ -81,7 +82,7 @@ def open_text(model: Any, texts: Mapping[str, str], **options: Any) -> Iterator[
         with open_target(model, [dict(texts)], label_column=None, **columns, **options) as subject:
             yield one_text(subject)
         return
-    loading.refuse("a look at attention", "label", "label_words", "label_map")
+    loading.refuse("a look at attention", "label", "label_words", "label_map", *ANSWERING)
     loaded = hugging_face(model, reading, loading, asked=False)
     batch, sides, notes = _encoded(loaded, texts, loading)
     heads = getattr(loaded.module.config.get_text_config(), "num_attention_heads", None)
@@ -103,7 +104,7 @@ def one_text(subject: AuditTarget, index: int = 0) -> OneText:
     return OneText(subject.family, subject.model, subject.encode([index]), sides, 1, notes)
 
 
-def _anything(output: Any, last: Tensor) -> Tensor:
+def _anything(output: Any, inputs: models.Inputs) -> Tensor:
     """What a module says is not looked at."""
     first: Tensor = output[0]
     return first.flatten(1)
@@ -171,7 +172,7 @@ def _side(
 def _written(loaded: Loaded, target: str, limit: int) -> tuple[Row, TokenText]:
     """What a decoder is given to write this: its start, then the tokens up to the last one, each
     of which stands where the next one is written."""
-    tokenizer, config = loaded.tokenizer, loaded.module.config
+    tokenizer = loaded.tokenizer
     if tokenizer.is_fast:
         document = _document({"text": target})
         row = encode_target(tokenizer, document, limit)
@@ -179,8 +180,7 @@ def _written(loaded: Loaded, target: str, limit: int) -> tuple[Row, TokenText]:
     else:
         ids = tokenizer(text_target=target)["input_ids"]
         row, text = _by_marks(tokenizer, ids, limit)
-    known = (config.decoder_start_token_id, config.bos_token_id, 0)
-    start = next(token for token in known if token is not None)
+    start = start_token(loaded.module.config)
     return _shifted(row, start), _moved(text, spelled(tokenizer, [start])[0])
 
 

@@ -213,23 +213,24 @@ def _asked_own(run: Run, reading: Reading, loading: Loading) -> Iterator[Asked]:
 
 @contextmanager
 def _asked_hugging_face(source: str | Path, reading: Reading, loading: Loading) -> Iterator[Asked]:
+    from heedful.targets.answers import asks_for_answers, encode, prompt_of
     from heedful.targets.hf import documents_as, open_hf
-    from heedful.targets.pretrained import CAUSAL, check_tokens, encode_documents, load, longest
+    from heedful.targets.pretrained import CLASSIFIER, check_tokens, load, task_of
 
     loaded = load(source, loading)
-    limit = longest(loaded, loading.max_length)
 
     def read(texts: dict[str, str], reading: Reading) -> Read:
-        documents = documents_as(loaded, [texts], reading, loading.prompt)
-        rows, lost = encode_documents(loaded.tokenizer, documents.items, limit, loading.prompt)
-        check_tokens(loaded, rows)
-        return documents[0], rows[0], _cut(lost.words)
+        documents = documents_as(loaded, [texts], reading, prompt_of(loaded, loading))
+        task = task_of(loaded, loading, asks_for_answers(reading, loading))
+        encoded = encode(loaded, task, documents.items, loading, reading.seed)
+        check_tokens(loaded, encoded.rows)
+        return encoded.documents[0], encoded.rows[0], _cut(encoded.truncated.words)
 
     asks = loading.prompt.holds_b
     plain = replace(reading, label_column=None, text_b_column="text_b" if asks else None)
     first = {"text": FIRST if reading.unit in (TOKEN, WORD) else FIRST_OF_TWO}
     first |= {"text_b": QUESTION} if asks else {}
-    pairs = NEVER if loaded.kind == CAUSAL else MAYBE
+    pairs = MAYBE if loaded.kind == CLASSIFIER else NEVER
     with open_hf(loaded, [first], plain, loading) as subject:
         yield Asked(subject, loaded.name, ALWAYS if asks else pairs, read)
 

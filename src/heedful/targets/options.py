@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -29,6 +30,8 @@ class Reading:
     label_column: str | None = keyword("Column of the label; None: there are no labels.", "label")
     id_column: str | None = keyword("Column of ids.")
     rationale_column: str | None = keyword("Column of [start, end) spans that people marked.")
+    answer_column: str | None = keyword("Column of the answers of a model that writes.")
+    contrast_column: str | None = keyword("Column of answers to contrast those with.")
     cluster_column: str | None = keyword("Column of what texts share, such as their author.")
     seed: int = keyword("Random seed, of the sample and of all that is drawn.", 0)
     data_dir: Path | None = keyword("Folder with the real corpora.")
@@ -80,7 +83,7 @@ class Reading:
     @property
     def columns(self) -> dict[str, str]:
         """The named columns by role."""
-        roles = ("text", "text_b", "label", "id", "rationale", "cluster")
+        roles = ("text", "text_b", "label", "id", "rationale", "cluster", "answer", "contrast")
         named = {role: getattr(self, f"{role}_column") for role in roles}
         return {role: column for role, column in named.items() if column is not None}
 
@@ -114,16 +117,23 @@ DEVICES = ("auto", "cpu", "cuda")
 LabelMap = Mapping[str, str | int]
 SECOND = "{text_b}"
 """Where the second text of an example stands in a template."""
+ANSWER_SCORES = ("mean", "sum")
+ANSWERING = (
+    "chat", "answer", "contrast", "generate", "temperature", "answer_score", "token",
+)  # fmt: skip
+"""What is only asked of models that write."""
 LONGEST = 1024  # longer texts take memory or hours (by the square), whatever the model allows
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What stands before and after the text, for a model that has to be asked. The second text
-    of an example may stand in either, and is not on trial."""
+    """What stands before and after the text, for a model that has to be asked; `special` where that
+    brings all the special tokens there are. The second text of an example may stand in either, and
+    is not on trial."""
 
     before: str = ""
     after: str = ""
+    special: bool = False
 
     @property
     def holds_b(self) -> bool:
@@ -133,7 +143,8 @@ class Prompt:
         """With the second text of an example in its place."""
         if not self.holds_b:
             return self
-        return Prompt(*(part.replace(SECOND, texts["b"]) for part in (self.before, self.after)))
+        before, after = (part.replace(SECOND, texts["b"]) for part in (self.before, self.after))
+        return replace(self, before=before, after=after)
 
     def around(self, text: str) -> str:
         return f"{self.before}{text}{self.after}"
@@ -153,6 +164,21 @@ class Loading:
     template: str = keyword(
         "Prompt of a language model: '{text} It was'; the second text is {text_b}.", "{text}"
     )
+    chat: bool = keyword("Ask through the tokenizer's chat template.", False)
+    answer: str | None = keyword("Answer of a model that writes: which words made it say this?")
+    contrast: str | None = keyword("Another answer: why not this one?")
+    generate: int | None = keyword(
+        "Let the model write the answer, of at most this many tokens; it is then held fixed."
+    )
+    temperature: float | None = keyword(
+        "Sample the written answer at this temperature; left out: the likeliest token each time."
+    )
+    answer_score: str = keyword(
+        "mean: the geometric mean of the probabilities of an answer's tokens; sum: the "
+        "probability of the whole answer.",
+        "mean",
+    )
+    token: int | None = keyword("Explain this token of the answer alone; the first is 1.")
     max_length: int | None = keyword("Maximum tokens per text.")
 
     def __post_init__(self) -> None:
@@ -167,6 +193,15 @@ class Loading:
             raise HeedfulError(f"max_length is {self.max_length}: give at least 3 tokens.")
         if self.template.count("{text}") != 1:
             raise HeedfulError(f"the template {self.template!r} must hold {{text}} once.")
+        for name, least in (("generate", self.generate), ("token", self.token)):
+            if least is not None and least < 1:
+                raise HeedfulError(f"{name} (--{name}) is {least}: give 1 or more.")
+        if self.temperature is not None and not 0 < self.temperature < math.inf:
+            raise HeedfulError(
+                f"temperature (--temperature) is {self.temperature:g}: give a number above 0."
+            )
+        if self.answer_score not in ANSWER_SCORES:
+            raise unknown_name("answer score", self.answer_score, list(ANSWER_SCORES))
 
     def refuse(self, who: str, *names: str) -> None:
         """Of a model that has no use for some options, so that none is silently without effect."""
@@ -177,7 +212,8 @@ class Loading:
 
     @property
     def prompt(self) -> Prompt:
-        return Prompt(*self.template.split("{text}"))
+        before, _, after = self.template.partition("{text}")
+        return Prompt(before, after)
 
     @property
     def torch_dtype(self) -> torch.dtype:

@@ -1,5 +1,5 @@
 """A Hugging Face model and its tokenizer from a folder or the hub, how long a text it reads, and
-what it is asked: classes, a number, one of many labels, the next token.
+what it is asked: classes, a number, one of many labels, the next token, an answer.
 
 Only safetensors are read and no code that comes with a model is run: a pickle file or
 `trust_remote_code` could do anything on the user's machine.
@@ -40,8 +40,8 @@ CHARACTERS_AT_ONCE = 1 << 22  # of them, or one text
 
 @dataclass(frozen=True)
 class Loaded:
-    """`kind` is `causal` or `classifier`, or where nothing is asked of the model also `writer` (an
-    encoder with a decoder that writes) or `bare`; `name` is what a page calls the model."""
+    """`kind` is `causal`, `classifier` or `writer` (an encoder with a decoder that writes), or
+    where nothing is asked of the model also `bare`; `name` is what a page calls the model."""
 
     module: Any
     tokenizer: Any
@@ -98,12 +98,12 @@ def kind_of(architectures: Sequence[str] | None, name: str) -> str:
     """What the model was trained to do, by the class it was saved from: a head it was not
     saved with would have random weights."""
     kind = any_kind(architectures, name)
-    if kind in (CAUSAL, CLASSIFIER):
+    if kind != BARE:
         return kind
     saved = architectures[0] if architectures else "no architecture"
     raise HeedfulError(
         f"{name} ({saved}) neither classifies texts nor writes them: give a model that was "
-        f"saved for sequence classification or as a causal language model."
+        f"saved for sequence classification or as a language model."
     )
 
 
@@ -184,7 +184,7 @@ def encode_documents(
     """One row per document of at most `limit` tokens; what did not fit is counted."""
     filling, cut = DiskListWriter(ROWS), list[bool]()
     for some in _together(documents):
-        for row, short in _encoded(tokenizer, some, limit, prompt):
+        for row, short in encode_some(tokenizer, some, limit, prompt):
             filling.add(row)
             cut.append(short)
     rows = filling.done()
@@ -204,7 +204,7 @@ def _together(documents: Sequence[Document]) -> Iterator[list[Document]]:
         yield some
 
 
-def _encoded(
+def encode_some(
     tokenizer: Any, documents: Sequence[Document], limit: int, prompt: Prompt
 ) -> Iterator[tuple[Row, bool]]:
     """Each document's row, and whether it was cut."""
@@ -214,13 +214,26 @@ def _encoded(
     pairs = [document.texts["b"] for document in documents] if "b" in documents[0].words else None
     cuts = pairs is not None or not prompt.after
     with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
-        found = tokenizer(texts, pairs, truncation=cuts, max_length=limit)
+        found = tokenizer(
+            texts,
+            pairs,
+            truncation=cuts,
+            max_length=limit,
+            add_special_tokens=not prompt.special,
+        )
     segments = "token_type_ids" in tokenizer.model_input_names
     for document, own, encoding in zip(documents, prompts, found.encodings, strict=True):
         short = bool(encoding.overflowing)
         if len(encoding.ids) > limit:
-            encoding, short = _shortened(tokenizer, document.texts["a"], limit, own), True
-        yield _row(encoding, document, own, segments), short
+            encoding, short = _shortened(tokenizer, document, limit, own), True
+        row = _row(encoding, document, own, segments)
+        if short and not row.mask.any():
+            raise HeedfulError(
+                f"only {max(0, limit)} tokens are left for {document.id!r} and its prompt, which "
+                f"takes {len(row)} alone: shorten the --template or the answer, or raise "
+                f"--max-length."
+            )
+        yield row, short
 
 
 def token_spans(tokenizer: Any, prompt: Prompt, text: str) -> tuple[Span, ...]:
@@ -251,13 +264,15 @@ def _row(encoding: Any, document: Document, prompt: Prompt, segments: bool) -> R
     return Row(np.array(encoding.ids, dtype=np.int64), mask, numbers, types)
 
 
-def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
+def _shortened(tokenizer: Any, document: Document, limit: int, prompt: Prompt) -> Any:
     """The longest beginning of the text that fits with all of its prompt: cutting tokens off
     the end would cut off the question."""
+    text, special = document.texts["a"], not prompt.special
 
     def encoded(length: int) -> Any:
         with models.tokenizing(tokenizer.name_or_path):
-            return tokenizer([prompt.around(text[:length])]).encodings[0]
+            around = prompt.around(text[:length])
+            return tokenizer([around], add_special_tokens=special).encodings[0]
 
     low, high = 0, len(text)
     while low < high:
@@ -267,11 +282,18 @@ def _shortened(tokenizer: Any, text: str, limit: int, prompt: Prompt) -> Any:
     return encoded(low)
 
 
-def encode_target(tokenizer: Any, document: Document, limit: int) -> Row:
+def encode_target(tokenizer: Any, document: Document, limit: int | None = None) -> Row:
     """A text as a decoder would write it."""
+    cut: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
     with models.tokenizing(tokenizer.name_or_path), _as_it_was(tokenizer.backend_tokenizer):
-        target = tokenizer(text_target=[document.texts["a"]], truncation=True, max_length=limit)
+        target = tokenizer(text_target=[document.texts["a"]], **cut)
     return _row(target.encodings[0], document, Prompt(), False)
+
+
+def start_token(config: Any) -> int:
+    """The token that a decoder which writes begins with."""
+    known = (config.decoder_start_token_id, config.bos_token_id, 0)
+    return next(token for token in known if token is not None)
 
 
 def spelled(tokenizer: Any, tokens: Sequence[int]) -> tuple[str, ...]:
@@ -302,15 +324,24 @@ def _as_it_was(raw: Any) -> Iterator[None]:
         raw.no_padding() if pads is None else raw.enable_padding(**pads)
 
 
-CLASSES, NUMBER, MANY, NEXT, LABEL_WORDS = (
-    "classes", "number", "many labels", "next token", "label words",
+CLASSES, NUMBER, MANY, NEXT, LABEL_WORDS, ANSWER = (
+    "classes", "number", "many labels", "next token", "label words", "answer",
 )  # fmt: skip
 _ASKED = {
     NUMBER: "a number",
     MANY: "one of many labels",
     NEXT: "the next token",
     LABEL_WORDS: "label words",
+    ANSWER: "an answer",
 }
+ASKING = (NEXT, LABEL_WORDS, ANSWER)
+"""What a prompt asks for."""
+UNLABELLED = (NEXT, ANSWER)
+"""What needs no labels, and has no use for them."""
+OTHERWISE = ("anything else", "this answer")
+CONTRASTED = ("the other answer", "this answer")
+THIS = 1
+"""The class that is explained of an answer."""
 
 
 @dataclass(frozen=True)
@@ -327,16 +358,20 @@ class Task:
         return "" if self.kind == CLASSES else f" (asked for {_ASKED[self.kind]})"
 
 
-def task_of(loaded: Loaded, loading: Loading) -> Task:
-    task = _writer(loaded, loading) if loaded.kind == CAUSAL else _classifier(loaded, loading)
+def task_of(loaded: Loaded, loading: Loading, answers: bool = False) -> Task:
+    """`answers` of the model are explained, and not its classes or its next token."""
+    if answers:
+        task = Task(ANSWER, OTHERWISE)
+    else:
+        task = _writer(loaded, loading) if loaded.kind == CAUSAL else _classifier(loaded, loading)
     if loading.label is not None and task.kind != MANY:
         raise HeedfulError(
             f"{loaded.name} has no several labels at once to choose {loading.label!r} from: "
             f"leave label out."
         )
-    if loading.template != "{text}" and loaded.kind != CAUSAL:
+    if loading.template != "{text}" and task.kind not in ASKING:
         raise HeedfulError("a template is for causal language models: leave it out.")
-    if loading.label_map is not None and task.kind in (NEXT, NUMBER):
+    if loading.label_map is not None and task.kind in (*UNLABELLED, NUMBER):
         raise HeedfulError(
             f"{loaded.name} is asked for {_ASKED[task.kind]}, and a label_map is for classes: "
             f"leave it (--label-map) out."

@@ -35,7 +35,7 @@ from heedful.targets.document import (
     words_of,
 )
 from heedful.targets.documents import Documents, documents_of, find_records, prepared_records
-from heedful.targets.options import LONGEST, Loading, Reading
+from heedful.targets.options import ANSWERING, LONGEST, Loading, Reading
 from heedful.targets.target import AuditTarget, finish_labelled, weights_digest
 
 Tokenizer = Callable[[Iterable[str]], Iterator[Tokens]]
@@ -66,7 +66,7 @@ def open_run(run: Run, data: Any, reading: Reading, loading: Loading) -> Iterato
     """`data` left out, or the name of its own corpus, is the corpus it was trained on."""
     if run.kind != "model":
         raise HeedfulError(f"{run.key} is of kind {run.kind}: give a run of kind model.")
-    loading.refuse(f"run {run.key}", "label", "label_words", "template")
+    loading.refuse(f"run {run.key}", "label", "label_words", "template", *ANSWERING)
     corpus, spec = store_of(run).open(run.source("corpus")), run.spec
     prepared = Prepared(corpus)
     if prepared.task == "generation":

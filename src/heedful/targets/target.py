@@ -23,9 +23,9 @@ from torch import Tensor, nn
 
 from heedful.data import groups
 from heedful.errors import HeedfulError, listed
-from heedful.models import class_logits
+from heedful.models import explained_class
 from heedful.targets.disk_list import DOCUMENTS, NAMES, ROWS, DiskList, DiskListWriter
-from heedful.targets.document import Document, Row, Truncation, pad
+from heedful.targets.document import Document, Row, Truncation, answer_of, pad, target_of
 from heedful.targets.documents import Documents
 from heedful.targets.options import LabelMap
 from heedful.types import Batch, Model
@@ -65,6 +65,8 @@ class AuditTarget:
     """What its owner calls the model, where that says more than its class."""
     unit: str = WORD
     """What the words of the documents are."""
+    asked: int | None = None
+    """The class to explain, where it is not the predicted one."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -107,6 +109,17 @@ class AuditTarget:
     def _overview(self) -> Overview:
         return overview(self.documents)
 
+    def names_of(self, index: int) -> tuple[str, ...]:
+        """The names of a document's classes: of an answer its own words."""
+        row, document = self.rows[index], self.documents[index]
+        if row.answer is None or self.spell is None:
+            return self.label_names
+        own = self.spell(row.answer.tolist())
+        if row.instead is not None:
+            return (*self.spell(row.instead.tolist()), own[-1])
+        whole = len(own) > 1 and document.answer is not None
+        return (self.label_names[0], str(document.answer).strip() if whole else own[-1])
+
     def encode(self, indices: Indices) -> Batch:
         """Some of the documents as a batch on the subject's device; labels are −1 where
         there is none."""
@@ -115,8 +128,11 @@ class AuditTarget:
         ids = tuple(self.ids[i] for i in chosen)
         rows = [self.rows[i] for i in chosen]
         beside = [row.beside for row in rows if row.beside is not None]
-        texts = {"a": pad(rows), **({"b": pad(beside)} if beside else {})}
-        return Batch(ids, texts, numbers, self._allowed(rows)).to(self.device)
+        sides = {"a": pad(rows), "b": pad(beside) if beside else None, "target": target_of(rows)}
+        texts = {side: text for side, text in sides.items() if text is not None}
+        asked = None if self.asked is None else torch.full_like(numbers, self.asked)
+        batch = Batch(ids, texts, numbers, self._allowed(rows), asked, answer_of(rows))
+        return batch.to(self.device)
 
     def _allowed(self, rows: Sequence[Row]) -> Bool[Tensor, "b c"] | None:
         """The classes that can be the answer; all of them where none are named."""
@@ -143,11 +159,11 @@ Subject = AuditTarget
 
 
 def predicted(subject: AuditTarget) -> NDArray[np.int64]:
-    """The class the model gives each document, in their order."""
+    """The class the model gives each document, or the one that is asked about, in their order."""
     out = np.zeros(len(subject), dtype=np.int64)
     with torch.no_grad():
         for indices, batch in subject.batches():
-            out[indices] = class_logits(subject.model(batch).logits).argmax(-1).cpu().numpy()
+            out[indices] = explained_class(subject.model(batch).logits, batch).cpu().numpy()
     return out
 
 

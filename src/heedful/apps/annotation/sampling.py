@@ -14,7 +14,7 @@ from heedful.attributions import on_text, text_site
 from heedful.errors import HeedfulError, unknown_name
 from heedful.experiments import Intervention, base_trace, edits_at, ranking, read_map
 from heedful.hashing import stable_hash
-from heedful.models import class_logits
+from heedful.models import explained_class
 from heedful.targets import AuditTarget, open_target
 from heedful.types import Batch, Trace
 from heedful.words import to_words, word_mask
@@ -92,7 +92,7 @@ def _items(
             continue
         some = batch.take(torch.tensor(rows, device=batch.labels.device))
         trace = _trace(subject, some, shown, wanted.seed)
-        predicted = class_logits(trace.logits).argmax(-1).tolist()
+        predicted = explained_class(trace.logits, some).tolist()
         tops = _tops(subject, some, trace, wanted)
         for place, row in enumerate(rows):
             yield _item(subject, int(indices[row]), shown, predicted[place], tops[place])

@@ -86,7 +86,7 @@ def apart(
             "scores": scores,
             "weights": _weights(work, scores),
             "contributions": _contributions(work, _class(seen, of)),
-            "prediction": {"logits": _logits(seen), **answer(seen.subject.label_names, seen.p)},
+            "prediction": {"logits": _logits(seen), **answer(seen)},
         }
 
 
@@ -145,7 +145,7 @@ def _weights(work: _Work, scores: Mapping[str, Any]) -> dict[str, Any]:
 
 def _contributions(work: _Work, label: int) -> dict[str, Any]:
     """Weight times the token's own logit; they and the bias sum to the logit of the class."""
-    each, name = work.each, name_of(work.seen.subject.label_names, label)
+    each, name = work.each, name_of(work.seen.names, label)
     if each.site.name not in work.trace.token_logits:
         return {"exact": False, "class": name, **_lengths(work)}
     known = work.trace.token_logits[each.site.name]
@@ -186,9 +186,9 @@ def _logits(seen: Seen) -> list[float]:
 
 
 def _class(seen: Seen, of: str | None) -> int:
-    names = seen.subject.label_names
+    names = seen.names
     if of is None:
-        return int(seen.p.argmax())
+        return seen.explained(seen.p)
     if of not in names:
         raise HeedfulError(f"the model has no class {of[:80]!r}: give one of its labels.")
     return names.index(of)

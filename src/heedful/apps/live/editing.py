@@ -56,7 +56,7 @@ def edited(seen: Seen, change: Change, shown: Float[Tensor, " u"]) -> dict[str, 
     sites = [site.name for site in model.sites]
     normalised = each.site.normalised
     return {
-        **answer(seen.subject.label_names, p, seen.p),
+        **answer(seen, p),
         "weights": shown.tolist(),
         "jsd": float(jsd(shown[None], change.learned[None])[0]) if normalised else None,
         "recomputed": sites[sites.index(each.site.name) + 1 :],

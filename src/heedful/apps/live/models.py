@@ -155,10 +155,9 @@ def _main(seen: Seen) -> str:
 
 
 def predict(seen: Seen, explanations: Sequence[str]) -> dict[str, Any]:
-    names = seen.subject.label_names
     return {
         "words": _words(seen),
-        **answer(names, seen.p),
+        **answer(seen),
         "sites": [_site(seen, each) for each in seen.sights.values()],
         "explanations": {name: explained(seen, name) for name in explanations},
         "notes": list(seen.subject.notes),
@@ -181,10 +180,10 @@ def params_of(explanations: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def explained(seen: Seen, name: str) -> dict[str, Any]:
-    """Scores for the predicted class, null for truncated words; or the reason there are none."""
+    """Scores for the class that is explained, null for truncated words; or why there are none."""
     try:
         each = fitted(named(name), fit_prior([seen.batch]))
-        label = seen.p.argmax(-1)[None]
+        label = torch.tensor([seen.explained(seen.p)], device=seen.p.device)
         work = (each.piece, seen.subject.model, seen.batch, label, TARGETS["probability"])
         scores = explain(*work, **each.params)[0]
     except (HeedfulError, ImportError) as error:

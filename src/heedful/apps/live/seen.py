@@ -66,6 +66,15 @@ class Seen:
     def p(self) -> Float[Tensor, " c"]:
         return probabilities(self.logits)
 
+    def explained(self, p: Float[Tensor, " c"]) -> int:
+        """The class that is explained, by the probabilities of all."""
+        asked = self.batch.asked
+        return int(p.argmax() if asked is None else asked[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.subject.names_of(0)
+
 
 def see(subject: AuditTarget) -> Seen:
     """The first of the subject's texts."""
@@ -191,20 +200,20 @@ def _sentences(text: Text, document: Document, count: int) -> list[str]:
     return names
 
 
-def answer(
-    names: tuple[str, ...], p: Float[Tensor, " c"], before: Float[Tensor, " c"] | None = None
-) -> dict[str, Any]:
+def answer(seen: Seen, after: Float[Tensor, " c"] | None = None) -> dict[str, Any]:
     """The likeliest classes, now or before, in the model's order; `moved` is the total variation
-    distance between the two."""
-    was = p if before is None else before
+    distance between the two. An answer that is asked about stands in the prediction's place."""
+    names, was = seen.names, seen.p
+    p = was if after is None else after
     top = torch.maximum(p, was).topk(min(MOST_CLASSES, len(p))).indices.sort().values.tolist()
     classes = [
         {"name": name_of(names, i), "probability": float(p[i]), "before": float(was[i])}
         for i in top
     ]
     return {
-        "predicted": name_of(names, int(p.argmax())),
-        "predicted_before": name_of(names, int(was.argmax())),
+        "predicted": name_of(names, seen.explained(p)),
+        "predicted_before": name_of(names, seen.explained(was)),
+        "answer": seen.subject.documents[0].answer,
         "classes": classes,
         "of_classes": len(p),
         "moved": float(tvd(p[None], was[None])[0]),

@@ -42,7 +42,10 @@ CONFIG, TOKENIZER_CONFIG, TOKENIZER = "config.json", "tokenizer_config.json", "t
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _VOCABULARIES = (TOKENIZER, "vocab.txt", "vocab.json", "*.model")
 """transformers makes an empty tokenizer up where it finds none of these."""
-_BESIDE = (TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt")
+_BESIDE = (
+    TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "merges.txt",
+    "chat_template.jinja",
+)  # fmt: skip
 _LARGEST = 256 << 20  # bytes of a JSON file; those of large tokenizers have about 30 million
 _PATIENCE = 10.0  # seconds for the hub's first answer
 _TIMES, _TENSORS, _ELEMENTS = 4, 1000, 10_000_000

@@ -3,8 +3,9 @@
 A trace is always in the coordinates of a right-padded batch. Where the module must be padded on the
 left, each row is turned by its own number of padding tokens, and turned back later.
 
-A head is given the module's output and where in it each text ends, and returns one row of logits
-per example. A single logit stands for a yes-no question (`heedful.models.probabilities`).
+A head is given the module's output and the inputs, which say where in it each text ends, and
+returns one row of logits per example. A single logit stands for a yes-no question
+(`heedful.models.probabilities`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.errors import HeedfulError
-from heedful.types import Batch, Text
+from heedful.errors import HeedfulError, unknown_name
+from heedful.types import Answer, Batch, Text
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Keyword arguments, and the sides of the batch as the module sees them."""
+    """Keyword arguments, the sides of the batch as the module sees them, and what it is asked."""
 
     arguments: Mapping[str, Any]
     sides: Mapping[str, Side]
+    answer: Answer | None = None
 
     @property
     def last(self) -> Tensor:
@@ -67,9 +69,9 @@ def inputs_of(batch: Batch, form: Form) -> Inputs:
     if form.segments and text.segments is not None:
         arguments["token_type_ids"] = side.turn(text.segments.masked_fill(~side.real, 0), 1)
     if not form.decodes:
-        return Inputs(arguments, {"a": side})
+        return Inputs(arguments, {"a": side}, batch.answer)
     target = _target(batch, side, form, arguments)
-    return Inputs(arguments, {"a": side, "target": target})
+    return Inputs(arguments, {"a": side, "target": target}, batch.answer)
 
 
 def _target(batch: Batch, source: Side, form: Form, arguments: dict[str, Any]) -> Side:
@@ -129,10 +131,10 @@ def _turned(values: Tensor, by: Tensor, dim: int) -> Tensor:
     return values.gather(dim, places.view(shape).expand_as(values))
 
 
-Head = Callable[[Any, Int[Tensor, " b"]], Float[Tensor, "b c"]]
+Head = Callable[[Any, Inputs], Float[Tensor, "b c"]]
 
 
-def classes(output: Any, last: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
+def classes(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
     """One logit per class, or one for yes."""
     logits: Tensor = output.logits
     return logits
@@ -140,7 +142,7 @@ def classes(output: Any, last: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
 
 def one_label(index: int) -> Head:
     """One label of a model with several that do not exclude each other: yes or no."""
-    return lambda output, last: output.logits[:, index : index + 1]
+    return lambda output, inputs: output.logits[:, index : index + 1]
 
 
 def regression(centre: float, scale: float) -> Head:
@@ -149,13 +151,13 @@ def regression(centre: float, scale: float) -> Head:
     Choose centre and scale near the mean and the spread of the data."""
     if scale <= 0:
         raise HeedfulError(f"the regression's scale is {scale}: choose one above 0.")
-    return lambda output, last: (output.logits[:, :1] - centre) / scale
+    return lambda output, inputs: (output.logits[:, :1] - centre) / scale
 
 
-def next_token(output: Any, last: Int[Tensor, " b"]) -> Float[Tensor, "b c"]:
+def next_token(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
     """The whole vocabulary, after the last token (of the target, where there is one)."""
-    rows = torch.arange(len(last), device=last.device)
-    logits: Tensor = output.logits[rows, last]
+    rows = torch.arange(len(inputs.last), device=inputs.last.device)
+    logits: Tensor = output.logits[rows, inputs.last]
     return logits
 
 
@@ -164,7 +166,67 @@ def label_words(tokens: Sequence[int]) -> Head:
     if len(tokens) < 2 or len(set(tokens)) < len(tokens):
         raise HeedfulError("label words must be at least two different tokens, one per class.")
     chosen = list(tokens)
-    return lambda output, last: next_token(output, last)[:, chosen]
+    return lambda output, inputs: next_token(output, inputs)[:, chosen]
+
+
+SCORES = ("mean", "sum")
+
+
+def answers(score: str = "mean") -> Head:
+    """One logit for "this answer", log p / (1 − p), against "anything else". With n tokens and
+    the score `mean`, log p = (1/n) Σ log p(token): p is their geometric mean, whatever the length;
+    with `sum` it is the probability of the whole answer. Where the answer stands against another
+    token, the logit is the difference of the two tokens' logits. A batch without an answer is
+    asked for the next token."""
+    if score not in SCORES:
+        raise unknown_name("answer score", score, list(SCORES))
+
+    def head(output: Any, inputs: Inputs) -> Float[Tensor, "b c"]:
+        if inputs.answer is None:
+            return next_token(output, inputs)
+        if inputs.answer.instead is not None:
+            return _difference(output, inputs, inputs.answer)
+        tokens = inputs.answer.tokens
+        total = _log_probabilities(output.logits, inputs.last, tokens).sum(-1, keepdim=True)
+        return _odds(total / (tokens >= 0).sum(-1, keepdim=True) if score == "mean" else total)
+
+    return head
+
+
+def _difference(output: Any, inputs: Inputs, answer: Answer) -> Float[Tensor, "b 1"]:
+    last = (answer.tokens >= 0).sum(-1, keepdim=True) - 1
+    pair = torch.cat([answer.tokens.gather(1, last), answer.instead[:, None]], 1)  # type: ignore[index]
+    own, other = next_token(output, inputs).double().gather(1, pair).unbind(-1)
+    return (own - other)[:, None]
+
+
+def _log_probabilities(
+    logits: Float[Tensor, "b q c"], last: Int[Tensor, " b"], tokens: Int[Tensor, "b n"]
+) -> Float[Tensor, "b n"]:
+    """log p of each token after those before it, float64; 0 after the last. It is −log(1 + odds
+    against the token), which keeps its digits where p is all but 1."""
+    there = tokens >= 0
+    before = (
+        last[:, None]
+        + 1
+        - there.sum(-1, keepdim=True)
+        + torch.arange(tokens.shape[1], device=tokens.device)
+    )
+    rows = there.nonzero()[:, 0]
+    scores, wanted = logits[rows, before[there]].double(), tokens[there][:, None]
+    others = scores.scatter(1, wanted, -torch.inf).logsumexp(-1)
+    found = F.logsigmoid(scores.gather(1, wanted)[:, 0] - others)
+    return found.new_zeros(tokens.shape).masked_scatter(there, found)
+
+
+_SMALLEST = 1e-300
+"""Where p is 1 to the last digit, 1 − p is taken for this."""
+
+
+def _odds(log_p: Float[Tensor, "b 1"]) -> Float[Tensor, "b 1"]:
+    """log p / (1 − p)."""
+    log_p = log_p.clamp_max(-_SMALLEST)
+    return log_p - (-torch.expm1(log_p)).log()
 
 
 def default_head(module: Any, output: Any) -> Head:

@@ -149,7 +149,7 @@ class HuggingFace(nn.Module):
         with listening(recorder), replaced_embeddings(self._embedding(), given):
             output = self.module(**inputs.arguments)
         recorder.check(type(self.module).__name__)
-        logits = self._head(output, inputs.last)
+        logits = self._head(output, inputs)
         return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
 
     def _embedding(self) -> nn.Module:

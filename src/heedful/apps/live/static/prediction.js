@@ -30,10 +30,12 @@ function bar(each, now, edited) {
 
 function sentence(answer, edited) {
   const name = (text) => word(text, { class: "name" });
-  if (!edited) return ["Predicted: ", name(answer.predicted), "."];
+  const asked = answer.answer !== null;
+  if (!edited) return [asked ? "Answer: " : "Predicted: ", name(answer.predicted), "."];
   const moved = `The output moved by ${edited.moved.toFixed(3)}`;
   const apart = edited.jsd === null ? "."
     : `, attention by ${edited.jsd.toFixed(3)} (JSD, at most 0.693).`;
+  if (asked) return ["Answer: ", name(edited.predicted), `. ${moved}${apart}`];
   if (edited.predicted === edited.predicted_before) {
     return ["Still ", name(edited.predicted), `. ${moved}${apart}`];
   }
