@@ -256,6 +256,36 @@ def test_explain_names_the_answer() -> None:
     assert 0 < found.probability < 0.5  # explained though anything else is likelier
 
 
+@pytest.mark.parametrize("name", ["GPT2", "Bart"])
+def test_each_token_is_explained_by_itself(name: str) -> None:
+    """By token, a table has what `token` gives, and an encoder-decoder's attention is the row of
+    its last cross-attention where that token is written."""
+    pair, said = (writer(), "film was dull") if name == "Bart" else (language_model(), " is bad")
+    options: dict[str, Any] = {"answer": said, "explanations": "attention,occlusion"}
+    found = heedful.explain(pair, "the good film", by_token=True, **options)
+    assert len(found.tokens) == (3 if name == "Bart" else 2)
+    for place in range(len(found.tokens)):
+        one = heedful.explain(pair, "the good film", token=place + 1, **options)
+        assert one.explained == found.tokens[place]
+        for each, table in found.by_token.items():
+            assert table[place] == pytest.approx(one.scores[each], abs=1e-9)
+    if name == "Bart":
+        ids = pair[1]("the good film")["input_ids"]
+        decoder = [2, 0, *pair[1](said, add_special_tokens=False)["input_ids"]]
+        pair[0].set_attn_implementation("eager")
+        output = pair[0](
+            input_ids=torch.tensor([ids]),
+            decoder_input_ids=torch.tensor([decoder]),
+            output_attentions=True,
+        )
+        last = output.cross_attentions[-1][0].mean(0).detach()
+        rows = last[1 : 1 + len(found.tokens), 1:-1].tolist()
+        for row, wanted in zip(found.by_token["attention"], rows, strict=True):
+            assert row == pytest.approx(wanted, abs=1e-6)
+    with pytest.raises(HeedfulError, match="no answer to explain by its tokens"):
+        heedful.explain((tiny_hf(), word_pieces()), "good", by_token=True)
+
+
 def test_a_text_makes_room_for_its_answer() -> None:
     pair = language_model()
     rows = [{"text": "a good film is " * 9}]
@@ -315,3 +345,24 @@ def test_a_template_that_fails_is_one_sentence() -> None:
         tokenizer.chat_template = template
         with pytest.raises(HeedfulError, match=message):
             heedful.explain((module, tokenizer), "good", answer=" a", chat=True)
+
+
+def test_an_audit_says_what_was_asked(tmp_path: Any) -> None:
+    """On the page and on the card; what an answer holds is text there, and nothing else."""
+    evil = " <b>bad</b>"
+    rows = [{**row, "says": evil} for row in ROWS]
+    options: dict[str, Any] = {"answer_column": "says", "quick": True}
+    found = heedful.audit(
+        language_model(), rows, explanations="occlusion", only="interventions,agreement", **options
+    )
+    question = found.facts["asked"]
+    assert question.startswith("asked is the probability of each answer, against anything else")
+    assert found.facts["classes"] == ["anything else", "this answer"]
+    page = found.to_html(tmp_path / "page.html").read_text(encoding="utf8")
+    card = found.to_card(tmp_path / "card.md").read_text(encoding="utf8")
+    assert "&lt;b&gt;bad" in page and evil.strip() not in page and question in page
+    assert f"**Question:** {question}" in card
+    kept = heedful.Audit.load(found.save(tmp_path / "audit"))
+    assert list(kept.tables["documents"].whole["answer"]) == [evil] * 3
+    rows_there = found.to_pandas()
+    assert (rows_there["predicted"] == 1).all() and (rows_there["confidence"] < 0.5).any()

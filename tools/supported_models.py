@@ -61,12 +61,13 @@ KINDS = {
     ),
     "decoders": (
         "Decoders",
-        "Audited with a classifier on top, or as language models with `--label-words`.",
+        "Audited with a classifier on top, or as language models: with `--label-words`, or about "
+        "an answer (`--answer`, `--generate`).",
     ),
     "both": (
         "Encoder–decoders",
         "Attention is read and changed in encoder, decoder and between. `heedful audit` takes "
-        "those that classify. Those that write are refused: an audit needs a decision.",
+        "those that classify, and those that write, about an answer (`--answer`, `--generate`).",
     ),
 }
 

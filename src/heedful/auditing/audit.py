@@ -283,6 +283,7 @@ class Trial:
         return {
             "model": subject.family,
             **({"name": subject.name} if subject.name else {}),
+            **({"asked": subject.question} if subject.question else {}),
             "site": self.site,
             "data": subject.source,
             **({} if subject.unit == WORD else {"unit": subject.unit}),

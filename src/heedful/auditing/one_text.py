@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from torch import Tensor
 from heedful.attributions import fit_prior
 from heedful.auditing.explanation import (
     Decisions,
+    Named,
     all_named,
     check_finite,
     explanation,
@@ -29,7 +30,8 @@ from heedful.models import TARGETS, explained_class, probabilities
 from heedful.perturbations import WordRemoval
 from heedful.progress import notebook
 from heedful.report import explanation_bundle, standalone
-from heedful.targets import Loading, Reading, open_target
+from heedful.targets import AuditTarget, Loading, Reading, open_target
+from heedful.types import Batch
 from heedful.units import DOCUMENT, WORD
 from heedful.words import word_mask
 
@@ -49,7 +51,8 @@ class Explanation:
     """Scores are NaN for words that were cut off. `interactions` are pairs of the top words
     with what they do together beyond what each does alone (leave-two-out). The words are those of
     the `unit`: maybe sentences. `answer` is what a model that writes is asked about; its
-    probability is explained, whether or not it is predicted."""
+    probability is explained, whether or not it is predicted. `by_token` has, for each explanation,
+    a list of scores for each of the answer's `tokens`."""
 
     words: tuple[str, ...]
     predicted: str
@@ -59,6 +62,8 @@ class Explanation:
     interactions: tuple[tuple[str, str, float], ...] = ()
     unit: str = WORD
     answer: str | None = None
+    tokens: tuple[str, ...] = ()
+    by_token: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -70,7 +75,11 @@ class Explanation:
             "interactions": [list(each) for each in self.interactions],
             "unit": self.unit,
             **({} if self.answer is None else {"answer": self.answer}),
+            **({"tokens": list(self.tokens), "by_token": self._tables()} if self.tokens else {}),
         }
+
+    def _tables(self) -> dict[str, list[list[float]]]:
+        return {name: [list(row) for row in rows] for name, rows in self.by_token.items()}
 
     @property
     def headline(self) -> str:
@@ -121,6 +130,7 @@ def explain(
     target: str = "probability",
     of: str | None = None,
     pairs: int = 0,
+    by_token: bool = False,
     **options: Any,
 ) -> Explanation:
     """A score for every word of a text, or another `unit`, by several explanations.
@@ -129,8 +139,9 @@ def explain(
     unit if no other is named. `text_b` is the second text of a pair. `explanations` are names: a
     list, or one text with commas. `target` is what is explained: probability, logit, loss, or
     contrast, which is the class's logit less that of the strongest other class. `of` is a class by
-    name (left out: the predicted one). `pairs` of the top words of the
-    first explanation are taken out together, to see them interact."""
+    name (left out: the predicted one). `pairs` of the top words of the first explanation are taken
+    out together, to see them interact. `by_token` also explains each token of an answer by
+    itself."""
     if target not in TARGETS:
         raise unknown_name("target", target, list(TARGETS))
     if pairs < 0 or pairs == 1:
@@ -154,12 +165,11 @@ def explain(
         check_finite(p, batch.ids)
         label = torch.full_like(predicted, _class(names, of, int(predicted[0])))
         prior, work = fit_prior([batch]), Decisions(subject.model, batch, label)
-        maps = {one.name: explanation(work, fitted(one, prior), target) for one in wanted}
-        surface, missing = subject.documents[0].surface, ~word_mask(batch.texts["a"])[0]
-        shown: dict[str, tuple[float, ...]] = {}
-        for name, scores in maps.items():
-            values = scores[0].masked_fill(missing, torch.nan).tolist()[: len(surface)]
-            shown[name] = (*values, *[float("nan")] * (len(surface) - len(values)))
+        chosen = [fitted(one, prior) for one in wanted]
+        maps = {one.name: explanation(work, one, target) for one in chosen}
+        surface = subject.documents[0].surface
+        shown = {name: _scores(scores, batch, len(surface))[0] for name, scores in maps.items()}
+        tokens, tables = _each_token(subject, chosen, target) if by_token else ((), {})
         together: tuple[tuple[str, str, float], ...] = ()
         if pairs and maps:
             removal = WordRemoval(subject.model, batch, label, "mask", TARGETS[target])
@@ -173,7 +183,36 @@ def explain(
             together,
             subject.unit,
             subject.documents[0].answer,
+            tokens,
+            tables,
         )
+
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+def _scores(scores: Tensor, batch: Batch, words: int) -> Rows:
+    """Of all words of each text, NaN for those that were cut off."""
+    values = scores.masked_fill(~word_mask(batch.texts["a"]), torch.nan)
+    short = words - values.shape[1]
+    every = torch.nn.functional.pad(values, (0, short), value=torch.nan)
+    return tuple(tuple(row) for row in every.tolist())
+
+
+def _each_token(
+    subject: AuditTarget, chosen: Sequence[Named], target: str
+) -> tuple[tuple[str, ...], dict[str, Rows]]:
+    """The tokens of the answer, and by explanation the scores of the words for each of them."""
+    several, words = subject.by_token(0), subject.documents[0].length
+    if not len(several):
+        raise HeedfulError(
+            "there is no answer to explain by its tokens: give one (--answer), let the model write "
+            "one (--generate), or leave --by-token out."
+        )
+    batch = several.encode(range(len(several)))
+    work = Decisions(several.model, batch, torch.ones_like(batch.labels))
+    tables = {one.name: _scores(explanation(work, one, target), batch, words) for one in chosen}
+    return tuple(several.names_of(n)[-1] for n in range(len(several))), tables
 
 
 def _together(

@@ -175,7 +175,12 @@ def documents_table(documents: Sequence[Document]) -> pd.DataFrame:
         "label": [-1 if each.label is None else each.label for each in documents],
         "rationale": [None if e.rationale is None else list(e.rationale) for e in documents],
     }
-    return pd.DataFrame(columns)
+    answers = {
+        "answer": [each.answer for each in documents],
+        "instead": [each.instead or "" for each in documents],
+    }
+    asked = any(each.answer is not None for each in documents)
+    return pd.DataFrame({**columns, **(answers if asked else {})})
 
 
 def _spans(document: Document) -> list[tuple[int, int]]:

@@ -331,6 +331,9 @@ def explain(
     of: str | None = option("Class to explain. [default: the predicted one]"),
     pairs: int = option("Top words whose pairwise interactions to score.", 0, min=0, max=20),
     token: TokenOption = None,
+    by_token: bool = option(
+        "Also explain each token of an answer: a table of words and tokens.", False, "--by-token"
+    ),
     asked: ModelOptions = ModelOptions(),
     as_json: JsonOption = False,
 ) -> None:
@@ -349,7 +352,7 @@ def explain(
         raise HeedfulError("the second text is empty: give at least one word, or leave it out.")
     set_threads(asked.threads)
     given = {**asked.given(), "token": token}
-    result = run(model, text, text_b, explanations, target, of, pairs, **given)
+    result = run(model, text, text_b, explanations, target, of, pairs, by_token, **given)
     if as_json:
         show_json("explain", result.to_dict())
         return
@@ -362,9 +365,24 @@ def _show_scores(result: Explanation, target: str) -> None:
     show(f"explained: {target} of {result.explained} (probability {result.probability:.3f})")
     for name, scores in result.scores.items():
         show("", name, *_bars(result, scores))
+    for name, table in result.by_token.items():
+        show("", f"{name} by the tokens of the answer", *_columns(result, table))
     if result.interactions:
         show("", "together, beyond what each does alone")
         show(*(f"  {one} + {other}  {value:+.4f}" for one, other, value in result.interactions))
+
+
+WIDE = 8
+"""Characters of a token at the head of a column."""
+
+
+def _columns(result: Explanation, table: Sequence[Sequence[float]]) -> Iterator[str]:
+    """A line for each word, a column for each token of the answer."""
+    yield " " * 22 + "".join(f"{token[:WIDE]:>{WIDE + 2}}" for token in result.tokens)
+    for place, word in enumerate(result.words):
+        scores = (row[place] for row in table)
+        cells = ("–" if math.isnan(score) else f"{score:+.4f}" for score in scores)
+        yield f"  {word:<20}" + "".join(f"{cell:>{WIDE + 2}}" for cell in cells)
 
 
 def _bars(result: Explanation, scores: Sequence[float]) -> Iterator[str]:

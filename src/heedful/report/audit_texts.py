@@ -36,6 +36,7 @@ class Shown:
     maps: tuple[WordMap, ...]
     cut: str
     context: str
+    answer: str
 
 
 def beside(evidence: AuditEvidence) -> str:
@@ -103,7 +104,18 @@ def _shown(
     facts = tuple(_facts(evidence, name, tau, list(scores.values())))
     context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
-    return Shown(clipped(name), why, facts, _wrong(evidence, name), drawn, cut, paired)
+    wrong, said = _wrong(evidence, name), clipped(asked(document), 400)
+    return Shown(clipped(name), why, facts, wrong, drawn, cut, paired, said)
+
+
+def asked(document: Mapping[str, Any]) -> str:
+    """The answer that is explained, and the one it is contrasted with; nothing where there is
+    none."""
+    own, other = (
+        text.strip() if isinstance(text := document.get(name), str) else ""
+        for name in ("answer", "instead")
+    )
+    return f"“{own}”" + (f" rather than “{other}”" if other else "") if own else ""
 
 
 def _facts(

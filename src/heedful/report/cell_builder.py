@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.report.audit_evidence import AuditEvidence
+from heedful.report.audit_texts import asked
 from heedful.report.cells import (
     ATTENTION,
     COLUMNS,
@@ -268,6 +269,8 @@ def _document(line: Mapping[str, Any]) -> Document:
     words = [str(word) for word in listed(line["words"])]
     starts, ends = (listed(line[name]) for name in ("starts", "ends"))
     text, other = (str(line[n]) if isinstance(line[n], str) else "" for n in ("text", "text_b"))
+    if said := asked(line):
+        other = f"the answer {said}"
     first = len(words)  # of the first text
     if len(starts) == len(words):
         first = int(line["words_a"])

@@ -280,6 +280,7 @@ def check_writes(loaded: Loaded, answers: bool) -> None:
 def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:
     """The target, where "this answer" is explained whatever else is likelier."""
     contrasted = any(row.instead is not None for row in draft.rows)
+    question = _question(loading, contrasted)
     return replace(
         draft,
         label_names=CONTRASTED if contrasted else OTHERWISE,
@@ -289,7 +290,8 @@ def asked_for_answers(draft: AuditTarget, loading: Loading) -> AuditTarget:
             "answers": _digest(draft.rows),
             "answer_score": loading.answer_score,
         },
-        notes=(*draft.notes, _note(loading, contrasted)),
+        notes=(*draft.notes, question),
+        question=question,
     )
 
 
@@ -302,21 +304,22 @@ def _digest(rows: Iterable[Row]) -> str:
     return total.hexdigest()[:16]
 
 
-def _note(loading: Loading, contrasted: bool) -> str:
+def _question(loading: Loading, contrasted: bool) -> str:
     """What is explained, in a sentence."""
+    said = "each answer" if loading.answer is None else f"the answer {loading.answer!r}"
     if contrasted:
+        other = "the other" if loading.contrast is None else repr(loading.contrast)
         return (
-            "asked is why the model says this answer rather than the other, at the first token "
-            "where the two part."
+            f"asked is why the model says {said} rather than {other}, at the first token where the "
+            f"two part."
         )
     if loading.token is not None:
         return (
-            f"asked is the probability of token {loading.token} of each answer, after the tokens "
-            f"before it."
+            f"asked is the probability of token {loading.token} of {said}, after those before it."
         )
     if loading.answer_score == "sum":
-        return "asked is the probability of each whole answer, against anything else."
+        return f"asked is the probability of the whole of {said}, against anything else."
     return (
-        "asked is the probability of each answer, against anything else: the geometric mean of "
-        "the probabilities of its tokens."
+        f"asked is the probability of {said}, against anything else: the geometric mean of the "
+        f"probabilities of its tokens."
     )

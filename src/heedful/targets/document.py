@@ -109,6 +109,20 @@ class Row:
         )
 
 
+def by_token(row: Row) -> list[Row]:
+    """A row that is asked for an answer, once for each of its tokens after those before it."""
+    if row.answer is None:
+        return []
+    ends = range(1 - len(row.answer), 1)
+    rows = []
+    for end, token in zip(ends, row.answer, strict=True):
+        target = None if row.target is None else row.target[: len(row.target) + end]
+        part = row if target is not None else row.cut(len(row) + end)
+        asked = np.array([token], dtype=np.int64)
+        rows.append(replace(part, answer=asked, instead=row.instead, target=target))
+    return rows
+
+
 def framed(tokens: Sequence[int] | NDArray[np.int32]) -> Row:
     """Tokens that are a word each, between a start and an end token that are none."""
     words = np.arange(-1, len(tokens) - 1, dtype=np.int64)

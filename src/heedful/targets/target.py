@@ -25,7 +25,7 @@ from heedful.data import groups
 from heedful.errors import HeedfulError, listed
 from heedful.models import explained_class
 from heedful.targets.disk_list import DOCUMENTS, NAMES, ROWS, DiskList, DiskListWriter
-from heedful.targets.document import Document, Row, Truncation, answer_of, pad, target_of
+from heedful.targets.document import Document, Row, Truncation, answer_of, by_token, pad, target_of
 from heedful.targets.documents import Documents
 from heedful.targets.options import LabelMap
 from heedful.types import Batch, Model
@@ -67,6 +67,8 @@ class AuditTarget:
     """What the words of the documents are."""
     asked: int | None = None
     """The class to explain, where it is not the predicted one."""
+    question: str = ""
+    """What is asked of a model that writes, in a sentence."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -119,6 +121,12 @@ class AuditTarget:
             return (*self.spell(row.instead.tolist()), own[-1])
         whole = len(own) > 1 and document.answer is not None
         return (self.label_names[0], str(document.answer).strip() if whole else own[-1])
+
+    def by_token(self, index: int) -> AuditTarget:
+        """A document once for each token of its answer, asked for that token alone."""
+        rows = by_token(self.rows[index])
+        many = [replace(self.documents[index], id=f"token-{n}") for n in range(1, len(rows) + 1)]
+        return replace(self, documents=many, rows=rows)
 
     def encode(self, indices: Indices) -> Batch:
         """Some of the documents as a batch on the subject's device; labels are −1 where

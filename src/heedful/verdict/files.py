@@ -104,6 +104,7 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             "",
             f"**{verdict.decision}**: {escape(verdict.headline)}",
             "",
+            *_asked(verdict),
             markdown_table(_SHOWN, map(_row, verdict.statements)),
             "",
             f"**Which {verdict.asked.unit}s matter:** {escape(verdict.recommendation.sentence)}",
@@ -120,6 +121,12 @@ def card(verdict: Verdict, title: str = TITLE) -> str:
             "",
         ]
     )
+
+
+def _asked(verdict: Verdict) -> list[str]:
+    """Of a model that writes, what was asked of it."""
+    said = verdict.facts.get("asked")
+    return [f"**Question:** {escape(said)}", ""] if isinstance(said, str) else []
 
 
 def escape(text: str) -> str:
