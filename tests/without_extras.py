@@ -16,7 +16,7 @@ from pkgutil import walk_packages
 
 HIDDEN = (
     "spacy", "transformers", "tokenizers", "sacrebleu", "lime", "altair", "vl_convert", "fastapi",
-    "starlette", "uvicorn", "ray",
+    "starlette", "uvicorn", "ray", "onnx", "onnxruntime", "gguf",
 )  # fmt: skip
 """Not Jinja2, PyYAML, pydantic and huggingface_hub: packages of the core bring these."""
 SMALL = ["--param", "n_train=60", "--param", "n_dev=20", "--param", "n_test=20"]
@@ -48,6 +48,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
     """One for every place where an extra is asked for from the command line."""
     bert, rows = folder / "bert", folder / "rows.csv"
     bert.mkdir()
+    (bert / "model.onnx").write_bytes(b"")
     (bert / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
     (bert / "model.safetensors").write_bytes(b"")
     (bert / "tokenizer.json").write_text("{}", encoding="utf-8")
@@ -61,6 +62,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "hf train": ["train", "--pretrained", str(bert), "--corpus", "planted", *SMALL],
         "hf subwords": ["prepare", "toytranslation", "--param", "tokenizer=bpe"],
         "explain": ["explain", model, "Good soup.", "--explanations", "lime"],
+        "import": ["import", str(bert / "model.onnx"), "-o", str(folder / "imported")],
         "report": ["demo", "-o", str(folder / "demo")],
         "report study": [*study, "--epochs", "1", "-o", str(folder / "page")],
         "web": ["serve", model],

@@ -52,6 +52,25 @@ def explain() -> None:
     assert "awful" in out
 
 
+def import_() -> None:
+    """Make a folder of an ONNX file."""
+    program = [sys.executable, "-c", _EXPORT, str(_tiny_bert(Path("exported")))]
+    subprocess.run(program, check=True, capture_output=True)
+    out = heedful("import", "exported/model.onnx", "-o", "imported")
+    assert "BertForSequenceClassification" in out
+
+
+_EXPORT = """
+import sys, torch, transformers
+model = transformers.AutoModelForSequenceClassification.from_pretrained(sys.argv[1]).eval()
+names = ["input_ids", "attention_mask", "token_type_ids"]
+tokens = torch.ones(2, 6, dtype=torch.long)
+axes = {name: {0: "b", 1: "s"} for name in names}
+torch.onnx.export(model, (tokens, tokens, 0 * tokens), sys.argv[1] + "/model.onnx", dynamo=False,
+                  input_names=names, output_names=["logits"], dynamic_axes=axes, opset_version=17)
+"""
+
+
 def report() -> None:
     """Write a page."""
     heedful("audit", _model(), "--n", "12", "--quick", "-o", "page")
@@ -79,7 +98,8 @@ def scale() -> None:
 
 
 SMOKES: dict[str, Callable[[], None]] = {
-    each.__name__: each for each in (core, text, hf, explain, report, web, scale)
+    each.__name__.rstrip("_"): each
+    for each in (core, text, hf, explain, import_, report, web, scale)
 }
 
 

@@ -28,6 +28,7 @@ BRINGS = {
     "text": "spaCy's tokenizer and taggers for raw corpora",
     "hf": "Hugging Face models, sub-words, BLEU",
     "explain": "LIME",
+    "import": "models from ONNX and GGUF files",
     "report": "pages and figures",
     "web": "`heedful serve`, `heedful annotate serve`",
     "scale": "Ray, grids in YAML",
@@ -114,7 +115,7 @@ def _key(row: dict[str, Any]) -> tuple[str, bool, int]:
     return minor, row["versions"] == "lowest", list(BRINGS).index(row["extra"])
 
 
-EXTRAS = ("core", "text", "hf", "explain", "report", "web", "scale", "all")
+EXTRAS = ("core", "text", "hf", "explain", "import", "report", "web", "scale", "all")
 SLOWEST_IMPORT = 0.5
 _TIMES = 6
 _FACTS = """

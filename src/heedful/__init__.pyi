@@ -18,6 +18,7 @@ from heedful.entries import Piece as Piece
 from heedful.errors import HeedfulError as HeedfulError
 from heedful.extending import extend as extend
 from heedful.interventions import restored as restored
+from heedful.models import import_model as import_model
 from heedful.runner import Choice as Choice
 from heedful.runner import grid as grid
 from heedful.runner import machine as machine

@@ -33,6 +33,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Train and reproduce": {
         "prepare": ("train:prepare", "Split, tokenise and store a corpus."),
         "train": ("train:train", "Train or fine-tune models."),
+        "import": ("importing:import_file", "Make a model's folder of an ONNX or a GGUF file."),
         "repair": ("repair:repair", "Train models whose attention explains more."),
         "study": ("study:study", "Run the experiments of a paper."),
         "replicate": ("replicate:replicate", "Register a study, run it, and write it up."),
