@@ -17,7 +17,7 @@ pytest.importorskip("transformers")
 from heedful.attributions import alti_logit, alti_logit_relevance
 from heedful.errors import HeedfulError
 from heedful.models import attach, contrast, logit
-from heedful.types import Batch
+from heedful.types import Batch, Keep
 from heedful.words import present
 from reference import alti_logit as reference
 from tiny import tiny_batch, tiny_model
@@ -82,6 +82,41 @@ def test_biases_are_all_that_is_missing_besides(name: str) -> None:
         other = alti_logit(model, batch, top, logit)
     torch.testing.assert_close(scores.sum(-1) + gap, explained, **NEAR)
     torch.testing.assert_close(own, scores - other, **NEAR)
+
+
+def test_mixing_is_by_the_states_that_the_next_norm_is_given() -> None:
+    """GPT-2's, which its output projections add a bias to."""
+    module, batch = tiny_hf("GPT2", double=True), every_token(hf_batch((4,)))
+    given: dict[str, Tensor] = {}
+    with ExitStack() as stack:
+        for number, layer in enumerate(module.transformer.h):
+            for part in ("ln_1", "ln_2"):
+
+                def keep(norm: nn.Module, args: Any, key: str = f"{part}{number}") -> None:
+                    given[key] = args[0][0].detach()
+
+                stack.callback(getattr(layer, part).register_forward_pre_hook(keep).remove)
+        with attach(module, FILLERS) as model:
+            trace = model(batch, keep=Keep(values=True))
+            slope = slope_of_last(module, int(batch.labels[0]), sum_of_all(module, model, batch))
+            scores = alti_logit(model, batch, batch.labels)[0]
+    tokens = torch.eye(len(scores), dtype=torch.float64)
+    expected = torch.zeros(len(scores), dtype=torch.float64)
+    for number, site in enumerate(model.sites):
+        weights, values = trace.weights[site.name][0], trace.values[site.name][0]
+        projection = trace.projections[site.name]
+        assert projection is not None
+        parts = torch.einsum("hqk,hkd,hde->qke", weights, values, projection).detach()
+        expected += parts[-1] @ slope @ tokens
+        x, y = given[f"ln_1{number}"], given[f"ln_2{number}"]
+        assert not torch.allclose(y, x + parts.sum(1), atol=1e-3)
+        near = torch.zeros(len(scores), len(scores), dtype=torch.float64)
+        for i in range(len(scores)):
+            for j in range(len(scores)):
+                part = parts[i, j] + (x[i] if i == j else 0.0)
+                near[i, j] = max(0.0, float(y[i].abs().sum() - (y[i] - part).abs().sum()))
+        tokens = near / near.sum(-1, keepdim=True) @ tokens
+    torch.testing.assert_close(scores, expected, atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["GPT2", "Llama"])
