@@ -2,9 +2,10 @@
 
     python -m tools.supported_models
 
-A random model of each family answers four texts twice: untouched, with transformers' own eager
+A random model of each family answers four texts: untouched, with transformers' own eager
 attention, and attached, with every attention replaced by itself. The page has the largest
-difference of the logits. A third answer, under uniform attention, shows that edits arrive.
+difference of the logits. An answer under uniform attention shows that edits arrive. The rest is
+how texts may be padded, half precision, and how far the model's own fast attention is from ours.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.interventions import uniform
 from heedful.models import attach
-from heedful.types import Batch, Edits, SiteCall, Text
+from heedful.types import Batch, Edit, SiteCall, Text
 
 PAGE = Path(__file__).parent.parent / "docs/reference/supported-models.md"
 PAD, START, END, UNKNOWN, VOCABULARY = 1, 0, 2, 3, 50
@@ -31,27 +32,52 @@ LENGTHS, TARGETS = (5, 1, 8, 3), (2, 4, 1, 3)
 
 INTRO = """# Supported models
 
-Any model that uses the attention interface of transformers can be read and changed: a fine-tuned
-checkpoint of a family below, however large. Families that are not listed may work too.
+A fine-tuned checkpoint of a family below can be read and changed, however large. Families that are
+not listed may work too.
 
 `python -m tools.supported_models` makes this page, with transformers {version}. It builds a small
-random model of each family, two layers deep, and asks it about four texts three times:
+random model of each family, two layers deep, and asks it about four texts again and again:
 
 | column | compares the logits of the untouched model with |
 |---|---|
 | identity error | the attached model, with every attention replaced by itself |
-| effect of uniform weights | the attached model, with uniform attention everywhere |
+| uniform weights | the attached model, with uniform attention everywhere |
+| bfloat16 | the attached model, as in *identity error*, both in bfloat16 |
+| sdpa | the attached model, where the untouched one computes its attention by `sdpa` |
 
-Both are the largest difference over texts and classes (or words), in float32. An identity error of
-0 is the same, bit for bit. An effect of 0 would mean that changes do not arrive. A *site* is one
-attention in one layer. Our own models are [another page](models.md), and any other torch module
-needs [an adapter](../howto/audit-a-torch-module.md)."""
-HEAD = """| model class | sites | identity error | effect of uniform weights |
-|---|---|---|---|"""
+All are the largest difference over texts and classes (or words), in float32 except for bfloat16.
+An identity error of 0 is the same, bit for bit. An effect of 0 of uniform weights would mean that
+changes do not arrive. *sdpa* is a dash where a family has none. A *site* is one attention in one
+layer.
+
+*Padding* is where a short text has the answer that it has alone. Heedful chooses right unless
+only left is possible.
+
+{count} model classes are measured. {exact} of them have an identity error of 0 in float32, and
+{half} in bfloat16.
+
+Our own models are [another page](models.md), and any other torch module needs
+[an adapter](../howto/audit-a-torch-module.md).
+
+## How attention is reached
+
+Most families compute their attention by the attention interface of transformers, where edits step
+in. The others write it out in a module of their own: DeBERTa, XLNet, Bloom, Falcon and more. There,
+Heedful watches for the softmax of the module while it runs. Its weights must be of each token by
+each other, give padding exactly 0, and multiply values. Nothing outside of the model is patched.
+
+- **BigBird** and BigBird-Pegasus attend fully from the first short text on, as transformers makes
+  them do. Heedful asks a short text first, so longer texts are read with full attention, too.
+- **XLNet** reads its last place, so its texts are padded on the left.
+- The output projections of **SqueezeBERT**, **XLNet** and **I-BERT** are no linear maps that can be
+  seen: `value_norm` is left out.
+- In a module of its own, a score of −5,000 or less counts as **masked**."""
+HEAD = """| model class | sites | identity error | uniform weights | padding | bfloat16 | sdpa |
+|---|---|---|---|---|---|---|"""
 REFUSED = """## Refused
 
-These compute attention outside the interface, or embed something other than tokens. Heedful says
-so before it measures anything."""
+These attend by blocks or pools, let padding into their answers, or embed something other than
+tokens. Heedful says so before it measures anything."""
 REFUSED_HEAD = """| what Heedful says | model classes |
 |---|---|"""
 KINDS = {
@@ -100,65 +126,134 @@ FAMILIES = (
     Family("encoders", "Electra", "electra"),
     Family("encoders", "Ernie", "ernie"),
     Family("encoders", "Esm", "esm"),
+    Family("encoders", "Esmc", "esmc"),
     Family("encoders", "EuroBert", "eurobert"),
+    Family("encoders", "Flaubert", "flaubert"),
     Family("encoders", "FNet", "fnet"),
     Family("encoders", "Funnel", "funnel"),
+    Family("encoders", "Gte", "gte"),
+    Family("encoders", "IBert", "ibert"),
+    Family("encoders", "JinaEmbeddingsV3", "jina_embeddings_v3"),
+    Family("encoders", "LayoutLM", "layoutlm"),
     Family("encoders", "Longformer", "longformer"),
+    Family("encoders", "Luke", "luke"),
+    Family("encoders", "MarkupLM", "markuplm"),
     Family("encoders", "MegatronBert", "megatron-bert"),
     Family("encoders", "MobileBert", "mobilebert"),
     Family("encoders", "ModernBert", "modernbert"),
     Family("encoders", "MPNet", "mpnet"),
+    Family("encoders", "Mra", "mra"),
+    Family("encoders", "NomicBert", "nomic_bert"),
+    Family("encoders", "Nystromformer", "nystromformer"),
     Family("encoders", "RemBert", "rembert"),
     Family("encoders", "Roberta", "roberta"),
+    Family("encoders", "RobertaPreLayerNorm", "roberta-prelayernorm"),
+    Family("encoders", "RoCBert", "roc_bert"),
     Family("encoders", "RoFormer", "roformer"),
     Family("encoders", "SqueezeBert", "squeezebert"),
+    Family("encoders", "Tapas", "tapas"),
+    Family("encoders", "XLM", "xlm"),
     Family("encoders", "XLMRoberta", "xlm-roberta"),
+    Family("encoders", "XLMRobertaXL", "xlm-roberta-xl"),
     Family("encoders", "XLNet", "xlnet"),
+    Family("encoders", "Yoso", "yoso"),
+    Family("decoders", "Arcee", "arcee"),
+    Family("decoders", "BioGpt", "biogpt"),
     Family("decoders", "Bloom", "bloom"),
+    Family("decoders", "Bloom", "bloom", CAUSAL),
+    Family("decoders", "CodeGen", "codegen", CAUSAL),
+    Family("decoders", "Cohere", "cohere", CAUSAL),
+    Family("decoders", "CTRL", "ctrl"),
+    Family("decoders", "DiffLlama", "diffllama"),
+    Family("decoders", "Doge", "doge"),
+    Family("decoders", "Exaone4", "exaone4"),
     Family("decoders", "Falcon", "falcon"),
+    Family("decoders", "Falcon", "falcon", CAUSAL),
     Family("decoders", "Gemma", "gemma"),
     Family("decoders", "Gemma2", "gemma2"),
+    Family("decoders", "Gemma3Text", "gemma3_text"),
+    Family("decoders", "Glm", "glm"),
+    Family("decoders", "Glm4", "glm4"),
     Family("decoders", "GPT2", "gpt2"),
     Family("decoders", "GPT2", "gpt2", "LMHeadModel"),
-    Family("decoders", "GPTNeo", "gpt_neo"),
-    Family("decoders", "GPTNeoX", "gpt_neox"),
+    Family("decoders", "GPTBigCode", "gpt_bigcode"),
     Family("decoders", "GPTJ", "gptj"),
+    Family("decoders", "GPTJ", "gptj", CAUSAL),
+    Family("decoders", "GPTNeo", "gpt_neo"),
+    Family("decoders", "GPTNeo", "gpt_neo", CAUSAL),
+    Family("decoders", "GPTNeoX", "gpt_neox"),
+    Family("decoders", "GPTNeoXJapanese", "gpt_neox_japanese", CAUSAL),
+    Family("decoders", "GptOss", "gpt_oss"),
+    Family("decoders", "Granite", "granite", CAUSAL),
+    Family("decoders", "Helium", "helium"),
+    Family("decoders", "JetMoe", "jetmoe"),
     Family("decoders", "Llama", "llama"),
     Family("decoders", "Llama", "llama", CAUSAL),
+    Family("decoders", "MiniCPM3", "minicpm3"),
+    Family("decoders", "Ministral", "ministral"),
     Family("decoders", "Mistral", "mistral"),
     Family("decoders", "Mixtral", "mixtral"),
+    Family("decoders", "ModernBertDecoder", "modernbert-decoder"),
     Family("decoders", "Mpt", "mpt"),
+    Family("decoders", "Mpt", "mpt", CAUSAL),
+    Family("decoders", "Nemotron", "nemotron"),
+    Family("decoders", "Olmo", "olmo"),
+    Family("decoders", "Olmo2", "olmo2"),
     Family("decoders", "Olmo2", "olmo2", CAUSAL),
+    Family("decoders", "Olmo3", "olmo3"),
+    Family("decoders", "OpenAIGPT", "openai-gpt"),
     Family("decoders", "OPT", "opt"),
+    Family("decoders", "Persimmon", "persimmon"),
     Family("decoders", "Phi", "phi"),
     Family("decoders", "Phi3", "phi3"),
+    Family("decoders", "Phimoe", "phimoe"),
     Family("decoders", "Qwen2", "qwen2"),
+    Family("decoders", "Qwen2Moe", "qwen2_moe"),
     Family("decoders", "Qwen3", "qwen3"),
+    Family("decoders", "Qwen3Moe", "qwen3_moe"),
+    Family("decoders", "SeedOss", "seed_oss"),
     Family("decoders", "SmolLM3", "smollm3"),
     Family("decoders", "StableLm", "stablelm"),
     Family("decoders", "Starcoder2", "starcoder2"),
+    Family("decoders", "XGLM", "xglm", CAUSAL),
     Family("both", "Bart", "bart"),
     Family("both", "Bart", "bart", WRITES),
+    Family("both", "BigBirdPegasus", "bigbird_pegasus"),
+    Family("both", "BigBirdPegasus", "bigbird_pegasus", WRITES),
     Family("both", "Blenderbot", "blenderbot", WRITES),
+    Family("both", "BlenderbotSmall", "blenderbot-small", WRITES),
+    Family("both", "FSMT", "fsmt", WRITES),
     Family("both", "LED", "led", WRITES),
+    Family("both", "LongT5", "longt5", WRITES),
     Family("both", "M2M100", "m2m_100", WRITES),
     Family("both", "Marian", "marian", "MTModel"),
+    Family("both", "MBart", "mbart"),
     Family("both", "MBart", "mbart", WRITES),
+    Family("both", "MT5", "mt5"),
     Family("both", "MT5", "mt5", WRITES),
+    Family("both", "Mvp", "mvp"),
+    Family("both", "Mvp", "mvp", WRITES),
     Family("both", "Pegasus", "pegasus", WRITES),
+    Family("both", "PegasusX", "pegasus_x", WRITES),
+    Family("both", "PLBart", "plbart"),
     Family("both", "ProphetNet", "prophetnet", WRITES),
     Family("both", "T5", "t5"),
     Family("both", "T5", "t5", WRITES),
+    Family("both", "UMT5", "umt5"),
 )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Attention sites, and how far the logits moved; or why the family is refused."""
+    """Attention sites, how far the logits moved, and where texts may be padded; or why the family
+    is refused. `sdpa` is None where the family has none."""
 
     sites: int = 0
     identity: float = 0.0
     uniform: float = 0.0
+    half: float = 0.0
+    sdpa: float | None = None
+    padding: tuple[str, ...] = ()
     refused: str = ""
 
 
@@ -167,7 +262,13 @@ def page() -> str:
     import transformers
 
     found = [(family, measured(family)) for family in FAMILIES]
-    parts = [INTRO.format(version=transformers.__version__)]
+    reached = [result for _, result in found if not result.refused]
+    counts = {
+        "count": len(reached),
+        "exact": sum(not result.identity for result in reached),
+        "half": sum(not result.half for result in reached),
+    }
+    parts = [INTRO.format(version=transformers.__version__, **counts)]
     for kind, (title, words) in KINDS.items():
         lines = [row(*each) for each in found if each[0].kind == kind and not each[1].refused]
         parts += [f"## {title}", words, "\n".join([HEAD, *lines])]
@@ -186,22 +287,54 @@ def _refused(found: Sequence[tuple[Family, Measured]]) -> Iterator[str]:
 
 
 def row(family: Family, result: Measured) -> str:
-    same = f"{result.identity:.0e}" if result.identity else "0"
-    return f"| {family.title} | {result.sites} | {same} | {result.uniform:.2g} |"
+    padding = "both" if len(result.padding) == 2 else result.padding[0]
+    cells = [
+        family.title,
+        str(result.sites),
+        _error(result.identity),
+        f"{result.uniform:.2g}",
+        padding,
+        _error(result.half),
+        "–" if result.sdpa is None else _error(result.sdpa),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _error(size: float) -> str:
+    return f"{size:.0e}" if size else "0"
 
 
 def measured(family: Family) -> Measured:
     module, batch = tiny(family), texts(family)
-    expected = _untouched(module, batch)
     try:
-        with attach(module, {"unk": UNKNOWN}) as model, torch.no_grad():
-            names = [site.name for site in model.sites]
-            same: Edits = dict.fromkeys(names, _itself)
-            even: Edits = {name: uniform() for name in names}
-            logits, moved = (model(batch, edits).logits for edits in (same, even))
+        with attach(module, {"unk": UNKNOWN}) as model:
+            sites = len(model.sites)
     except HeedfulError as refusal:
         return Measured(refused=str(refusal))
-    return Measured(len(names), _distance(logits, expected), _distance(moved, expected))
+    sides = tuple(side for side in ("right", "left") if _takes(module, side))
+    left = sides == ("left",)
+    expected = _untouched(module, batch, left)
+    same, moved = (_attached(module, batch, edit) for edit in (_itself, uniform()))
+    fast = None
+    if module._supports_sdpa:
+        fast = _distance(_untouched(tiny(family, "sdpa"), batch, left), same)
+    module.bfloat16()
+    half = _distance(_attached(module, batch, _itself), _untouched(module, batch, left))
+    identity, effect = _distance(same, expected), _distance(moved, expected)
+    return Measured(sites, identity, effect, half, fast, sides)
+
+
+def _takes(module: Any, side: str) -> bool:
+    try:
+        with attach(module, {"unk": UNKNOWN}, padding=side):
+            return True
+    except HeedfulError:
+        return False
+
+
+def _attached(module: Any, batch: Batch, edit: Edit) -> Tensor:
+    with attach(module, {"unk": UNKNOWN}) as model, torch.no_grad():
+        return model(batch, {site.name: edit for site in model.sites}).logits
 
 
 def _itself(call: SiteCall) -> Tensor:
@@ -209,7 +342,7 @@ def _itself(call: SiteCall) -> Tensor:
 
 
 def _distance(one: Tensor, other: Tensor) -> float:
-    return float((one - other).abs().max())
+    return float((one.float() - other.float()).abs().max())
 
 
 # A tiny model: whichever of these sizes its configuration knows.
@@ -232,6 +365,7 @@ SIZES = {
     "num_labels": 2,
 }
 OWN: dict[str, dict[str, Any]] = {
+    "codegen": {"num_attention_heads": None, "n_head": 4, "rotary_dim": 4},
     "falcon": {"head_dim": None},
     "funnel": {"num_hidden_layers": None, "block_sizes": [1, 1]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
@@ -248,7 +382,7 @@ SPECIAL = {
 }
 
 
-def tiny(family: Family) -> Any:
+def tiny(family: Family, attention: str = "eager") -> Any:
     """Random, with weights large enough for uneven attention."""
     import transformers
 
@@ -263,7 +397,7 @@ def tiny(family: Family) -> Any:
         warnings.simplefilter("ignore")
         config = kind(**{**SPECIAL, **given})
         module = getattr(transformers, family.name + family.ends)._from_config(
-            config, attn_implementation="eager"
+            config, attn_implementation=attention
         )
     with torch.no_grad():
         for name, parameter in module.named_parameters():
@@ -292,21 +426,25 @@ def _text(lengths: tuple[int, ...], first: int) -> Text:
     return Text(tokens, ends + 1, mask)
 
 
-def _untouched(module: Any, batch: Batch) -> Tensor:
+def _untouched(module: Any, batch: Batch, left: bool) -> Tensor:
     """The module's own logits: of the classes, or of the next word."""
-    given = dict(_padded("", batch.texts["a"]))
+    given = dict(_padded("", batch.texts["a"], left))
     target = batch.texts.get("target")
     given |= dict(_padded("decoder_", target)) if target is not None else {}
     with torch.no_grad():
         output = module(**given)
-    last = (batch.texts["a"] if target is None else target).lengths - 1
+    text = batch.texts["a"] if target is None else target
+    last = torch.full_like(text.lengths, -1) if left else text.lengths - 1
     logits: Tensor = output.logits
     return logits if logits.ndim == 2 else logits[torch.arange(len(last)), last]
 
 
-def _padded(prefix: str, text: Text) -> Iterator[tuple[str, Tensor]]:
-    real = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
-    yield f"{prefix}input_ids", text.tokens.masked_fill(~real, PAD)
+def _padded(prefix: str, text: Text, left: bool = False) -> Iterator[tuple[str, Tensor]]:
+    width = text.tokens.shape[1]
+    places = torch.arange(width) - (width - text.lengths[:, None] if left else 0)
+    real = (places >= 0) & (places < text.lengths[:, None])
+    tokens = text.tokens.gather(1, places.expand_as(text.tokens) % width)
+    yield f"{prefix}input_ids", tokens.masked_fill(~real, PAD)
     yield f"{prefix}attention_mask", real.long()
 
 

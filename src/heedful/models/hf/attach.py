@@ -123,7 +123,8 @@ def _configs(module: nn.Module) -> list[Any]:
     return list(found.values())
 
 
-_LENGTHS, _TARGET = (6, 4), 3
+_LENGTHS = {7: 5, 4: 3}
+"""Of the tiny texts, and of what is written after each. No layer has so many experts."""
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
 
 
@@ -143,17 +144,17 @@ def form_of(module: Any) -> Form:
     )
 
 
-def tiny_batch(module: Any, form: Form, lengths: Sequence[int] = _LENGTHS) -> Batch:
+def tiny_batch(module: Any, form: Form, lengths: Sequence[int] = tuple(_LENGTHS)) -> Batch:
     """Two texts of unlike length that end as the module's texts end."""
     config, many = module.config, token_embeddings(module).weight.shape[0]
     end, begin = getattr(config, "eos_token_id", None), getattr(config, "bos_token_id", None)
     special = {form.pad, form.start, end, begin}
     plain = [token for token in range(many) if token not in special] or [0]
-    words = [plain[n % len(plain)] for n in range(_LENGTHS[0])]
+    words = [plain[n % len(plain)] for n in range(max(_LENGTHS))]
     last = [end] if isinstance(end, int) else words[-1:]
     texts = {"a": _text([words[: n - 1] + last for n in lengths])}
     if form.start is not None:
-        texts["target"] = _text([[form.start, *words[: _TARGET - 1]]] * len(lengths))
+        texts["target"] = _text([[form.start, *words[: _LENGTHS[n] - 1]] for n in lengths])
     ids = tuple(map(str, range(len(lengths))))
     return Batch(ids, texts, torch.zeros(len(lengths), dtype=torch.long)).to(module.device)
 
@@ -174,7 +175,8 @@ def find_positions(module: Any, form: Form, logits: Logits) -> Form:
 
 def find_padding(module: Any, form: Form, padding: str | None, logits: Logits) -> Form:
     """Padding goes where a text has the answer that it has alone (XLNet reads its last place)."""
-    both, one = (tiny_batch(module, form, lengths) for lengths in (_LENGTHS, _LENGTHS[1:]))
+    lengths = tuple(_LENGTHS)
+    both, one = (tiny_batch(module, form, some) for some in (lengths, lengths[1:]))
     with inference(module):
         alone = logits(form, one)[0]
         for side in ("right", "left") if padding is None else (padding,):

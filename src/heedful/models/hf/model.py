@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from heedful.errors import HeedfulError
 from heedful.models.family import leave_one_out_logits
+from heedful.models.hf.folder import transformers
 from heedful.models.hf.inputs import Form, Head, Inputs, Side, inputs_of
 from heedful.models.hf.interface import listening
 from heedful.models.hf.recorder import Recorder, Site
@@ -155,6 +156,8 @@ class HuggingFace(nn.Module):
     def _embedding(self) -> nn.Module:
         module: Any = self.module
         reader = module.get_encoder() if self._form.decodes else module
+        if not isinstance(reader, transformers().PreTrainedModel):  # FSMT's is none
+            reader = module
         embedding: nn.Module = reader.get_input_embeddings()
         return embedding
 

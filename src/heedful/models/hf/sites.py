@@ -164,23 +164,24 @@ class _Search(TorchFunctionMode):
 
     def _softened(self, scores: Tensor | None, given: Tensor, output: Tensor) -> None:
         """A softmax of each query over keys, with nothing on padding, may be attention. One of
-        fewer dimensions may be anything, such as a choice between experts."""
+        other sizes and fewer dimensions may be anything, such as a choice between experts."""
         self.end()
         weights = None if scores is None else output.reshape(scores.shape)
-        if scores is not None and weights is not None and self._fits(weights):
+        sides = [] if weights is None else self._sides_of(weights)
+        if scores is not None and any(_spares_padding(weights, *pair) for pair in sides):
             causal = scores.shape[3] > 1 and bool((scores[0, :, 0, -1] <= MASKED).all())
-            self._open = _Open(shape_of(weights), causal, tuple(self._running))
-        elif given.ndim > 3:
+            self._open = _Open(shape_of(scores), causal, tuple(self._running))
+        elif sides or given.ndim > 3:
             self._refuse(self._running)
 
-    def _fits(self, weights: Tensor) -> bool:
-        sides = [
+    def _sides_of(self, weights: Tensor) -> list[tuple[Side, Side]]:
+        """Whose weights these may be, by their sizes: queries and keys."""
+        return [
             (queries, keys)
             for queries in self._sides.values()
             for keys in self._sides.values()
             if weights.shape[2:] == (queries.real.shape[1], keys.real.shape[1])
         ]
-        return any(not weights[_padding(queries, keys)].any() for queries, keys in sides)
 
     def _weighed(self, product: Product) -> None:
         """Home is the innermost module that both weighs and mixes."""
@@ -211,11 +212,10 @@ class _Open:
     running: tuple[nn.Module, ...]
 
 
-def _padding(queries: Side, keys: Side) -> Any:
-    """Where no weight may be: from a token to padding; for all heads."""
-    there = queries.real[:, :, None] & ~keys.real[:, None, :]
-    rows, places, padding = there.nonzero(as_tuple=True)
-    return rows, slice(None), places, padding
+def _spares_padding(weights: Any, queries: Side, keys: Side) -> bool:
+    """No token has a weight on padding, in any head."""
+    unseen = queries.real[:, None, :, None] & ~keys.real[:, None, None, :]
+    return not (weights * unseen).any()
 
 
 def _named(module: Any, calls: list[AttentionCall], sides: Mapping[str, Side]) -> tuple[Site, ...]:
