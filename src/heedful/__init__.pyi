@@ -7,12 +7,14 @@ from heedful.auditing import Estimate as Estimate
 from heedful.auditing import Explanation as Explanation
 from heedful.auditing import HeadView as HeadView
 from heedful.auditing import Plan as Plan
+from heedful.auditing import Relations as Relations
 from heedful.auditing import audit as audit
 from heedful.auditing import check as check
 from heedful.auditing import compare as compare
 from heedful.auditing import estimate as estimate
 from heedful.auditing import explain as explain
 from heedful.auditing import head_view as head_view
+from heedful.auditing import relations as relations
 from heedful.data import prepare as prepare
 from heedful.entries import Piece as Piece
 from heedful.errors import HeedfulError as HeedfulError

@@ -36,6 +36,9 @@ from heedful.auditing.options import Measuring as Measuring
 from heedful.auditing.options import Running as Running
 from heedful.auditing.options import seconds as seconds
 from heedful.auditing.page_data import PageData as PageData
+from heedful.auditing.relations import RELATION_ROWS as RELATION_ROWS
+from heedful.auditing.relations import Relations as Relations
+from heedful.auditing.relations import relations as relations
 from heedful.auditing.repair import CHOSEN_MODEL as CHOSEN_MODEL
 from heedful.auditing.repair import REPAIR as REPAIR
 from heedful.auditing.repair import REPAIR_COLUMNS as REPAIR_COLUMNS

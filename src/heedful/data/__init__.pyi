@@ -77,6 +77,11 @@ from heedful.data.registry import CORPORA as CORPORA
 from heedful.data.registry import default_prepare as default_prepare
 from heedful.data.registry import default_spec as default_spec
 from heedful.data.registry import given_spec as given_spec
+from heedful.data.relations import Case as Case
+from heedful.data.relations import Related as Related
+from heedful.data.relations import generated_relations as generated_relations
+from heedful.data.relations import load_relations as load_relations
+from heedful.data.relations import related as related
 from heedful.data.reviews import blank_breaks as blank_breaks
 from heedful.data.reviews import telling as telling
 from heedful.data.reviews import unescape as unescape

@@ -22,10 +22,13 @@ _SKIPPED = re.compile(r"\d+[-.]\d+")  # words written together, and empty nodes
 @dataclass(frozen=True)
 class Sentence:
     """The words of a sentence and the head of each: words are numbered from 0, the root's head
-    is −1."""
+    is −1. `labels` are the relations to the heads; `glued` marks words that no blank follows."""
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+    glued: tuple[bool, ...] = ()
+    id: str = ""
 
 
 def load_conllu(path: Path) -> list[Sentence]:
@@ -68,7 +71,9 @@ def _sentence(name: str, rows: list[list[str]]) -> Sentence:
         raise HeedfulError(f"the words of sentence {name!r} are not numbered 1, 2, …: fix them.")
     if any(head >= len(rows) or head == word for word, head in enumerate(heads)):
         raise HeedfulError(f"a head in sentence {name!r} is no other word of it: fix the file.")
-    return Sentence(tuple(row[1] for row in rows), heads)
+    glued = tuple("SpaceAfter=No" in row[9].split("|") for row in rows)
+    words, labels = (tuple(row[column] for row in rows) for column in (1, 7))
+    return Sentence(words, heads, labels, glued, name)
 
 
 def heads_by_id(split: Split, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.bool_]]:

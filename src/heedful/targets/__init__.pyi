@@ -25,6 +25,7 @@ from heedful.targets.one_text import OneText as OneText
 from heedful.targets.one_text import TokenText as TokenText
 from heedful.targets.one_text import one_text as one_text
 from heedful.targets.one_text import open_text as open_text
+from heedful.targets.one_text import open_texts as open_texts
 from heedful.targets.open import Asked as Asked
 from heedful.targets.open import described as described
 from heedful.targets.open import open_asked as open_asked

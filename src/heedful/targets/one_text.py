@@ -6,7 +6,7 @@ texts, or fill gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from heedful import models
 from heedful.errors import HeedfulError
-from heedful.targets.document import Document, Row, pad
+from heedful.targets.document import Document, Row, Span, pad
 from heedful.targets.documents import documents_of, find_records
 from heedful.targets.open import hugging_face, is_own, open_target
 from heedful.targets.options import ANSWERING, Loading, Prompt, Reading, reading_and_loading
@@ -38,6 +38,8 @@ from heedful.types import Batch, Model
 
 SUBWORD = "##"  # what WordPiece writes before tokens inside a word
 START, MARK = "(start)", "·"
+Split = Callable[[str], tuple[Span, ...]]
+"""From a text to where its words stand."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +84,55 @@ def open_text(model: Any, texts: Mapping[str, str], **options: Any) -> Iterator[
         with open_target(model, [dict(texts)], label_column=None, **columns, **options) as subject:
             yield one_text(subject)
         return
+    loaded = _loaded(model, reading, loading)
+    _check_texts(loaded, texts, loading)
+    with _attached(loaded) as look_at:
+        yield look_at(*_encoded(loaded, texts, loading))
+
+
+@contextmanager
+def open_texts(
+    model: Any, texts: Sequence[str], words: Split, **options: Any
+) -> Iterator[Iterator[OneText]]:
+    """The same for several texts, one after the other; `words` says where a text's words stand. A
+    model that writes is refused."""
+    reading, loading = reading_and_loading({**options, "label_column": None})
+    if is_own(model, reading):
+        records = [{"id": str(place), "text": text} for place, text in enumerate(texts)]
+        own = {"id_column": "id", "label_column": None, "words": words}
+        with open_target(model, records, **own, **options) as subject:
+            places = {name: place for place, name in enumerate(subject.ids)}
+            yield (one_text(subject, places[str(place)]) for place in range(len(texts)))
+        return
+    loaded = _loaded(model, reading, loading)
+    if writes(loaded.module) or not loaded.tokenizer.is_fast:
+        raise HeedfulError(
+            f"{loaded.name} writes texts, or its tokenizer does not say where its tokens stand: "
+            "give a model that reads, with a fast tokenizer."
+        )
+    with _attached(loaded) as look_at:
+        yield (look_at(*_encoded(loaded, {"text": text}, loading, words)) for text in texts)
+
+
+def _loaded(model: Any, reading: Reading, loading: Loading) -> Loaded:
     loading.refuse("a look at attention", "label", "label_words", "label_map", *ANSWERING)
-    loaded = hugging_face(model, reading, loading, asked=False)
-    batch, sides, notes = _encoded(loaded, texts, loading)
-    heads = getattr(loaded.module.config.get_text_config(), "num_attention_heads", None)
+    return hugging_face(model, reading, loading, asked=False)
+
+
+@contextmanager
+def _attached(loaded: Loaded) -> Iterator[Callable[..., OneText]]:
+    """What makes a text of a batch, its sides and notes, while the model is attached."""
+    heads = getattr(loaded.module.config.get_text_config(), "num_attention_heads", None) or 1
+
+    def look_at(batch: Batch, sides: Mapping[str, TokenText], notes: tuple[str, ...]) -> OneText:
+        batch = batch.to(loaded.module.device)
+        return OneText(loaded.name, attached, batch, sides, heads, notes)
+
     with (
         models.evaluating(loaded.module),
         models.attach(loaded.module, {}, _anything) as attached,
     ):
-        batch = batch.to(loaded.module.device)
-        yield OneText(loaded.name, attached, batch, sides, heads or 1, notes)
+        yield look_at
 
 
 def one_text(subject: AuditTarget, index: int = 0) -> OneText:
@@ -111,12 +152,11 @@ def _anything(output: Any, inputs: models.Inputs) -> Tensor:
 
 
 def _encoded(
-    loaded: Loaded, texts: Mapping[str, str], loading: Loading
+    loaded: Loaded, texts: Mapping[str, str], loading: Loading, words: Split | None = None
 ) -> tuple[Batch, dict[str, TokenText], tuple[str, ...]]:
     """The batch, its sides as they are read, and what to say of them."""
-    _check_texts(loaded, texts, loading)
     limit = longest(loaded, loading.max_length)
-    row, text, lost = _side(loaded, texts, limit, loading.prompt)
+    row, text, lost = _side(loaded, texts, limit, loading.prompt, words)
     rows, sides = {"a": row}, {"a": text}
     if writes(loaded.module):
         rows["target"], sides["target"] = _written(loaded, texts["target"], limit)
@@ -153,7 +193,11 @@ def _check_texts(loaded: Loaded, texts: Mapping[str, str], loading: Loading) -> 
 
 
 def _side(
-    loaded: Loaded, texts: Mapping[str, str], limit: int, prompt: Prompt
+    loaded: Loaded,
+    texts: Mapping[str, str],
+    limit: int,
+    prompt: Prompt,
+    words: Split | None = None,
 ) -> tuple[Row, TokenText, int]:
     """What is read, and how many words were cut."""
     tokenizer = loaded.tokenizer
@@ -164,7 +208,7 @@ def _side(
                 f"token belongs to: give one text."
             )
         return *_by_marks(tokenizer, tokenizer(prompt.around(texts["text"]))["input_ids"], limit), 0
-    document = _document({name: texts[name] for name in texts if name != "target"})
+    document = _document({name: texts[name] for name in texts if name != "target"}, words)
     rows, lost = encode_documents(tokenizer, [document], limit, prompt)
     return rows[0], _token_text(rows[0], document, partial(spelled, tokenizer)), lost.words
 
@@ -210,9 +254,9 @@ def _end(own: list[bool]) -> int:
     return len(own) if own[-1] else len(own) - 1
 
 
-def _document(texts: dict[str, str]) -> Document:
+def _document(texts: dict[str, str], words: Split | None = None) -> Document:
     second = "text_b" if "text_b" in texts else None
-    reading = Reading(label_column=None, text_b_column=second)
+    reading = Reading(label_column=None, text_b_column=second, words=words)
     return documents_of(find_records([texts], reading), reading)[0]
 
 
