@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -229,6 +230,37 @@ def test_words_of_several_tokens_against_a_loop(tmp_path: Path) -> None:
     found = rows[rows["layer"] >= 0].assign(side=rows["half"].eq("reporting").astype(int))
     keys = found[["relation", "direction", "layer", "head", "side"]].itertuples(index=False)
     assert dict(zip(map(tuple, keys), found["correct"], strict=True)) == expected
+
+
+def test_antecedents_against_a_loop(tmp_path: Path) -> None:
+    path, random = tmp_path / "some.jsonl", np.random.default_rng(0)
+    lines = []
+    for _ in range(12):
+        words = random.choice(["film", "good", "she", "bad", "dog"], 9).tolist()
+        places = random.permutation(9)[:6].tolist()
+        clusters = [[[place, place] for place in places[:3]], [[p, p] for p in places[3:]]]
+        lines.append(json.dumps({"words": words, "clusters": clusters}))
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
+    texts, model = load_relations(path), (tiny_hf("GPT2", vocab_size=200), word_pieces())
+    spans = {each.text: each.spans for each in texts}
+    expected = np.zeros((2, 2, 2), dtype=int)
+    with open_texts(model, [each.text for each in texts], spans.__getitem__) as opened:
+        for text, read in zip(texts, opened, strict=True):
+            numbers = read.batch.texts["a"].words[0].tolist()
+            with torch.no_grad():
+                trace = read.model(read.batch)
+            for layer, site in enumerate(read.model.sites):
+                for head, weights in enumerate(trace.weights[site.name][0]):
+                    for case in text.cases:
+                        word = attended(weights, numbers, case.query, case.choices)
+                        expected[half_of(text.id), layer, head] += word in case.gold
+    rows = relations(model, path, least=1).rows
+    for side, half in enumerate(("choosing", "reporting")):
+        mine = rows[(rows["half"] == half) & (rows["layer"] >= 0)]
+        assert mine["correct"].tolist() == expected[side].flatten().tolist()
+        near = rows[(rows["half"] == half) & (rows["layer"] == -1) & (rows["head"] == -1)]
+        cases = [c for text in texts if half_of(text.id) == side for c in text.cases]
+        assert near["correct"].tolist() == [sum(c.choices[0] in c.gold for c in cases)]
 
 
 def _conllu(text: Any) -> str:

@@ -29,6 +29,7 @@ def table(
         moved = effect + noise * random.normal(size=examples)
         for operator, value in (("mean", moved), ("zero", 2 * moved), ("direct", moved / 2)):
             parts.append(_as(one, name, operator, "tvd_head", value))
+            parts.append(_as(one, name, operator, "drop_head", -value))
         for operator in ("delete", "mask"):
             value = captured[layer, head] + noise * random.normal(size=examples)
             parts.append(_as(one, name, operator, "importance_captured", value))
@@ -54,6 +55,7 @@ def test_the_head_is_chosen_on_one_half_and_reported_on_the_other() -> None:
     assert best.chosen_on == pytest.approx(means["mean", 0])
     assert best.effect == pytest.approx(means["mean", 1])
     assert best.direct == pytest.approx(means["direct", 1])
+    assert best.drop == pytest.approx(-means["mean", 1])
     values = mine[(mine["operator"] == "mean") & (side == 1)]["value"]
     half = stats.t.ppf(0.95, len(values) - 1) * stats.sem(values)
     assert (best.low, best.high) == pytest.approx((best.effect - half, best.effect + half))
@@ -86,7 +88,7 @@ def test_what_was_not_measured_is_not_told() -> None:
     few = judge(table(examples=12)).heads
     assert few.sentence.startswith("too few examples") and not few.ranked
     rows = table()
-    zero = rows[(rows["measure"] != "tvd_head") | (rows["operator"] == "zero")]
+    zero = rows[~rows["measure"].isin(["tvd_head", "drop_head"]) | (rows["operator"] == "zero")]
     found = judge(zero).heads
     assert found.ablation == "zero" and np.isnan(found.ranked[0].direct)
     alone = judge(rows[rows["measure"] != "importance_captured"]).heads
@@ -103,3 +105,4 @@ def test_it_is_in_json_in_the_lines_and_on_the_page() -> None:
     assert Verdict.from_values(without).heads.sentence == ""
     page = audit_page({"verdict": json.loads(verdict.to_json()), "facts": {}, "rows": rows})
     assert "Which heads carry the decision?" in page and "layer 0, head 1 does most" in page
+    assert "Importance captured" in page

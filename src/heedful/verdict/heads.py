@@ -25,7 +25,7 @@ from heedful.verdict.settings import Settings
 from heedful.verdict.statement import NAN, number
 from heedful.verdict.table import Table
 
-EFFECT, DIRECT = "tvd_head", "direct"
+EFFECT, DROP, DIRECT = "tvd_head", "drop_head", "direct"
 ABLATIONS = ("mean", "zero")
 """What a head's effect is measured by: the first of these that was."""
 MOST = 20
@@ -37,8 +37,8 @@ HEAD = re.compile(r"attention:layer=(\d+),head=(\d+)")
 @dataclass(frozen=True)
 class Head:
     """One head on the half that was kept for reporting: how far the output moves without it, and
-    how far on the `direct` way; `chosen_on` is its effect on the other half. `captured` is the
-    importance that its attention captures."""
+    how far on the `direct` way; `chosen_on` is its effect on the other half. `drop` is how far the
+    probability of the decision falls, `captured` the importance that its attention captures."""
 
     name: str
     effect: float
@@ -47,6 +47,7 @@ class Head:
     chosen_on: float
     direct: float = NAN
     captured: float = NAN
+    drop: float = NAN
 
 
 @dataclass(frozen=True)
@@ -75,19 +76,20 @@ def decisive_heads(table: Table, chosen: Settings) -> Heads:
     if min(clusters) < chosen.fewest:
         few = f"too few examples: each half of them needs {chosen.fewest}."
         return Heads(few, effects.shape[1], ablation)
-    direct = _effects(table, DIRECT).reindex(index=halves[1].index)
-    ranked = []
-    for name in halves[0].mean().sort_values(ascending=False, kind="stable").index[:MOST]:
-        bounds = mean_interval(halves[1][name].dropna(), table.cluster_of, chosen.alpha)
-        ranked.append(
-            Head(
-                str(name),
-                *bounds,
-                float(halves[0][name].mean()),
-                float(direct[name].mean()) if name in direct else NAN,
-                float(captured[name].reindex(halves[1].index).mean()) if name in captured else NAN,
-            )
+    reported = halves[1].index
+    direct = _means_of(_effects(table, DIRECT), reported)
+    drop = _means_of(_effects(table, ablation, DROP), reported)
+    known = _means_of(captured, reported)
+    first = halves[0].mean().sort_values(ascending=False, kind="stable")
+    ranked = [
+        Head(
+            str(name),
+            *mean_interval(halves[1][name].dropna(), table.cluster_of, chosen.alpha),
+            float(effect),
+            *(means.get(str(name), NAN) for means in (direct, known, drop)),
         )
+        for name, effect in first.head(MOST).items()
+    ]
     found = correlation(effects, captured, table, chosen)
     sentence = _sentence(ranked, effects.shape[1], ablation, found)
     return Heads(sentence, effects.shape[1], ablation, tuple(ranked), *found)
@@ -119,8 +121,14 @@ def correlation(
     return value, float(low), float(high)
 
 
-def _effects(table: Table, ablation: str) -> pd.DataFrame:
-    return _of_heads(table.get(table.main, EFFECT, ablation))
+def _effects(table: Table, ablation: str, measure: str = EFFECT) -> pd.DataFrame:
+    return _of_heads(table.get(table.main, measure, ablation))
+
+
+def _means_of(frame: pd.DataFrame, examples: pd.Index) -> dict[str, float]:
+    """Of each head over some of the examples."""
+    some = frame.reindex(index=examples)
+    return {str(name): float(some[name].mean()) for name in some.columns}
 
 
 def _captured(table: Table) -> pd.DataFrame:
