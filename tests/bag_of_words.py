@@ -9,14 +9,14 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from heedful.models import probabilities
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
+from heedful.models import Family, probabilities
+from heedful.types import Batch, Edits, Embeddings, Keep, Model, SiteSpec, Trace
 from tiny import END, START, WORDS, batch_of
 
 UNKNOWN = 1
 
 
-class BagOfWords:
+class BagOfWords(Family):
     """Any way to remove a word does the same to it. A text with both tokens of a pair gets
     the pair's weight once more. `rows` counts texts that went through."""
 
@@ -29,6 +29,7 @@ class BagOfWords:
         bias: float = 0.0,
         pairs: Mapping[tuple[int, int], float] | None = None,
     ) -> None:
+        super().__init__()
         self.table = torch.zeros(64, dtype=torch.float64)
         for token, weight in weights.items():
             self.table[token] = weight
@@ -37,27 +38,20 @@ class BagOfWords:
     def embed(self, batch: Batch) -> Embeddings:
         return {"a": self.table[batch.texts["a"].tokens][..., None]}
 
-    def __call__(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
+    def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
+        return dict(given or self.embed(batch))
+
+    def run(self, batch: Batch, embedded: Embeddings, edits: Edits, keep: Keep) -> Trace:
         text = batch.texts["a"]
         seen = text.mask if text.hidden is None else text.mask & ~text.hidden
         self.rows += len(batch)
-        inputs = self.embed(batch)["a"] if embeddings is None else embeddings["a"]
-        logits = (inputs[..., 0] * seen).sum(-1) + self.bias
+        logits = (embedded["a"][..., 0] * seen).sum(-1) + self.bias
         for tokens, weight in self.pairs.items():
             first, second = ((text.tokens == token) & seen for token in tokens)
             logits = logits + weight * (first.any(-1) & second.any(-1))
         return Trace(logits[:, None], {}, {})
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        raise NotImplementedError
-
-    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
         raise NotImplementedError
 
 

@@ -7,15 +7,15 @@ stack, as long as the text, that attends to itself and then to the text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 
-from heedful.models import masked_softmax
+from heedful.models import Family, masked_softmax
 from heedful.types import (
     Batch,
-    Deleted,
     Edits,
     Embeddings,
     Keep,
@@ -36,7 +36,10 @@ class Left:
     values: dict[str, Tensor] = field(default_factory=dict)
 
 
-class Layered(nn.Module):
+class Layered(Family):
+    sites: tuple[SiteSpec, ...] = ()
+    fillers: Mapping[str, int] = {"unk": 1}
+
     def __init__(
         self,
         layers: int = 2,
@@ -66,29 +69,24 @@ class Layered(nn.Module):
             SiteSpec(name, "decoder" if name == "decoder" else "a", "tokens", False)
             for name in names
         )
-        self.fillers = {"unk": 1}
 
     def embed(self, batch: Batch) -> Embeddings:
         return {"a": self.words[batch.texts["a"].tokens].detach()}
 
-    def forward(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
+    def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
+        return dict(given or {"a": self.words[batch.texts["a"].tokens]})
+
+    def run(self, batch: Batch, embedded: Embeddings, edits: Edits, keep: Keep) -> Trace:
         text, left = batch.texts["a"], Left()
-        embedded = embeddings["a"] if embeddings else self.words[text.tokens]
-        states = embedded + self.places[: text.tokens.shape[1]]
+        states = embedded["a"] + self.places[: text.tokens.shape[1]]
         seen, readers = self._seen(text), self._readers(text)
         for site in self.sites[: self.layers]:
-            states = self._layer(site, states, states, seen, batch, edits or {}, left)
+            states = self._layer(site, states, states, seen, batch, edits, left)
         read_at = [site.name for site in self.sites]
         if self.decoder:
             own = (self.start + self.places[: states.shape[1]]).expand_as(states)
-            own = self._layer(self.sites[-2], own, own, seen, batch, edits or {}, left)
-            states = self._layer(self.sites[-1], own, states, seen, batch, edits or {}, left)
+            own = self._layer(self.sites[-2], own, own, seen, batch, edits, left)
+            states = self._layer(self.sites[-1], own, states, seen, batch, edits, left)
             read_at = ["decoder", "cross"]
         return Trace(
             logits=torch.tanh(torch.einsum("bq,bqd->bd", readers, states)) @ self.out,
@@ -97,7 +95,6 @@ class Layered(nn.Module):
             values=left.values if keep.values else {},
             projections={site.name: self._joined(site) for site in self.sites},
             readout_weights=dict.fromkeys(read_at, readers) if keep.readout_weights else {},
-            embeddings={"a": embedded} if keep.embeddings else {},
         )
 
     def _layer(
@@ -144,9 +141,6 @@ class Layered(nn.Module):
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self(batch, edits)
-
-    def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        raise NotImplementedError
 
 
 def layered_batch(lengths: tuple[int, ...], seed: int = 0, pad: int = 0) -> Batch:

@@ -14,7 +14,7 @@ from heedful.data import Split
 from heedful.experiments import PROBES, Evidence, Findings
 from heedful.hashing import stable_hash
 from heedful.models import OneSequence
-from heedful.types import Batch, Deleted, Edits, Embeddings, Keep, Model, SiteSpec, Trace
+from heedful.types import Batch, Deleted, Edits, Embeddings, Model, SiteSpec, Trace
 
 LENGTHS = (4, 1, 9, 2, 6, 5, 3, 12)
 OTHERS = {"generation", "alignment", "several sites", "rationales", "impermissible"}
@@ -81,14 +81,8 @@ class Bent:
     def fillers(self) -> Mapping[str, int]:
         return self.model.fillers
 
-    def __call__(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        trace: Trace = self.model(batch, edits, keep, embeddings)
+    def __call__(self, batch: Batch, *rest: Any, **more: Any) -> Trace:
+        trace: Trace = self.model(batch, *rest, **more)
         return replace(trace, token_logits={})
 
     def embed(self, batch: Batch) -> Embeddings:

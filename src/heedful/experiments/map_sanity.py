@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -21,6 +21,7 @@ from heedful.attributions import lrp_logits
 from heedful.errors import HeedfulError
 from heedful.experiments.correlation import agreement
 from heedful.hashing import stable_hash
+from heedful.models import Family
 from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
 from heedful.types import (
@@ -85,33 +86,12 @@ def _moved(one: Tensor, two: Tensor) -> Tensor:
 # makes of it is the explanation's own doing (Kindermans et al. 2019).
 
 
-class Reembedded:
+class Reembedded(Family):
     """A model seen through other embeddings of its texts; all else is the `inner` one's."""
 
     def __init__(self, inner: Model) -> None:
+        super().__init__()
         self.inner = inner
-
-    def embed(self, batch: Batch) -> Embeddings:
-        raise NotImplementedError
-
-    def _put(self, given: Embeddings) -> Embeddings:
-        """What the inner model is given for these embeddings."""
-        return given
-
-    def __call__(
-        self,
-        batch: Batch,
-        edits: Edits | None = None,
-        keep: Keep = Keep(),
-        embeddings: Embeddings | None = None,
-    ) -> Trace:
-        given = embeddings
-        if given is None:  # as a model does by itself: leaves to differentiate by, if asked for
-            leaves = keep.embeddings and torch.is_grad_enabled()
-            own = self.embed(batch).items()
-            given = {side: x.detach().clone().requires_grad_(leaves) for side, x in own}
-        trace = self.inner(batch, edits, keep, self._put(given))
-        return replace(trace, embeddings=given if keep.embeddings else {})
 
     @property
     def sites(self) -> tuple[SiteSpec, ...]:
@@ -120,6 +100,20 @@ class Reembedded:
     @property
     def fillers(self) -> Mapping[str, int]:
         return self.inner.fillers
+
+    def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
+        if given is not None:
+            return dict(given)
+        leaves = keep.embeddings and torch.is_grad_enabled()
+        own = self.embed(batch).items()
+        return {side: x.detach().clone().requires_grad_(leaves) for side, x in own}
+
+    def run(self, batch: Batch, embedded: Embeddings, edits: Edits, keep: Keep) -> Trace:
+        return self.inner(batch, edits, keep, self._put(embedded))
+
+    def _put(self, given: Embeddings) -> Embeddings:
+        """What the inner model is given for these embeddings."""
+        return given
 
     def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
         return self.inner.resume(batch, trace, edits)
