@@ -253,3 +253,12 @@ class Piece(Attribution, Experiment, Corpus):
 def by_name(*entries: Entry) -> dict[str, Any]:
     """Several entries of one module, for a registry's `module:ENTRIES`."""
     return {entry.name: entry for entry in entries}
+
+
+def figure(*needs: str, paper: str = "") -> Callable[[Callable[..., Any]], ReportFigure]:
+    """A figure that bears the name of the function that draws it; the docstring says what it is."""
+
+    def entry(make: Callable[..., Any]) -> ReportFigure:
+        return ReportFigure(make.__name__, make.__doc__ or "", make, paper=paper, needs=needs)
+
+    return entry

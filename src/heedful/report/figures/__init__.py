@@ -5,28 +5,32 @@ from __future__ import annotations
 from heedful.entries import ReportFigure
 from heedful.registry import Registry
 
+_PLACES = """
+    bars.published
+    distributions.tau_gradient
+    curves.tau_length
+    distributions.permutation
+    distributions.jsd
+    distributions.jsd_by_max
+    bars.substitution
+    erasure.erasure
+    erasure.flips
+    erasure.importance_sets
+    erasure.importance_mass
+    curves.layers
+    curves.deception
+    distributions.seed_variance
+    distributions.frontier
+    bars.conicity
+    bars.parts_of_speech
+    curves.token_curves
+"""
 FIGURES = Registry(
     "figure",
     ReportFigure,
     {
-        "published": "heedful.report.figures.bars:ENTRIES",
-        "tau_gradient": "heedful.report.figures.distributions:ENTRIES",
-        "tau_length": "heedful.report.figures.curves:ENTRIES",
-        "permutation": "heedful.report.figures.distributions:ENTRIES",
-        "jsd": "heedful.report.figures.distributions:ENTRIES",
-        "jsd_by_max": "heedful.report.figures.distributions:ENTRIES",
-        "substitution": "heedful.report.figures.bars:ENTRIES",
-        "erasure": "heedful.report.figures.erasure:ENTRIES",
-        "flips": "heedful.report.figures.erasure:ENTRIES",
-        "importance_sets": "heedful.report.figures.erasure:ENTRIES",
-        "importance_mass": "heedful.report.figures.erasure:ENTRIES",
-        "layers": "heedful.report.figures.curves:ENTRIES",
-        "deception": "heedful.report.figures.curves:ENTRIES",
-        "seed_variance": "heedful.report.figures.distributions:ENTRIES",
-        "frontier": "heedful.report.figures.distributions:ENTRIES",
-        "conicity": "heedful.report.figures.bars:ENTRIES",
-        "parts_of_speech": "heedful.report.figures.bars:ENTRIES",
-        "token_curves": "heedful.report.figures.curves:ENTRIES",
+        name: f"{__name__}.{module}:{name}"
+        for module, _, name in (line.partition(".") for line in _PLACES.split())
     },
 )
 TABLES_ONLY = frozenset(

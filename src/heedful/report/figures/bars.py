@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.entries import ReportFigure, by_name
+from heedful.entries import figure
 from heedful.report.evidence import Evidence, lines_of
 from heedful.report.figures.multiples import Words, by_corpus, painted
 from heedful.report.panels import CLASSES, GREY, KINDS, Figure, Panel, named_rows, on_axis
@@ -31,7 +31,9 @@ PUBLISHED = Words(
 )
 
 
+@figure("correlation", paper="jain2019, Table 2")
 def published(evidence: Evidence) -> Figure:
+    """Every τ of jain2019's Table 2, published and measured, with intervals."""
     frame = published_beside_measured(evidence)
     frame = frame[frame["metric"].isin(list(NAMES)) & frame["measured"].notna()]
     legend = (*LEGEND, ("slides", SLIDES))
@@ -89,7 +91,9 @@ WORDS = {
 }
 
 
+@figure("substitution", paper="vashishth2019, Tables 1 to 3; tutek2020, Table 1")
 def substitution(evidence: Evidence) -> Figure:
+    """Change of the score with attention replaced, published beside measured."""
     every = [(place, changes(evidence.together, place, paper)) for place, paper in _where(evidence)]
     tables = [(place, table) for place, table in every if len(table)]
     panels = (
@@ -184,7 +188,9 @@ CONICITY = Words(
 )
 
 
+@figure("conicity", paper="mohankumar2020")
 def conicity(evidence: Evidence) -> Figure:
+    """Conicity of the attended states, by model."""
     return by_corpus(CONICITY, conicity_table(evidence.together), STATES_LEGEND, _conicity_panels)
 
 
@@ -221,7 +227,9 @@ PARTS = Words(
 )
 
 
+@figure("parts_of_speech", paper="mohankumar2020")
 def parts_of_speech(evidence: Evidence) -> Figure:
+    """Share of attention on punctuation, function words and the rest, by model."""
     found = parts_table(evidence.together)
     return by_corpus(PARTS, found, tuple(PARTS_KINDS.values()), _parts_panels)
 
@@ -258,35 +266,3 @@ def _parts_panels(part: pd.DataFrame) -> Iterator[Panel]:
         for model, bar in part.groupby("model", sort=False)
     ]
     yield Panel("share of attention", chart, f"Attention by kind of word. {'; '.join(bars)}.")
-
-
-ENTRIES = by_name(
-    ReportFigure(
-        name="published",
-        description="Every τ of jain2019's Table 2, published and measured, with intervals.",
-        make=published,
-        paper="jain2019, Table 2",
-        needs=("correlation",),
-    ),
-    ReportFigure(
-        name="substitution",
-        description="Change of the score with attention replaced, published beside measured.",
-        make=substitution,
-        paper="vashishth2019, Tables 1 to 3; tutek2020, Table 1",
-        needs=("substitution",),
-    ),
-    ReportFigure(
-        name="conicity",
-        description="Conicity of the attended states, by model.",
-        make=conicity,
-        paper="mohankumar2020",
-        needs=("conicity",),
-    ),
-    ReportFigure(
-        name="parts_of_speech",
-        description="Share of attention on punctuation, function words and the rest, by model.",
-        make=parts_of_speech,
-        paper="mohankumar2020",
-        needs=("parts_of_speech",),
-    ),
-)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.entries import ReportFigure, by_name
+from heedful.entries import figure
 from heedful.report.evidence import Evidence, lines_of
 from heedful.report.figures.multiples import Words, by_corpus, painted
 from heedful.report.panels import (
@@ -67,7 +67,9 @@ LAYERS = Words(
 )
 
 
+@figure("layers", paper="vashishth2019")
 def layers(evidence: Evidence) -> Figure:
+    """The score after permuting the first or last so many layers, by group."""
     table = curves(evidence.together)
     return by_corpus(LAYERS, table[table["mean"].notna()], tuple(ENDS.values()), _layers_panels)
 
@@ -116,7 +118,9 @@ LENGTH = Words(
 )
 
 
+@figure("correlation")
 def tau_length(evidence: Evidence) -> Figure:
+    """Average τ in the four quarters of text length, with intervals."""
     table = evidence.together.dropna(subset="mean")
     table = table[table["measure"].isin(list(MEASURES)) & table["group"].str.startswith("length=")]
     return by_corpus(LENGTH, table, tuple(MEASURES.values()), _length_panels)
@@ -153,7 +157,9 @@ DECEPTION = Words(
 TERM = re.compile(r"\+impermissible([0-9.e+-]*[0-9])")
 
 
+@figure("deception", paper="pruthi2020")
 def deception(evidence: Evidence) -> Figure:
+    """Accuracy and attention on impermissible tokens by the penalty's weight."""
     table = by_weight(evidence.together)
     return by_corpus(DECEPTION, table, tuple(LINES.values()), _deception_panels)
 
@@ -280,7 +286,9 @@ TOKENS = Words(
 )
 
 
+@figure("token_probability", paper="tutek2020, Figure 2")
 def token_curves(evidence: Evidence) -> Figure:
+    """Probability of the predicted class by each token of one text, by model."""
     cells = evidence.cells[evidence.cells["probe"] == "token_probability"]
     texts = (
         (str(corpus), typical(evidence, part))
@@ -330,34 +338,3 @@ def _token_says(panel: str, readings: Sequence[Reading]) -> str:
         for reading in readings
     )
     return f"{TOKENS.about}, {panel}: {means}."
-
-
-ENTRIES = by_name(
-    ReportFigure(
-        name="layers",
-        description="The score after permuting the first or last so many layers, by group.",
-        make=layers,
-        paper="vashishth2019",
-        needs=("layers",),
-    ),
-    ReportFigure(
-        name="tau_length",
-        description="Average τ in the four quarters of text length, with intervals.",
-        make=tau_length,
-        needs=("correlation",),
-    ),
-    ReportFigure(
-        name="deception",
-        description="Accuracy and attention on impermissible tokens by the penalty's weight.",
-        make=deception,
-        paper="pruthi2020",
-        needs=("deception",),
-    ),
-    ReportFigure(
-        name="token_curves",
-        description="Probability of the predicted class by each token of one text, by model.",
-        make=token_curves,
-        paper="tutek2020, Figure 2",
-        needs=("token_probability",),
-    ),
-)

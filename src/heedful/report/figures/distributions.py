@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heedful.entries import ReportFigure, by_name
+from heedful.entries import figure
 from heedful.report.evidence import Evidence
 from heedful.report.figures.multiples import Legend, Words, folded, painted, small_multiples
 from heedful.report.formats import visible
@@ -169,7 +169,9 @@ GRADIENT_WORDS = Words(
 GRADIENT_AXIS = Axis("Kendall τ", -1.0, 1.0, 20, mark=0.0)
 
 
+@figure("correlation", paper="jain2019, Figure 2")
 def tau_gradient(evidence: Evidence) -> Figure:
+    """Histograms of Kendall τ between attention and gradients, by predicted class."""
     rows = _by_class(evidence, evidence.rows("correlation", ["tau_gradient"]))
     return _histograms(evidence, rows, GRADIENT_WORDS, GRADIENT_AXIS)
 
@@ -228,7 +230,9 @@ PERMUTATION_WORDS = Words(
 )
 
 
+@figure("permutation", paper="jain2019, Figure 3")
 def permutation(evidence: Evidence) -> Figure:
+    """Median change of output under shuffled attention, by the largest weight."""
     rows = evidence.rows("permutation", ["tvd_median"])
     draw = partial(violins, title="median change of output", high=1.0)
     return small_multiples(evidence, rows, PERMUTATION_WORDS, draw)
@@ -254,7 +258,9 @@ JSD_AXIS = Axis(DISTANCE, 0.0, LN2, 20, mark=LN2, mark_text="ln 2", room=0.03)
 _by_weight = partial(violins, title=DISTANCE, high=LN2, mark=True)
 
 
+@figure("adversarial", paper="jain2019, Figure 4")
 def jsd(evidence: Evidence) -> Figure:
+    """Histograms of the largest adversarial distance: searched, exact, spread-matched."""
     rows = evidence.rows("adversarial", list(MEASURES))
     legend = tuple(MEASURES[one] for one in _found(rows, MEASURES))
     rows = rows.assign(colour=painted(rows["measure"], MEASURES))
@@ -268,8 +274,10 @@ def _found(rows: pd.DataFrame, measures: Iterable[str]) -> list[str]:
 HOW = {"jsd_search": "found by search", "jsd_exact": "exact"}
 
 
+@figure("adversarial", paper="jain2019, Figure 5")
 def jsd_by_max(evidence: Evidence) -> Figure:
-    """The searched distance, as in the paper; the exact one where no search was run."""
+    """The adversarial distance in four bins of the largest attention weight."""
+    # The searched distance, as in the paper; the exact one where no search was run.
     rows = evidence.rows("adversarial", list(HOW))
     kind = next(iter(_found(rows, HOW)), "jsd_search")
     words = Words(
@@ -295,7 +303,9 @@ SEED_VARIANCE_WORDS = Words(
 )
 
 
+@figure("seeds", paper="wiegreffe2019, test 2")
 def seed_variance(evidence: Evidence) -> Figure:
+    """The distance between seeds in four bins of the largest attention weight."""
     rows = evidence.rows("seeds", ["jsd_seeds"])
     return small_multiples(evidence, rows, SEED_VARIANCE_WORDS, _by_weight)
 
@@ -322,7 +332,9 @@ ROLES = {
 """Each kind of point in words, its colour and its shape."""
 
 
+@figure("frontier", paper="wiegreffe2019, test 4")
 def frontier(evidence: Evidence) -> Figure:
+    """Trained adversaries by λ, TVD against JSD, beside seeds and exact adversaries."""
     together = evidence.together[evidence.together["group"] == "all"]
     tables = (
         (str(corpus), str(model), table_of(part))
@@ -399,51 +411,3 @@ def _frontier_says(model: str, table: pd.DataFrame) -> str:
         for line in table.to_dict("records")
     )
     return f"{FRONTIER.about}, {model}: {parts}."
-
-
-ENTRIES = by_name(
-    ReportFigure(
-        name=GRADIENT_WORDS.name,
-        description="Histograms of Kendall τ between attention and gradients, by predicted class.",
-        make=tau_gradient,
-        paper="jain2019, Figure 2",
-        needs=("correlation",),
-    ),
-    ReportFigure(
-        name=PERMUTATION_WORDS.name,
-        description="Median change of output under shuffled attention, by the largest weight.",
-        make=permutation,
-        paper="jain2019, Figure 3",
-        needs=("permutation",),
-    ),
-    ReportFigure(
-        name=JSD_WORDS.name,
-        description="Histograms of the largest adversarial distance: searched, exact, "
-        "spread-matched.",
-        make=jsd,
-        paper="jain2019, Figure 4",
-        needs=("adversarial",),
-    ),
-    ReportFigure(
-        name="jsd_by_max",
-        description="The adversarial distance in four bins of the largest attention weight.",
-        make=jsd_by_max,
-        paper="jain2019, Figure 5",
-        needs=("adversarial",),
-    ),
-    ReportFigure(
-        name=SEED_VARIANCE_WORDS.name,
-        description="The distance between seeds in four bins of the largest attention weight.",
-        make=seed_variance,
-        paper="wiegreffe2019, test 2",
-        needs=("seeds",),
-    ),
-    ReportFigure(
-        name="frontier",
-        description="Trained adversaries by λ, TVD against JSD, beside seeds and exact "
-        "adversaries.",
-        make=frontier,
-        paper="wiegreffe2019, test 4",
-        needs=("frontier",),
-    ),
-)

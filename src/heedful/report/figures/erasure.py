@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from heedful.entries import ReportFigure, by_name
+from heedful.entries import figure
 from heedful.metrics import SignTest, sign_test, survival
 from heedful.report.evidence import KEYS, Evidence
 from heedful.report.figures.multiples import Words, by_corpus, small_multiples
@@ -47,7 +47,9 @@ _ROUNDING = 1e-12  # a divergence below it is none
 _ROW = [*KEYS, "example", "site", "head", "query"]
 
 
+@figure("erasure", paper="serrano2019")
 def erasure(evidence: Evidence) -> Figure:
+    """ΔJS of the heaviest and a random item, by the difference of their weights."""
     rows = evidence.rows("erasure", ["js_difference", "weight_difference"])
     if len(rows):
         weights = rows[rows["measure"] == "weight_difference"].set_index(_ROW)["value"]
@@ -120,7 +122,9 @@ CELLS = dict(zip(FLIPS, ((YES, YES), (YES, NO), (NO, YES), (NO, NO)), strict=Tru
 """Does erasing the heaviest flip, does erasing the random one."""
 
 
+@figure("flips", paper="serrano2019, Table 2")
 def flips(evidence: Evidence) -> Figure:
+    """Does erasing the heaviest item flip the decision, does erasing a random one."""
     frame = published_beside_measured(evidence, "serrano2019")
     frame = frame[frame["metric"].str.startswith("flip_percent:") & frame["measured"].notna()]
     return by_corpus(FLIPS_WORDS, frame, FLIPS_LEGEND, _panels, "dataset")
@@ -260,7 +264,7 @@ COLOUR = KINDS["exact"]
 BOXES_LEGEND = (("half of the texts; the tick is the median, the line 5% to 95%", COLOUR),)
 
 
-def boxes(kind: str, words: Words, title: str, evidence: Evidence) -> Figure:
+def _boxes(kind: str, words: Words, title: str, evidence: Evidence) -> Figure:
     """A group per corpus, a panel per model."""
     panels = (
         (
@@ -312,33 +316,13 @@ def _boxes_says(found: dict[str, Removed]) -> str:
     return "; ".join(parts)
 
 
-ENTRIES = by_name(
-    ReportFigure(
-        name=ERASURE_WORDS.name,
-        description="ΔJS of the heaviest and a random item, by the difference of their weights.",
-        make=erasure,
-        paper="serrano2019",
-        needs=("erasure",),
-    ),
-    ReportFigure(
-        name="flips",
-        description="Does erasing the heaviest item flip the decision, does erasing a random one.",
-        make=flips,
-        paper="serrano2019, Table 2",
-        needs=("flips",),
-    ),
-    ReportFigure(
-        name=SETS_WORDS.name,
-        description="Share of items removed until the decision flips, by ranking, none dropped.",
-        make=partial(boxes, "fraction", SETS_WORDS, "share of items removed"),
-        paper="serrano2019",
-        needs=("importance_sets",),
-    ),
-    ReportFigure(
-        name=MASS_WORDS.name,
-        description="Attention removed until the decision flips, by ranking, none dropped.",
-        make=partial(boxes, "mass", MASS_WORDS, "share of attention removed"),
-        paper="serrano2019",
-        needs=("importance_sets",),
-    ),
-)
+@figure("importance_sets", paper="serrano2019")
+def importance_sets(evidence: Evidence) -> Figure:
+    """Share of items removed until the decision flips, by ranking, none dropped."""
+    return _boxes("fraction", SETS_WORDS, "share of items removed", evidence)
+
+
+@figure("importance_sets", paper="serrano2019")
+def importance_mass(evidence: Evidence) -> Figure:
+    """Attention removed until the decision flips, by ranking, none dropped."""
+    return _boxes("mass", MASS_WORDS, "share of attention removed", evidence)
