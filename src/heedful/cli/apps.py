@@ -21,14 +21,7 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    say,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import Output, check_outputs, say, show, show_result
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import progress_bar
 
@@ -118,13 +111,12 @@ def new_study(
     options = {name: value for name, value in subject.given().items() if name not in ("n", "seed")}
     plan = plan_study(model, data, wanted, **options)
     invited = make(out, plan, annotators)
-    if as_json:
-        facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
-        show_json("annotate new", {**facts, "annotators": [each.name for each in invited]})
-        return
-    show(f"{out}: {len(plan.items)} items, {len(invited)} annotators")
-    show(*(f"Note: {note}" for note in plan.facts["notes"]))
-    say(f"next: heedful annotate serve {out}")
+    facts = {"study": str(out), "task": task, "items": len(plan.items), **plan.facts}
+    facts["annotators"] = [each.name for each in invited]
+    told = f"{out}: {len(plan.items)} items, {len(invited)} annotators"
+    notes = (f"Note: {note}" for note in plan.facts["notes"])
+    if not show_result("annotate new", as_json, facts, told, *notes):
+        say(f"next: heedful annotate serve {out}")
 
 
 @annotate.command("invite")

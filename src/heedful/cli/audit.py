@@ -35,16 +35,7 @@ from heedful.cli.options import (
     set_threads,
     spread,
 )
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    drawn_later,
-    next_step,
-    say,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import Output, check_outputs, drawn_later, next_step, say, show, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import duration
@@ -112,9 +103,7 @@ def audit(
         write_audit(result, out)
     if card is not None:
         result.to_card(card)
-    if as_json:
-        show_json("audit", {"verdict": json.loads(result.verdict.to_json())})
-    else:
+    if not show_result("audit", as_json, {"verdict": json.loads(result.verdict.to_json())}):
         _show(result)
     if out is not None:
         _draw(result, out)
@@ -250,9 +239,8 @@ def check(
     set_threads(subject.threads)
     plan = Plan(open_store(subject.store), announce=say)
     result = run(model, data, plan=plan, **given)
-    if as_json:
-        show_json("check", {"outcomes": [vars(outcome) for outcome in result.outcomes]})
-    else:
+    outcomes = [vars(outcome) for outcome in result.outcomes]
+    if not show_result("check", as_json, {"outcomes": outcomes}):
         show_table(_outcomes(result.outcomes), result.lines())
         again = "heedful audit of the same, with -o audit, shows why."
         kept = "keep this verdict for the next time: --write-baseline verdict.json."
@@ -295,8 +283,7 @@ def compare(
         raise HeedfulError(f"two of the folders have the same name {twice!r}: rename one of them.")
     loaded = {name: Audit.load(path) for name, path in zip(names, audits, strict=True)}
     table = side_by_side(loaded, measure, operator, seed)
-    if as_json:
-        show_json("compare", {"rows": table.to_dict("records")})
+    if show_result("compare", as_json, {"rows": table.to_dict("records")}):
         return
     if markdown:
         show(f"{_title(table, measure)}\n\n{to_markdown(table)}")
@@ -353,11 +340,9 @@ def explain(
     set_threads(asked.threads)
     given = {**asked.given(), "token": token}
     result = run(model, text, text_b, explanations, target, of, pairs, by_token, **given)
-    if as_json:
-        show_json("explain", result.to_dict())
-        return
-    _show_scores(result, target)
-    next_step("`heedful audit MODEL DATA` tells whether such scores can be trusted.")
+    if not show_result("explain", as_json, result.to_dict()):
+        _show_scores(result, target)
+        next_step("`heedful audit MODEL DATA` tells whether such scores can be trusted.")
 
 
 def _show_scores(result: Explanation, target: str) -> None:

@@ -25,14 +25,7 @@ from heedful.cli.options import (
     spread,
 )
 from heedful.cli.options import seeds as read_seeds
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    next_step,
-    say,
-    show,
-    show_json,
-)
+from heedful.cli.output import Output, check_outputs, next_step, say, show, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError
 from heedful.progress import progress_bar
@@ -130,12 +123,10 @@ def benchmark(
         rows = run(wanted, out, progress=progress, announce=say)
     if out is not None:
         say(f"rows: {out}")
-    if as_json:
-        show_json("benchmark", as_dict(rows))
-    else:
+    if not show_result("benchmark", as_json, as_dict(rows)):
         _show(rows)
-    if not as_json and out is None:
-        next_step("the same command with -o rows.csv keeps the rows, and resumes from them.")
+        if out is None:
+            next_step("the same command with -o rows.csv keeps the rows, and resumes from them.")
     if broken(rows):
         raise typer.Exit(1)
 

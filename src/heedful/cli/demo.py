@@ -11,17 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.cli.options import JsonOption, MachineOptions, SeedOption, option, spread
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    drawn_later,
-    next_step,
-    page_line,
-    say,
-    show,
-    show_json,
-)
-from heedful.cli.tables import show_prose
+from heedful.cli.output import Output, check_outputs, drawn_later, say
+from heedful.cli.report import show_page
 from heedful.errors import HeedfulError
 from heedful.progress import progress_bar
 
@@ -66,12 +57,7 @@ def demo(
     with drawn_later("heedful", "report", *keys, "--store", store.root, "-o", out / "report"):
         files = build_report(store, runs, out / "report")
     document = {"page": str(files.page), "summary": list(files.summary)}
-    if as_json:
-        show_json("demo", document)
-        return
-    show_prose(*files.summary)
-    show(page_line(files.page))
-    next_step(f"open {files.page} in a browser; then `heedful audit MODEL DATA -o audit`.")
+    show_page("demo", as_json, document, files, "; then `heedful audit MODEL DATA -o audit`")
 
 
 def _honest(store: Store, seed: int, here: Machine, progress: Progress) -> Run:

@@ -23,7 +23,7 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import next_step, show_json
+from heedful.cli.output import next_step, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError, listed
 
@@ -54,9 +54,7 @@ def doctor(
     Says what is there and how to get what is missing; the exit code is 2 if the core is incomplete.
     """
     found = facts(store, data_dir)
-    if as_json:
-        show_json("doctor", found)
-    else:
+    if not show_result("doctor", as_json, found):
         told = list(rows(found, every_package=everything, every_corpus=corpora or everything))
         show_prose(summary(found))
         show_table(Table(("", ""), told), (f"{name:<8} {words}" for name, words in told))

@@ -15,7 +15,7 @@ from heedful.cli.catalogue import (
     in_words,
 )
 from heedful.cli.options import JsonOption, argument, spread
-from heedful.cli.output import next_step, show_json
+from heedful.cli.output import next_step, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.errors import HeedfulError, meant, unknown_name
 
@@ -50,11 +50,12 @@ def list_pieces(
         measures = known.of_audits() if kind in (None, MEASURE) else []
     else:
         pieces, measures = _named(known, str(kind), name)
-    if as_json:
-        document = {"pieces": [dict(piece.facts) for piece in pieces], "left_out": left_out}
-        numbers = [dict(measure.facts) for measure in measures]
-        show_json("list", {**document, "measures": numbers} if numbers else document)
-    elif briefly:
+    document = {"pieces": [dict(piece.facts) for piece in pieces], "left_out": left_out}
+    if measures:
+        document["measures"] = [dict(measure.facts) for measure in measures]
+    if show_result("list", as_json, document):
+        return
+    if briefly:
         _list_briefly(known, chosen)
         if measures:
             _table_of(MEASURE, measures, map(_measure_line, measures))

@@ -65,29 +65,24 @@ def _plain(c: str) -> bool:
     return c.isprintable() or (ord(c) > 0x9F and not "\ud800" <= c <= "\udfff")
 
 
-def show_json(verb: str, value: dict[str, Any]) -> None:
-    """One JSON object with the schema's version and null for NaN, in any terminal's encoding."""
-    plain = not codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
-    sys.stdout.write(json.dumps(document(verb, value), indent=2, ensure_ascii=plain) + "\n")
-
-
 def document(verb: str, value: dict[str, Any]) -> dict[str, Any]:
     """What `--json` prints; `heedful schema` has its schema."""
     whole: dict[str, Any] = _finite({"schema_version": SCHEMA_VERSION, "verb": verb, **value})
     return whole
 
 
-def show_result(verb: str, as_json: bool, value: dict[str, Any], *lines: str) -> None:
-    """The result of a verb: as JSON where that was asked for, else as lines for people."""
+def show_result(verb: str, as_json: bool, value: dict[str, Any], *lines: str) -> bool:
+    """The result of a verb: as JSON where that was asked for, else as lines for people.
+
+    JSON is one object with the schema's version and null for NaN, in any terminal's encoding.
+    Returns whether it was JSON: nothing else may be shown then.
+    """
     if as_json:
-        show_json(verb, value)
+        plain = not codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
+        sys.stdout.write(json.dumps(document(verb, value), indent=2, ensure_ascii=plain) + "\n")
     else:
         show(*lines)
-
-
-def page_line(path: Path) -> str:
-    """The path of a page and its size."""
-    return f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)"
+    return as_json
 
 
 def _finite(value: Any) -> Any:

@@ -23,16 +23,7 @@ from heedful.cli.options import (
     seeds,
     spread,
 )
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    drawn_later,
-    next_step,
-    say,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import Output, check_outputs, drawn_later, next_step, say, show, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 from heedful.cli.train import EncoderOptions, OptimizerOptions
 from heedful.progress import duration, progress_bar
@@ -153,8 +144,7 @@ def _show(result: Repair, store: str, out: Path | None, as_json: bool) -> None:
 
     load = load_line(store if out is None else out / CHOSEN_MODEL, result.model)
     parts = {**result.as_parts(), "table": result.table.to_dict("records")}
-    if as_json:
-        show_json("repair", {**parts, "model": result.model.key, "load": load})
+    if show_result("repair", as_json, {**parts, "model": result.model.key, "load": load}):
         return
     columns, *rows = table_cells(result.table, result.chosen.method)
     show_table(Table(columns, rows))

@@ -103,8 +103,7 @@ def _register(draft: Path, out: Path | None, place: PlaceOptions, as_json: bool)
     )
     document = {"registered": str(path), "hash": registered.hash, "already": known}
     lines = (f"registered: {path}", f"hash: {registered.hash}", *warnings)
-    show_result("replicate", as_json, document, *lines)
-    if not as_json:
+    if not show_result("replicate", as_json, document, *lines):
         then = shlex.join(["heedful", "replicate", str(path), "-o", "out"])
         next_step(f"publish the hash; then {then}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,20 +19,13 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    next_step,
-    page_line,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import Output, check_outputs, next_step, show, show_result
 from heedful.cli.tables import show_prose
 from heedful.errors import HeedfulError
 
 if TYPE_CHECKING:
     from heedful.preregistration import Cited, Use
+    from heedful.report import ReportFiles
 
 
 @spread
@@ -66,12 +59,17 @@ def report(
     files = build_report(place, found, out, folders, examples)
     written = [str(path) for path in (files.page, *files.figures, *files.tables)]
     document = {"files": written, "summary": list(files.summary)}
-    if as_json:
-        show_json("report", document)
-        return
-    show_prose(*files.summary)
-    show(page_line(files.page))
-    next_step(f"open {files.page} in a browser.")
+    show_page("report", as_json, document, files)
+
+
+def show_page(
+    verb: str, as_json: bool, document: dict[str, Any], files: ReportFiles, then: str = ""
+) -> None:
+    """A page that was written: what it says in short, where it is, and what to do with it."""
+    if not show_result(verb, as_json, document):
+        show_prose(*files.summary)
+        show(f"page: {files.page} ({files.page.stat().st_size / 1e6:.1f} MB)")
+        next_step(f"open {files.page} in a browser{then}.")
 
 
 @spread
@@ -113,25 +111,24 @@ def _show(works: Cited, as_json: bool) -> None:
     from heedful.preregistration import in_order, no_entry, plain_comment
 
     entries = in_order(works.reasons)
-    if as_json:
-        records = [
-            {
-                "key": entry.key,
-                "type": entry.kind,
-                "fields": dict(entry.fields),
-                "used_for": list(works.reasons[entry.key]),
-                "bibtex": entry.bibtex,
-            }
-            for entry in entries
-        ]
-        show_json("cite", {"entries": records, "unlisted": list(works.unlisted)})
-        return
+    records = [
+        {
+            "key": entry.key,
+            "type": entry.kind,
+            "fields": dict(entry.fields),
+            "used_for": list(works.reasons[entry.key]),
+            "bibtex": entry.bibtex,
+        }
+        for entry in entries
+    ]
     blocks = []
     for entry in entries:
         used_for = "; ".join(works.reasons[entry.key])
         comment = f"% {plain_comment(used_for)}\n" if used_for else ""
         blocks.append(comment + entry.bibtex)
-    show("\n\n".join(blocks), *(f"\n{no_entry(missing)}" for missing in works.unlisted))
+    notes = (f"\n{no_entry(missing)}" for missing in works.unlisted)
+    document = {"entries": records, "unlisted": list(works.unlisted)}
+    show_result("cite", as_json, document, "\n\n".join(blocks), *notes)
 
 
 @spread

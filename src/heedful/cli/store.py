@@ -22,15 +22,7 @@ from heedful.cli.options import (
     option,
     spread,
 )
-from heedful.cli.output import (
-    PLACE,
-    Output,
-    check_outputs,
-    next_step,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import PLACE, Output, check_outputs, next_step, show, show_result
 from heedful.cli.tables import Table, show_table
 from heedful.errors import HeedfulError, unknown_name
 
@@ -65,12 +57,10 @@ def ls(
             continue
         if kind in (None, record.kind):
             records[key] = record
-    if as_json:
-        runs = [
-            {"key": key, "kind": record.kind, "facts": record.facts}
-            for key, record in records.items()
-        ]
-        show_json("store ls", {"runs": runs, "damaged": damaged})
+    runs = [
+        {"key": key, "kind": record.kind, "facts": record.facts} for key, record in records.items()
+    ]
+    if show_result("store ls", as_json, {"runs": runs, "damaged": damaged}):
         return
     described = [_described(place, key, record) for key, record in records.items()]
     described += [Described(key, "damaged: see `heedful store verify`") for key in damaged]
@@ -186,8 +176,7 @@ def pack(
     parts = write_pack(place, keys, out, max_mb)
     document = {"parts": [str(part) for part in parts], "runs": keys}
     told = f"packed {len(keys)} runs into {len(parts)} files: {parts[0]} …"
-    show_result("store pack", as_json, document, told)
-    if not as_json:
+    if not show_result("store pack", as_json, document, told):
         next_step(f"heedful store unpack {out}/* --store ELSEWHERE")
 
 

@@ -37,16 +37,7 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.output import (
-    Output,
-    check_outputs,
-    drawn_later,
-    next_step,
-    say,
-    show,
-    show_json,
-    show_result,
-)
+from heedful.cli.output import Output, check_outputs, drawn_later, next_step, say, show, show_result
 from heedful.cli.sweep import Where, run_shown
 from heedful.cli.tables import show_frame, show_prose
 from heedful.errors import HeedfulError
@@ -342,12 +333,11 @@ def _show(store: Store, run: Run, as_json: bool) -> None:
     paper = str(run.facts["piece"])
     table = published_beside_measured(evidence, paper)
     summary = five_lines(evidence)
+    document = {"run": run.key, "summary": summary}
     if as_json:
-        cells, numbers = (
-            json.loads(frame.to_json(orient="records")) for frame in (table, measured(evidence))
-        )
-        document = {"run": run.key, "summary": summary, "cells": cells, "measured": numbers}
-        show_json("study", document)
+        for name, frame in (("cells", table), ("measured", measured(evidence))):
+            document[name] = json.loads(frame.to_json(orient="records"))
+    if show_result("study", as_json, document):
         return
     if len(table):
         show_frame(table)

@@ -31,7 +31,7 @@ from heedful.cli.options import (
     source,
     spread,
 )
-from heedful.cli.output import harmless, say, show, show_json
+from heedful.cli.output import harmless, say, show, show_result
 from heedful.cli.tables import Table, show_table
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import duration
@@ -164,8 +164,7 @@ def sweep(
     if not as_json:
         _show_plan(jobs, engine.pool)
     if dry_run:
-        if as_json:
-            show_json("sweep", _told(jobs, engine.pool) | {"dry_run": True})
+        show_result("sweep", as_json, _told(jobs, engine.pool) | {"dry_run": True})
         return
     failures = run_shown(jobs, place, here, engine)
     runs = [] if asked.shard else list_studies(plans, failures, place, here, say)
@@ -238,19 +237,17 @@ def _fields(job: Job) -> dict[str, Any]:
 
 
 def _show_end(jobs: list[Job], failures: list[Failure], runs: list[Run], as_json: bool) -> None:
-    if not as_json:
-        show(*(f"{run.facts['piece']}: {run.key}" for run in runs))
-        if runs:
-            keys = " ".join(run.key for run in runs)
-            show(f"`heedful report {keys} -o report` writes the page")
-        return
     lost = {failure.job.name for failure in failures}
     ended = [_fields(replace(job, done=job.name not in lost)) for job in jobs]
     told = [{"job": f.job.name, "reason": f.reason, "skipped": f.skipped} for f in failures]
     studies = [{"study": run.facts["piece"], "run": run.key} for run in runs]
     performed = sum(not job.done for job in jobs) - len(failures)
     document = {"performed": performed, "failures": told, "studies": studies, "jobs": ended}
-    show_json("sweep", document)
+    lines = [f"{run.facts['piece']}: {run.key}" for run in runs]
+    if runs:
+        keys = " ".join(run.key for run in runs)
+        lines.append(f"`heedful report {keys} -o report` writes the page")
+    show_result("sweep", as_json, document, *lines)
 
 
 def run_shown(jobs: Sequence[Job], store: Store, machine: Machine, engine: Engine) -> list[Failure]:

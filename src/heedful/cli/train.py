@@ -34,7 +34,7 @@ from heedful.cli.options import (
     spread,
     was_given,
 )
-from heedful.cli.output import next_step, say, show, show_json, show_result
+from heedful.cli.output import next_step, say, show, show_result
 from heedful.errors import HeedfulError, listed
 from heedful.progress import duration, progress_bar
 
@@ -66,8 +66,7 @@ def prepare(
     with progress_bar() as progress:
         run = prepare_corpus(spec, open_store(store), data.folder, progress)
     report = Prepared(run).report
-    if as_json:
-        show_json("prepare", {"run": run.key, "report": report})
+    if show_result("prepare", as_json, {"run": run.key, "report": report}):
         return
     classes = listed(report["labels"]) if report["labels"] else report["task"]
     show(f"{run.key}: {classes}; vocabulary {report['vocabulary']}")
@@ -264,8 +263,7 @@ def _result_of(trained: Run, scored: Run) -> dict[str, Any]:
 
 def _show_results(runs: list[dict[str, Any]], place: list[str], as_json: bool) -> None:
     """`place` are the options with which the next command finds the runs."""
-    if as_json:
-        show_json("train", runs[0] if len(runs) == 1 else {"runs": runs})
+    if show_result("train", as_json, runs[0] if len(runs) == 1 else {"runs": runs}):
         return
     for run in runs:
         show(f"{run['run']}: {len(run['history'])} epochs")
