@@ -172,6 +172,12 @@ class Metric(Scored):
     signed: bool = False
     measures: Mapping[str, Measure] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, make: Callable[..., Any], measure: Measure, name: str = "", **facts: Any) -> Metric:
+        """The metric that a function computes, by default with the function's name."""
+        said = {fact: getattr(measure, fact) for fact in ("higher_is_better", "signed", "range")}
+        return cls(name or make.__name__, measure.description, make, **said, **facts)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus(Entry):

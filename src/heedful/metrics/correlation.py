@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import SIGNED, Metric, share, signed_share
+from heedful.entries import Metric, share, signed_share
 
 TOLERANCE = {
     torch.bfloat16: 1e-2,
@@ -266,18 +266,15 @@ def _share(pairs: Tensor, total: Tensor) -> Tensor:
     return pairs.to(torch.float64) / total  # 0/0 = NaN: a single token has no pairs
 
 
-KENDALL = Metric(
+KENDALL = Metric.of(
+    kendall_tau_b,
+    signed_share("Kendall's τ-b between two scores of the same tokens", True),
     name="kendall",
-    description="Kendall's τ-b between two scores of the same tokens",
-    make=kendall_tau_b,
     paper="jain2019",
-    higher_is_better=True,
-    signed=True,
     formula=(
         "τ_b = (C − D) / √((N − T_x)(N − T_y)): of N pairs C are in the same order, D in the "
         "opposite one, T_x and T_y tied in x and in y"
     ),
-    range=SIGNED,
     higher="the two orders agree more: 0 unrelated, −1 reversed",
     cost="k log² k for a text of k tokens; no table of pairs is made",
     limits=(
@@ -318,18 +315,15 @@ def top_k(x: Num[Tensor, "n k"], mask: Bool[Tensor, "n k"], k: int) -> Bool[Tens
     return first & mask
 
 
-TOP_K = Metric(
+TOP_K = Metric.of(
+    top_k_tau,
+    signed_share("Kendall's τ-b over the tokens that either score ranks among its k highest", True),
     name="top_k",
-    description="Kendall's τ-b over the tokens that either score ranks among its k highest",
-    make=top_k_tau,
-    higher_is_better=True,
-    signed=True,
     measures={
         "tau": signed_share("τ-b over the union of both top-k sets", True),
         "overlap": share("share of the top k that both scores name", True),
     },
     formula="τ_b over top_k(x) ∪ top_k(y); overlap = |top_k(x) ∩ top_k(y)| / k",
-    range=SIGNED,
     higher="the tokens at the top are ordered more alike, or more of them are the same",
     cost="sorting the tokens of each text",
     limits=(

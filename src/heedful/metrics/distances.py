@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.entries import LN2, NOT_NEGATIVE, SHARE, Metric
+from heedful.entries import LN2, NOT_NEGATIVE, Measure, Metric, share
 
 
 def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
@@ -19,13 +19,11 @@ def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "
     return (p - q).abs().sum(-1) / 2
 
 
-TVD = Metric(
-    name="tvd",
-    description="total variation distance of two output distributions",
-    make=tvd,
+TVD = Metric.of(
+    tvd,
+    share("total variation distance of two output distributions"),
     paper="jain2019",
     formula="TVD(p, q) = ½ Σ_c |p_c − q_c|",
-    range=SHARE,
     higher="the two outputs differ more: 0 the same, 1 nothing in common",
     cost="the number of classes",
     limits=(
@@ -61,13 +59,13 @@ def _x_log_ratio(x: Tensor, m: Tensor) -> Tensor:
     return torch.where(live, x, torch.zeros_like(one)) * log_ratio
 
 
-JSD = Metric(
-    name="jsd",
-    description="Jensen-Shannon divergence of two attention distributions (nats, at most ln 2)",
-    make=jsd,
+JSD = Metric.of(
+    jsd,
+    Measure(
+        "Jensen-Shannon divergence of two attention distributions (nats, at most ln 2)", range=LN2
+    ),
     paper="jain2019",
     formula="JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m), m = (p + q) / 2",
-    range=LN2,
     higher="the two attentions have less weight in common: ln 2 where no token has weight in both",
     cost="the number of tokens",
     limits=(
@@ -98,13 +96,14 @@ def kl(
     return torch.where(infinite, torch.full_like(one, torch.inf), total)
 
 
-KL = Metric(
-    name="kl",
-    description="Kullback-Leibler divergence of the first distribution from the second (nats)",
-    make=kl,
+KL = Metric.of(
+    kl,
+    Measure(
+        "Kullback-Leibler divergence of the first distribution from the second (nats)",
+        range=NOT_NEGATIVE,
+    ),
     paper="wiegreffe2019",
     formula="KL(p ‖ q) = Σ_t p_t ln(p_t / q_t)",
-    range=NOT_NEGATIVE,
     higher="the first has weight where the second has little: infinite where it has none",
     cost="the number of tokens",
     limits="It is not symmetric and has no upper bound, so a few texts can decide a mean.",
@@ -122,13 +121,11 @@ def entropy(p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
     return (safe * -safe.log()).sum(-1)
 
 
-ENTROPY = Metric(
-    name="entropy",
-    description="entropy of an attention distribution (nats)",
-    make=entropy,
+ENTROPY = Metric.of(
+    entropy,
+    Measure("entropy of an attention distribution (nats)", range=NOT_NEGATIVE),
     citation="Shannon 1948, A Mathematical Theory of Communication",
     formula="H(p) = −Σ_t p_t ln p_t",
-    range=NOT_NEGATIVE,
     higher="attention is spread over more tokens: ln n where n tokens share it evenly",
     cost="the number of tokens",
     limits=(

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import bdtr
 
-from heedful.entries import SHARE, Metric, share
+from heedful.entries import Metric, share
 
 
 class Survival(NamedTuple):
@@ -101,12 +101,11 @@ def sign_test(
     return SignTest(sooner, later, int(known.sum()) - n, p)
 
 
-ENTRY = Metric(
+ENTRY = Metric.of(
+    restricted_mean,
+    share("restricted mean share of words removed until the decision flips (Kaplan-Meier)", False),
     name="flips",
-    description="restricted mean share of words removed until the decision flips (Kaplan-Meier)",
-    make=restricted_mean,
     paper="serrano2019",
-    higher_is_better=False,
     measures={
         "mean": share("area under the Kaplan-Meier curve up to 1", False),
         "error": share("its standard error (Greenwood)"),
@@ -115,7 +114,6 @@ ENTRY = Metric(
         "∫₀¹ S(u) du with S(u) = Π_{u_i ≤ u} (1 − d_i / n_i): at the share u_i, d_i of the n_i "
         "texts that are left flip"
     ),
-    range=SHARE,
     higher=(
         "more words must go before the decision flips, so the order found the decisive words later"
     ),

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.stats import rankdata
 
-from heedful.entries import SHARE, SIGNED, Metric
+from heedful.entries import Metric, share, signed_share
 
 
 def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
@@ -21,14 +21,11 @@ def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n 
     return float(np.mean(labels == probabilities.argmax(1)))
 
 
-ACCURACY = Metric(
-    name="accuracy",
-    description="share of examples whose likeliest class is the label (micro F1)",
-    make=accuracy,
+ACCURACY = Metric.of(
+    accuracy,
+    share("share of examples whose likeliest class is the label (micro F1)", True),
     paper="jain2019",
-    higher_is_better=True,
     formula="(1/N) Σ_i [argmax_c p_ic = label_i]",
-    range=SHARE,
     higher="more predictions are right",
     cost="the number of examples",
     limits=(
@@ -76,14 +73,11 @@ def f1_of_means(precision: Float[np.ndarray, " n"], recall: Float[np.ndarray, " 
     return 2 * p * r / (p + r) if p * r > 0 else 0.0
 
 
-F1 = Metric(
-    name="f1",
-    description="F1 of class 1 (two classes) or macro F1",
-    make=f1,
+F1 = Metric.of(
+    f1,
+    share("F1 of class 1 (two classes) or macro F1", True),
     paper="jain2019",
-    higher_is_better=True,
     formula="F1 = 2 P R / (P + R) of class 1; of several classes the mean of each one's",
-    range=SHARE,
     higher="more of the class is found, and less is taken for it",
     cost="the number of examples",
     limits="Right answers outside of the class do not count, nor does how sure the model is.",
@@ -117,14 +111,11 @@ def area_under_curve(high: Float[np.ndarray, " n"], low: Float[np.ndarray, " m"]
     return above / (len(high) * len(low))
 
 
-ROC_AUC = Metric(
-    name="roc_auc",
-    description="area under the ROC curve of class 1 (two classes) or one-vs-rest mean",
-    make=roc_auc,
+ROC_AUC = Metric.of(
+    roc_auc,
+    share("area under the ROC curve of class 1 (two classes) or one-vs-rest mean", True),
     paper="jain2019",
-    higher_is_better=True,
     formula="P(p of a positive > p of a negative) + ½ P(equal)",
-    range=SHARE,
     higher="positives are ranked above negatives more often: ½ is chance",
     cost="sorting the examples, once for each class",
     limits=(
@@ -152,15 +143,11 @@ def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> flo
     return (seen - chance) / (1 - chance) if len(names) > 1 else float("nan")
 
 
-COHEN_KAPPA = Metric(
-    name="cohen_kappa",
-    description="agreement of two annotators beyond chance",
-    make=cohen_kappa,
+COHEN_KAPPA = Metric.of(
+    cohen_kappa,
+    signed_share("agreement of two annotators beyond chance", True),
     paper="vashishth2019",
-    higher_is_better=True,
-    signed=True,
     formula="κ = (p_o − p_e) / (1 − p_e): agreement seen, and expected by chance",
-    range=SIGNED,
     higher="the two agree more often than chance would have it: 0 is chance",
     cost="the number of items",
     limits=(
@@ -190,15 +177,11 @@ def krippendorff(answers: Float[np.ndarray, "annotators items"]) -> float:
     return float(1 - differing / expected) if expected else float("nan")
 
 
-KRIPPENDORFF = Metric(
-    name="krippendorff",
-    description="Krippendorff's α: agreement of several annotators beyond chance",
-    make=krippendorff,
-    higher_is_better=True,
-    signed=True,
+KRIPPENDORFF = Metric.of(
+    krippendorff,
+    signed_share("Krippendorff's α: agreement of several annotators beyond chance", True),
     citation="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
     formula="α = 1 − D_o / D_e: disagreement seen, and expected by chance",
-    range=SIGNED,
     higher="annotators agree more than chance would have it: 0 is chance",
     cost="annotators × items × distinct answers",
     limits=(

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import NOT_NEGATIVE, SHARE, Measure, Metric, share
+from heedful.entries import NOT_NEGATIVE, Measure, Metric, share
 from heedful.metrics.correlation import TOLERANCE, tied_ranks
 
 
@@ -61,17 +61,14 @@ def _nan(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores.double().isnan() & mask).any(-1)
 
 
-AUPRC = Metric(
-    name="auprc",
-    description="average precision: area under the precision-recall curve, by steps",
-    make=auprc,
+AUPRC = Metric.of(
+    auprc,
+    share("average precision: area under the precision-recall curve, by steps", True),
     paper="deyoung2020",
-    higher_is_better=True,
     formula=(
         "Σ_i (R_i − R_{i−1}) P_i over the distinct scores from the highest on: recall R and "
         "precision P"
     ),
-    range=SHARE,
     higher="marked words stand nearer to the top",
     cost="sorting the words of each text",
     limits=(
@@ -96,14 +93,11 @@ def token_f1(
     return torch.where(size == 0, torch.nan, f1)
 
 
-TOKEN_F1 = Metric(
-    name="token_f1",
-    description="F1 of the top words against a rationale of as many words",
-    make=token_f1,
+TOKEN_F1 = Metric.of(
+    token_f1,
+    share("F1 of the top words against a rationale of as many words", True),
     paper="deyoung2020",
-    higher_is_better=True,
     formula="2 |chosen ∩ rationale| / (|chosen| + |rationale|)",
-    range=SHARE,
     higher="more of the top words are marked",
     cost="the number of words",
     limits=(
@@ -182,16 +176,13 @@ def _meetings(ours: _Spans, theirs: _Spans) -> tuple[Tensor, Tensor]:
     return pairs[:, new], torch.bincount(new.long().cumsum(0) - 1)
 
 
-IOU_F1 = Metric(
-    name="iou_f1",
-    description="F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5",
-    make=iou_f1,
+IOU_F1 = Metric.of(
+    iou_f1,
+    share("F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5", True),
     paper="deyoung2020",
-    higher_is_better=True,
     formula=(
         "2 M / (S + R): of S spans of top words and R of the rationale, M pairs have |∩| / |∪| ≥ ½"
     ),
-    range=SHARE,
     higher="more spans are found nearly whole",
     cost="the number of words",
     limits="A span counts whole or not at all: single words inside a long rationale get nothing.",
@@ -210,14 +201,11 @@ def mass_inside(
     return torch.where((rationale & mask).any(-1), share, torch.nan)
 
 
-MASS_INSIDE = Metric(
-    name="mass_inside",
-    description="share of the scores' magnitude inside the rationale",
-    make=mass_inside,
+MASS_INSIDE = Metric.of(
+    mass_inside,
+    share("share of the scores' magnitude inside the rationale", True),
     paper="mohankumar2020",
-    higher_is_better=True,
     formula="Σ_{t in rationale} |s_t| / Σ_t |s_t|",
-    range=SHARE,
     higher="more of the explanation lies on marked words",
     cost="the number of words",
     limits=(
@@ -260,18 +248,15 @@ def _standing(scores: Tensor, mask: Tensor) -> tuple[Int[Tensor, "n w"], Int[Ten
     return above, ((ranks[:, None, :] == ranks[:, :, None]) & there).sum(-1)
 
 
-PRECISION_AT_K = Metric(
-    name="precision_at_k",
-    description="share of the k highest words that are among the k words known to decide",
-    make=precision_at_k,
+PRECISION_AT_K = Metric.of(
+    precision_at_k,
+    share("share of the k highest words that are among the k words known to decide", True),
     paper="bastings2022",
-    higher_is_better=True,
     measures={
         "precision": share("share of the top k that is true", True),
         "rank": Measure("mean rank of the true words, 1 is the highest", False, range=NOT_NEGATIVE),
     },
     formula="|top_k(|s|) ∩ truth| / k, k = |truth|; rank = mean of the ranks of the true words",
-    range=SHARE,
     higher="more of the words that decide are at the top",
     cost="comparing the words of each text with each other",
     limits="It needs to be known which words decide, as where a shortcut was planted.",

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.entries import PERCENT, SHARE, Metric, share
+from heedful.entries import PERCENT, Measure, Metric, share
 from heedful.errors import HeedfulError
 
 ORDERS = 4
@@ -72,18 +72,15 @@ def _sacrebleu() -> Any:
     return sacrebleu
 
 
-BLEU = Metric(
-    name="bleu",
-    description="corpus BLEU of translations, from sacreBLEU's counts",
-    make=bleu,
+BLEU = Metric.of(
+    bleu,
+    Measure("corpus BLEU of translations, from sacreBLEU's counts", True, range=PERCENT),
     paper="vashishth2019",
-    higher_is_better=True,
     citation="Papineni et al. 2002; Post 2018",
     formula=(
         "100 · exp(min(0, 1 − r/c)) · (p₁ p₂ p₃ p₄)^¼: n-gram precisions p, reference length r, "
         "written length c"
     ),
-    range=PERCENT,
     higher="more of what was written is in the reference",
     cost="the length of the texts",
     limits=(
@@ -139,10 +136,10 @@ def mass(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
 
 SCORES = {"aer": error_rate, "precision": precision, "recall": recall, "mass": mass}
 
-ALIGNED = Metric(
+ALIGNED = Metric.of(
+    link_counts,
+    share("alignment error rate, precision and recall of attention's hard links"),
     name="aligned",
-    description="alignment error rate, precision and recall of attention's hard links",
-    make=link_counts,
     paper="och2003",
     measures={
         "aer": share("alignment error rate, all gold links sure", False),
@@ -154,7 +151,6 @@ ALIGNED = Metric(
         "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
         "source token, gold links S"
     ),
-    range=SHARE,
     higher="of `aer`: fewer links are right; of the others: more are",
     cost="source tokens × target tokens",
     limits=(
