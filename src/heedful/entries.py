@@ -1,7 +1,8 @@
 """What a registry holds: one class of entry for each kind, with the facts that kind must state.
 
 An encoder, an experiment, a corpus, … is a value: its maker and the facts about it. A module
-holds it as `ENTRY`, or several of them by name as `ENTRIES`; `heedful.registry` finds them.
+holds it as `ENTRY`, or several of them by name as `ENTRIES` (see `Entries`, for those that are
+declared above what makes them); `heedful.registry` finds them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 Range = tuple[float, float]
 """The least and the greatest a number can be."""
@@ -172,12 +173,6 @@ class Metric(Scored):
     signed: bool = False
     measures: Mapping[str, Measure] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, make: Callable[..., Any], measure: Measure, name: str = "", **facts: Any) -> Metric:
-        """The metric that a function computes, by default with the function's name."""
-        said = {fact: getattr(measure, fact) for fact in ("higher_is_better", "signed", "range")}
-        return cls(name or make.__name__, measure.description, make, **said, **facts)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus(Entry):
@@ -254,6 +249,35 @@ class Piece(Attribution, Experiment, Corpus):
     higher_is_better: bool | None = None
     stranger = Entry.plugin_facts
     """Its name in version 0.1."""
+
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+class Entries(dict[str, Any]):
+    """The entries of one module, all of a `kind`, for a registry's `module:ENTRIES`. Each is
+    declared above the function or class that makes it."""
+
+    def __init__(self, kind: type[Entry]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def entry(self, says: str | Measure, name: str = "", **facts: Any) -> Callable[[Made], Made]:
+        """An entry that says what it is, or how the one number that it gives is read. Its name is
+        the function's, unless another is given."""
+        if isinstance(says, Measure):
+            facts |= {fact: getattr(says, fact) for fact in _READING}
+            says = says.description
+
+        def enter(make: Made) -> Made:
+            own = name or make.__name__
+            self[own] = self.kind(own, says, make, **facts)
+            return make
+
+        return enter
+
+
+_READING = ("higher_is_better", "signed", "range")
 
 
 def by_name(*entries: Entry) -> dict[str, Any]:

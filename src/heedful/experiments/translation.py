@@ -30,8 +30,14 @@ from heedful.experiments.score import (
     score_table,
     summary_line,
 )
-from heedful.metrics import COLUMNS, SCORES, bleu_signature, bootstrap_statistic, link_counts
-from heedful.metrics.translation import ALIGNED
+from heedful.metrics import (
+    COLUMNS,
+    METRICS,
+    SCORES,
+    bleu_signature,
+    bootstrap_statistic,
+    link_counts,
+)
 from heedful.models import Search
 from heedful.training import target_steps
 from heedful.types import AttentionRows, Batch, Model, SiteSpec
@@ -247,6 +253,7 @@ def _pooled(score: Score) -> Callable[[np.ndarray], float]:
     return lambda counts: float(score(torch.from_numpy(counts.sum(0))))
 
 
+ALIGNED = METRICS["aligned"]
 ALIGNMENT = Experiment(
     name="alignment",
     description="alignment error rate of cross-attention against gold alignments",

@@ -10,22 +10,23 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from heedful.entries import Range, WeightIntervention
+from heedful.entries import Entries, Range, WeightIntervention
 from heedful.errors import HeedfulError
 from heedful.parameters import check_parameters, parameters_of
 from heedful.randomness import example_keys, keyed_uniform
 from heedful.registry import Registry
 from heedful.types import Edit, Edits, EditSpec, Model, OutputEdit, SiteCall, Trace
 
+ENTRIES = Entries(WeightIntervention)
+
 SEED: Range = (0, 2**63 - 1)
 """Probes draw theirs by hashes."""
 
 _NAMES = ("uniform", "random", "permute", "erase", "frozen", "custom", "detach")
-EDITS = Registry(
-    "edit", WeightIntervention, {name: f"{__name__}:{name.upper()}" for name in _NAMES}
-)
+EDITS = Registry("edit", WeightIntervention, dict.fromkeys(_NAMES, f"{__name__}:ENTRIES"))
 
 
+@ENTRIES.entry("equal weight on every real token", paper="wiegreffe2019")
 def uniform() -> Edit:
     """Equal weight on every position that may be attended (wiegreffe2019's baseline)."""
 
@@ -35,14 +36,11 @@ def uniform() -> Edit:
     return edit
 
 
-UNIFORM = WeightIntervention(
-    name="uniform",
-    description="equal weight on every real token",
-    make=uniform,
-    paper="wiegreffe2019",
+@ENTRIES.entry(
+    "weights from U(0, 1), normalised over the real tokens",
+    bounds={"seed": SEED},
+    paper="vashishth2019",
 )
-
-
 def random(seed: int = 0) -> Edit:
     """Weights drawn from U(0, 1) and normalised (vashishth2019)."""
 
@@ -52,15 +50,11 @@ def random(seed: int = 0) -> Edit:
     return edit
 
 
-RANDOM = WeightIntervention(
-    name="random",
-    description="weights from U(0, 1), normalised over the real tokens",
-    make=random,
+@ENTRIES.entry(
+    "the learned weights in a random order over the real tokens",
     bounds={"seed": SEED},
-    paper="vashishth2019",
+    paper="jain2019",
 )
-
-
 def permute(seed: int = 0) -> Edit:
     """The learned weights in another order (jain2019)."""
 
@@ -92,15 +86,11 @@ def renormalised(weights: Float[Tensor, "*b k"]) -> Float[Tensor, "*b k"]:
     return weights / torch.where(total > 0, total, 1.0)
 
 
-PERMUTE = WeightIntervention(
-    name="permute",
-    description="the learned weights in a random order over the real tokens",
-    make=permute,
-    bounds={"seed": SEED},
-    paper="jain2019",
+@ENTRIES.entry(
+    "zero on chosen tokens, the others renormalised",
+    bounds={"top": (0, 10**6)},
+    paper="serrano2019",
 )
-
-
 def erase(positions: Mapping[str, Sequence[int]] | None = None, top: int = 0) -> Edit:
     """Set weights to zero and renormalise the others (serrano2019).
 
@@ -134,15 +124,9 @@ def _listed(call: SiteCall, positions: Mapping[str, Sequence[int]]) -> Tensor:
     return gone
 
 
-ERASE = WeightIntervention(
-    name="erase",
-    description="zero on chosen tokens, the others renormalised",
-    make=erase,
-    bounds={"top": (0, 10**6)},
-    paper="serrano2019",
+@ENTRIES.entry(
+    "weights given per example id, checked against the tokenisation", paper="wiegreffe2019"
 )
-
-
 def frozen(weights: Mapping[str, Any]) -> Edit:
     """Weights brought from elsewhere (another model, an adversary), matched by example id.
 
@@ -183,14 +167,7 @@ def _given(weights: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Ten
     return given
 
 
-FROZEN = WeightIntervention(
-    name="frozen",
-    description="weights given per example id, checked against the tokenisation",
-    make=frozen,
-    paper="wiegreffe2019",
-)
-
-
+@ENTRIES.entry("any function of the site's call, with its shape and mask checked")
 def custom(function: Callable[[SiteCall], Tensor]) -> Edit:
     """The weights of any function of a site's call; those of masked positions must stay zero."""
 
@@ -208,24 +185,12 @@ def custom(function: Callable[[SiteCall], Tensor]) -> Edit:
     return edit
 
 
-CUSTOM = WeightIntervention(
-    name="custom",
-    description="any function of the site's call, with its shape and mask checked",
-    make=custom,
+@ENTRIES.entry(
+    "the learned weights as constants: no gradient flows through attention", paper="jain2019"
 )
-
-
 def detach() -> Edit:
     """The learned weights, but no gradient flows through them (jain2019's gradients)."""
     return lambda call: call.weights.detach()
-
-
-DETACH = WeightIntervention(
-    name="detach",
-    description="the learned weights as constants: no gradient flows through attention",
-    make=detach,
-    paper="jain2019",
-)
 
 
 def held(model: Model, trace: Trace, edits: Edits) -> Edits:

@@ -20,7 +20,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import Metric, share, signed_share
+from heedful.entries import Entries, Metric, share, signed_share
+
+ENTRIES = Entries(Metric)
 
 TOLERANCE = {
     torch.bfloat16: 1e-2,
@@ -227,6 +229,22 @@ class KendallResult:
     n: Int[Tensor, " n"]
 
 
+@ENTRIES.entry(
+    signed_share("Kendall's τ-b between two scores of the same tokens", True),
+    name="kendall",
+    paper="jain2019",
+    formula=(
+        "τ_b = (C − D) / √((N − T_x)(N − T_y)): of N pairs C are in the same order, D in the "
+        "opposite one, T_x and T_y tied in x and in y"
+    ),
+    higher="the two orders agree more: 0 unrelated, −1 reversed",
+    cost="k log² k for a text of k tokens; no table of pairs is made",
+    limits=(
+        "All pairs count alike, so on long texts the many near-equal small weights decide "
+        "(`top_k` leaves them out). It is undefined where one side is constant. Two orders can "
+        "agree and both be wrong."
+    ),
+)
 def kendall_tau_b(
     x: Num[Tensor, "n k"], y: Num[Tensor, "n k"], mask: Bool[Tensor, "n k"]
 ) -> KendallResult:
@@ -266,28 +284,24 @@ def _share(pairs: Tensor, total: Tensor) -> Tensor:
     return pairs.to(torch.float64) / total  # 0/0 = NaN: a single token has no pairs
 
 
-KENDALL = Metric.of(
-    kendall_tau_b,
-    signed_share("Kendall's τ-b between two scores of the same tokens", True),
-    name="kendall",
-    paper="jain2019",
-    formula=(
-        "τ_b = (C − D) / √((N − T_x)(N − T_y)): of N pairs C are in the same order, D in the "
-        "opposite one, T_x and T_y tied in x and in y"
-    ),
-    higher="the two orders agree more: 0 unrelated, −1 reversed",
-    cost="k log² k for a text of k tokens; no table of pairs is made",
-    limits=(
-        "All pairs count alike, so on long texts the many near-equal small weights decide "
-        "(`top_k` leaves them out). It is undefined where one side is constant. Two orders can "
-        "agree and both be wrong."
-    ),
-)
-
-
 # Agreement at the top of two rankings.
 
 
+@ENTRIES.entry(
+    signed_share("Kendall's τ-b over the tokens that either score ranks among its k highest", True),
+    name="top_k",
+    measures={
+        "tau": signed_share("τ-b over the union of both top-k sets", True),
+        "overlap": share("share of the top k that both scores name", True),
+    },
+    formula="τ_b over top_k(x) ∪ top_k(y); overlap = |top_k(x) ∩ top_k(y)| / k",
+    higher="the tokens at the top are ordered more alike, or more of them are the same",
+    cost="sorting the tokens of each text",
+    limits=(
+        "Of unrelated scores τ is below 0 here, since each token in the union is high on one "
+        "side; the overlap they have by chance is about k/n. k is a choice."
+    ),
+)
 def top_k_tau(
     x: Num[Tensor, "n k"], y: Num[Tensor, "n k"], mask: Bool[Tensor, "n k"], k: int
 ) -> KendallResult:
@@ -313,21 +327,3 @@ def top_k(x: Num[Tensor, "n k"], mask: Bool[Tensor, "n k"], k: int) -> Bool[Tens
     order = by_value.gather(-1, masked.sort(dim=-1, stable=True).indices)  # masked last
     first = torch.zeros_like(mask).scatter(-1, order[:, :k], True)
     return first & mask
-
-
-TOP_K = Metric.of(
-    top_k_tau,
-    signed_share("Kendall's τ-b over the tokens that either score ranks among its k highest", True),
-    name="top_k",
-    measures={
-        "tau": signed_share("τ-b over the union of both top-k sets", True),
-        "overlap": share("share of the top k that both scores name", True),
-    },
-    formula="τ_b over top_k(x) ∪ top_k(y); overlap = |top_k(x) ∩ top_k(y)| / k",
-    higher="the tokens at the top are ordered more alike, or more of them are the same",
-    cost="sorting the tokens of each text",
-    limits=(
-        "Of unrelated scores τ is below 0 here, since each token in the union is high on one "
-        "side; the overlap they have by chance is about k/n. k is a choice."
-    ),
-)

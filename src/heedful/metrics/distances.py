@@ -7,20 +7,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.entries import LN2, NOT_NEGATIVE, Measure, Metric, share
+from heedful.entries import LN2, NOT_NEGATIVE, Entries, Measure, Metric, share
+
+ENTRIES = Entries(Metric)
 
 
-def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
-    """½ Σ_c |p_c − q_c| (jain2019, §4.1), over whole distributions.
-
-    A binary output is given as both classes, (1 − ŷ, ŷ), so that TVD = |Δŷ|. Halving the
-    difference of a lone sigmoid instead is a mistake of wiegreffe2019's released code.
-    """
-    return (p - q).abs().sum(-1) / 2
-
-
-TVD = Metric.of(
-    tvd,
+@ENTRIES.entry(
     share("total variation distance of two output distributions"),
     paper="jain2019",
     formula="TVD(p, q) = ½ Σ_c |p_c − q_c|",
@@ -31,11 +23,31 @@ TVD = Metric.of(
         "changed."
     ),
 )
+def tvd(p: Float[Tensor, "*#b c"], q: Float[Tensor, "*#b c"]) -> Float[Tensor, "*#b"]:
+    """½ Σ_c |p_c − q_c| (jain2019, §4.1), over whole distributions.
+
+    A binary output is given as both classes, (1 − ŷ, ŷ), so that TVD = |Δŷ|. Halving the
+    difference of a lone sigmoid instead is a mistake of wiegreffe2019's released code.
+    """
+    return (p - q).abs().sum(-1) / 2
 
 
 # Jensen-Shannon divergence between attention distributions.
 
 
+@ENTRIES.entry(
+    Measure(
+        "Jensen-Shannon divergence of two attention distributions (nats, at most ln 2)", range=LN2
+    ),
+    paper="jain2019",
+    formula="JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m), m = (p + q) / 2",
+    higher="the two attentions have less weight in common: ln 2 where no token has weight in both",
+    cost="the number of tokens",
+    limits=(
+        "It knows nothing of words: weight that moves to a synonym counts like weight that "
+        "moves to any other word."
+    ),
+)
 def jsd(p: Float[Tensor, "*#b k"], q: Float[Tensor, "*#b k"]) -> Float[Tensor, "*#b"]:
     """½ KL(p ‖ m) + ½ KL(q ‖ m) with m = (p + q)/2 (jain2019, §4.2.2); natural
     logarithm, so at most ln 2.
@@ -59,25 +71,20 @@ def _x_log_ratio(x: Tensor, m: Tensor) -> Tensor:
     return torch.where(live, x, torch.zeros_like(one)) * log_ratio
 
 
-JSD = Metric.of(
-    jsd,
-    Measure(
-        "Jensen-Shannon divergence of two attention distributions (nats, at most ln 2)", range=LN2
-    ),
-    paper="jain2019",
-    formula="JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m), m = (p + q) / 2",
-    higher="the two attentions have less weight in common: ln 2 where no token has weight in both",
-    cost="the number of tokens",
-    limits=(
-        "It knows nothing of words: weight that moves to a synonym counts like weight that "
-        "moves to any other word."
-    ),
-)
-
-
 # Kullback-Leibler divergence over unmasked positions.
 
 
+@ENTRIES.entry(
+    Measure(
+        "Kullback-Leibler divergence of the first distribution from the second (nats)",
+        range=NOT_NEGATIVE,
+    ),
+    paper="wiegreffe2019",
+    formula="KL(p ‖ q) = Σ_t p_t ln(p_t / q_t)",
+    higher="the first has weight where the second has little: infinite where it has none",
+    cost="the number of tokens",
+    limits="It is not symmetric and has no upper bound, so a few texts can decide a mean.",
+)
 def kl(
     p: Float[Tensor, "*#b k"], q: Float[Tensor, "*#b k"], mask: Bool[Tensor, "*#b k"]
 ) -> Float[Tensor, "*#b"]:
@@ -96,33 +103,10 @@ def kl(
     return torch.where(infinite, torch.full_like(one, torch.inf), total)
 
 
-KL = Metric.of(
-    kl,
-    Measure(
-        "Kullback-Leibler divergence of the first distribution from the second (nats)",
-        range=NOT_NEGATIVE,
-    ),
-    paper="wiegreffe2019",
-    formula="KL(p ‖ q) = Σ_t p_t ln(p_t / q_t)",
-    higher="the first has weight where the second has little: infinite where it has none",
-    cost="the number of tokens",
-    limits="It is not symmetric and has no upper bound, so a few texts can decide a mean.",
-)
-
-
 # Shannon entropy of attention.
 
 
-def entropy(p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
-    """−Σ_t p_t log p_t in nats; zeros contribute exactly 0, and their gradient is 0."""
-    live = p > 0
-    safe = torch.where(live, p, torch.ones_like(p))
-    # The sum of terms −p log p ≥ 0: negating each keeps 0 from becoming −0.
-    return (safe * -safe.log()).sum(-1)
-
-
-ENTROPY = Metric.of(
-    entropy,
+@ENTRIES.entry(
     Measure("entropy of an attention distribution (nats)", range=NOT_NEGATIVE),
     citation="Shannon 1948, A Mathematical Theory of Communication",
     formula="H(p) = −Σ_t p_t ln p_t",
@@ -133,6 +117,12 @@ ENTROPY = Metric.of(
         "not be right."
     ),
 )
+def entropy(p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
+    """−Σ_t p_t log p_t in nats; zeros contribute exactly 0, and their gradient is 0."""
+    live = p > 0
+    safe = torch.where(live, p, torch.ones_like(p))
+    # The sum of terms −p log p ≥ 0: negating each keeps 0 from becoming −0.
+    return (safe * -safe.log()).sum(-1)
 
 
 # How narrow the cone is that states lie in.

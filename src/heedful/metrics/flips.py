@@ -13,7 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import bdtr
 
-from heedful.entries import Metric, share
+from heedful.entries import Entries, Metric, share
+
+ENTRIES = Entries(Metric)
 
 
 class Survival(NamedTuple):
@@ -48,6 +50,27 @@ class SignTest(NamedTuple):
     p_value: float
 
 
+@ENTRIES.entry(
+    share("restricted mean share of words removed until the decision flips (Kaplan-Meier)", False),
+    name="flips",
+    paper="serrano2019",
+    measures={
+        "mean": share("area under the Kaplan-Meier curve up to 1", False),
+        "error": share("its standard error (Greenwood)"),
+    },
+    formula=(
+        "∫₀¹ S(u) du with S(u) = Π_{u_i ≤ u} (1 − d_i / n_i): at the share u_i, d_i of the n_i "
+        "texts that are left flip"
+    ),
+    higher=(
+        "more words must go before the decision flips, so the order found the decisive words later"
+    ),
+    cost="sorting the examples",
+    limits=(
+        "It is about when decisions flip, under one way of taking words away; what is left of a "
+        "text then is no longer language."
+    ),
+)
 def restricted_mean(
     shares: Float[np.ndarray, " n"], censored: Bool[np.ndarray, " n"], horizon: float = 1.0
 ) -> RestrictedMean:
@@ -99,27 +122,3 @@ def sign_test(
     n = sooner + later
     p = min(1.0, 2 * float(bdtr(min(sooner, later), n, 0.5))) if n else np.nan
     return SignTest(sooner, later, int(known.sum()) - n, p)
-
-
-ENTRY = Metric.of(
-    restricted_mean,
-    share("restricted mean share of words removed until the decision flips (Kaplan-Meier)", False),
-    name="flips",
-    paper="serrano2019",
-    measures={
-        "mean": share("area under the Kaplan-Meier curve up to 1", False),
-        "error": share("its standard error (Greenwood)"),
-    },
-    formula=(
-        "∫₀¹ S(u) du with S(u) = Π_{u_i ≤ u} (1 − d_i / n_i): at the share u_i, d_i of the n_i "
-        "texts that are left flip"
-    ),
-    higher=(
-        "more words must go before the decision flips, so the order found the decisive words later"
-    ),
-    cost="sorting the examples",
-    limits=(
-        "It is about when decisions flip, under one way of taking words away; what is left of a "
-        "text then is no longer language."
-    ),
-)

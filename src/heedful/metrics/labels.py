@@ -11,18 +11,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.stats import rankdata
 
-from heedful.entries import Metric, share, signed_share
+from heedful.entries import Entries, Metric, share, signed_share
+
+ENTRIES = Entries(Metric)
 
 
-def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
-    """Equal to micro F1, which jain2019 reports for SNLI. NaN for no example."""
-    if len(labels) == 0:
-        return float("nan")
-    return float(np.mean(labels == probabilities.argmax(1)))
-
-
-ACCURACY = Metric.of(
-    accuracy,
+@ENTRIES.entry(
     share("share of examples whose likeliest class is the label (micro F1)", True),
     paper="jain2019",
     formula="(1/N) Σ_i [argmax_c p_ic = label_i]",
@@ -33,6 +27,11 @@ ACCURACY = Metric.of(
         "majority's share."
     ),
 )
+def accuracy(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
+    """Equal to micro F1, which jain2019 reports for SNLI. NaN for no example."""
+    if len(labels) == 0:
+        return float("nan")
+    return float(np.mean(labels == probabilities.argmax(1)))
 
 
 # F1 of the positive class, or macro F1.
@@ -45,6 +44,14 @@ F1_OF_MEANS = {
 """Numbers of a corpus, each made of the mean precision and the mean recall of its examples."""
 
 
+@ENTRIES.entry(
+    share("F1 of class 1 (two classes) or macro F1", True),
+    paper="jain2019",
+    formula="F1 = 2 P R / (P + R) of class 1; of several classes the mean of each one's",
+    higher="more of the class is found, and less is taken for it",
+    cost="the number of examples",
+    limits="Right answers outside of the class do not count, nor does how sure the model is.",
+)
 def f1(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
     """Two classes: F1 of class 1 (jain2019, Table 1). More: the mean of every class's F1.
 
@@ -73,20 +80,20 @@ def f1_of_means(precision: Float[np.ndarray, " n"], recall: Float[np.ndarray, " 
     return 2 * p * r / (p + r) if p * r > 0 else 0.0
 
 
-F1 = Metric.of(
-    f1,
-    share("F1 of class 1 (two classes) or macro F1", True),
-    paper="jain2019",
-    formula="F1 = 2 P R / (P + R) of class 1; of several classes the mean of each one's",
-    higher="more of the class is found, and less is taken for it",
-    cost="the number of examples",
-    limits="Right answers outside of the class do not count, nor does how sure the model is.",
-)
-
-
 # Area under the ROC curve.
 
 
+@ENTRIES.entry(
+    share("area under the ROC curve of class 1 (two classes) or one-vs-rest mean", True),
+    paper="jain2019",
+    formula="P(p of a positive > p of a negative) + ½ P(equal)",
+    higher="positives are ranked above negatives more often: ½ is chance",
+    cost="sorting the examples, once for each class",
+    limits=(
+        "It is about order alone: a threshold may be badly placed, and probabilities may be "
+        "wrong throughout."
+    ),
+)
 def roc_auc(labels: Int[np.ndarray, " n"], probabilities: Float[np.ndarray, "n c"]) -> float:
     """Two classes: of class 1 (jain2019 selects checkpoints by it). More: one against the
     rest, averaged over the classes that have both sides. NaN where there is no such class."""
@@ -111,23 +118,20 @@ def area_under_curve(high: Float[np.ndarray, " n"], low: Float[np.ndarray, " m"]
     return above / (len(high) * len(low))
 
 
-ROC_AUC = Metric.of(
-    roc_auc,
-    share("area under the ROC curve of class 1 (two classes) or one-vs-rest mean", True),
-    paper="jain2019",
-    formula="P(p of a positive > p of a negative) + ½ P(equal)",
-    higher="positives are ranked above negatives more often: ½ is chance",
-    cost="sorting the examples, once for each class",
-    limits=(
-        "It is about order alone: a threshold may be badly placed, and probabilities may be "
-        "wrong throughout."
-    ),
-)
-
-
 # Agreement of annotators beyond chance: of two (Cohen 1960), or of any number.
 
 
+@ENTRIES.entry(
+    signed_share("agreement of two annotators beyond chance", True),
+    paper="vashishth2019",
+    formula="κ = (p_o − p_e) / (1 − p_e): agreement seen, and expected by chance",
+    higher="the two agree more often than chance would have it: 0 is chance",
+    cost="the number of items",
+    limits=(
+        "Where one answer is rare it is low however well people agree. It does not say who is "
+        "right."
+    ),
+)
 def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> float:
     """(p_o − p_e) / (1 − p_e): agreement seen, and that of two who answer as often but
     independently. NaN for no item, and where both always give one and the same answer: then
@@ -143,23 +147,20 @@ def cohen_kappa(one: Int[np.ndarray, " n"], other: Int[np.ndarray, " n"]) -> flo
     return (seen - chance) / (1 - chance) if len(names) > 1 else float("nan")
 
 
-COHEN_KAPPA = Metric.of(
-    cohen_kappa,
-    signed_share("agreement of two annotators beyond chance", True),
-    paper="vashishth2019",
-    formula="κ = (p_o − p_e) / (1 − p_e): agreement seen, and expected by chance",
-    higher="the two agree more often than chance would have it: 0 is chance",
-    cost="the number of items",
-    limits=(
-        "Where one answer is rare it is low however well people agree. It does not say who is "
-        "right."
-    ),
-)
-
-
 # Agreement of any number of annotators, some of whom left items out (Krippendorff 2011).
 
 
+@ENTRIES.entry(
+    signed_share("Krippendorff's α: agreement of several annotators beyond chance", True),
+    citation="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
+    formula="α = 1 − D_o / D_e: disagreement seen, and expected by chance",
+    higher="annotators agree more than chance would have it: 0 is chance",
+    cost="annotators × items × distinct answers",
+    limits=(
+        "Answers are names without an order here. Where one answer is rare it is low however "
+        "well people agree."
+    ),
+)
 def krippendorff(answers: Float[np.ndarray, "annotators items"]) -> float:
     """α = 1 − D_o / D_e of nominal answers, NaN where none was given.
 
@@ -175,20 +176,6 @@ def krippendorff(answers: Float[np.ndarray, "annotators items"]) -> float:
     differing = ((sizes**2 - (counts**2).sum(1)) / (sizes - 1)).sum()
     expected = (n**2 - (totals**2).sum()) / (n - 1) if n else 0.0
     return float(1 - differing / expected) if expected else float("nan")
-
-
-KRIPPENDORFF = Metric.of(
-    krippendorff,
-    signed_share("Krippendorff's α: agreement of several annotators beyond chance", True),
-    citation="Krippendorff 2011, Computing Krippendorff's Alpha-Reliability",
-    formula="α = 1 − D_o / D_e: disagreement seen, and expected by chance",
-    higher="annotators agree more than chance would have it: 0 is chance",
-    cost="annotators × items × distinct answers",
-    limits=(
-        "Answers are names without an order here. Where one answer is rare it is low however "
-        "well people agree."
-    ),
-)
 
 
 # Mutual information of two labels that many things have, from counts alone, in nats.

@@ -8,10 +8,27 @@ import torch
 from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
-from heedful.entries import NOT_NEGATIVE, Measure, Metric, share
+from heedful.entries import NOT_NEGATIVE, Entries, Measure, Metric, share
 from heedful.metrics.correlation import TOLERANCE, tied_ranks
 
+ENTRIES = Entries(Metric)
 
+
+@ENTRIES.entry(
+    share("average precision: area under the precision-recall curve, by steps", True),
+    paper="deyoung2020",
+    formula=(
+        "Σ_i (R_i − R_{i−1}) P_i over the distinct scores from the highest on: recall R and "
+        "precision P"
+    ),
+    higher="marked words stand nearer to the top",
+    cost="sorting the words of each text",
+    limits=(
+        "Not ERASER's, which takes trapezoids (`eraser_auprc`). "
+        "Chance gets about the rationale's share of the words, so long rationales score higher. "
+        "It says what people find plausible, nothing about the model."
+    ),
+)
 def auprc(
     scores: Num[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
 ) -> Float[Tensor, " n"]:
@@ -61,27 +78,20 @@ def _nan(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores.double().isnan() & mask).any(-1)
 
 
-AUPRC = Metric.of(
-    auprc,
-    share("average precision: area under the precision-recall curve, by steps", True),
-    paper="deyoung2020",
-    formula=(
-        "Σ_i (R_i − R_{i−1}) P_i over the distinct scores from the highest on: recall R and "
-        "precision P"
-    ),
-    higher="marked words stand nearer to the top",
-    cost="sorting the words of each text",
-    limits=(
-        "Not ERASER's, which takes trapezoids (`eraser_auprc`). "
-        "Chance gets about the rationale's share of the words, so long rationales score higher. "
-        "It says what people find plausible, nothing about the model."
-    ),
-)
-
-
 # F1 of chosen words against the words of a rationale.
 
 
+@ENTRIES.entry(
+    share("F1 of the top words against a rationale of as many words", True),
+    paper="deyoung2020",
+    formula="2 |chosen ∩ rationale| / (|chosen| + |rationale|)",
+    higher="more of the top words are marked",
+    cost="the number of words",
+    limits=(
+        "It depends on how many words are chosen; here as many as the rationale has, which a "
+        "real explanation would not know."
+    ),
+)
 def token_f1(
     chosen: Bool[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
 ) -> Float[Tensor, " n"]:
@@ -93,23 +103,19 @@ def token_f1(
     return torch.where(size == 0, torch.nan, f1)
 
 
-TOKEN_F1 = Metric.of(
-    token_f1,
-    share("F1 of the top words against a rationale of as many words", True),
-    paper="deyoung2020",
-    formula="2 |chosen ∩ rationale| / (|chosen| + |rationale|)",
-    higher="more of the top words are marked",
-    cost="the number of words",
-    limits=(
-        "It depends on how many words are chosen; here as many as the rationale has, which a "
-        "real explanation would not know."
-    ),
-)
-
-
 # F1 of spans: how many runs of chosen words meet a run of the rationale well enough.
 
 
+@ENTRIES.entry(
+    share("F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5", True),
+    paper="deyoung2020",
+    formula=(
+        "2 M / (S + R): of S spans of top words and R of the rationale, M pairs have |∩| / |∪| ≥ ½"
+    ),
+    higher="more spans are found nearly whole",
+    cost="the number of words",
+    limits="A span counts whole or not at all: single words inside a long rationale get nothing.",
+)
 def iou_f1(
     chosen: Bool[Tensor, "n k"],
     rationale: Bool[Tensor, "n k"],
@@ -176,33 +182,10 @@ def _meetings(ours: _Spans, theirs: _Spans) -> tuple[Tensor, Tensor]:
     return pairs[:, new], torch.bincount(new.long().cumsum(0) - 1)
 
 
-IOU_F1 = Metric.of(
-    iou_f1,
-    share("F1 of spans of the top words against the rationale's, matched at IOU ≥ 0.5", True),
-    paper="deyoung2020",
-    formula=(
-        "2 M / (S + R): of S spans of top words and R of the rationale, M pairs have |∩| / |∪| ≥ ½"
-    ),
-    higher="more spans are found nearly whole",
-    cost="the number of words",
-    limits="A span counts whole or not at all: single words inside a long rationale get nothing.",
-)
-
-
 # The share of an explanation's mass that lies inside a rationale.
 
 
-def mass_inside(
-    scores: Float[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
-) -> Float[Tensor, " n"]:
-    """Σ |score| inside over Σ |score|. NaN for an empty rationale, or where all scores are 0."""
-    size = scores.double().abs().masked_fill(~mask, 0.0)
-    share = (size * (rationale & mask)).sum(-1) / size.sum(-1)  # 0/0 = NaN
-    return torch.where((rationale & mask).any(-1), share, torch.nan)
-
-
-MASS_INSIDE = Metric.of(
-    mass_inside,
+@ENTRIES.entry(
     share("share of the scores' magnitude inside the rationale", True),
     paper="mohankumar2020",
     formula="Σ_{t in rationale} |s_t| / Σ_t |s_t|",
@@ -213,11 +196,30 @@ MASS_INSIDE = Metric.of(
         "not on its order alone."
     ),
 )
+def mass_inside(
+    scores: Float[Tensor, "n k"], rationale: Bool[Tensor, "n k"], mask: Bool[Tensor, "n k"]
+) -> Float[Tensor, " n"]:
+    """Σ |score| inside over Σ |score|. NaN for an empty rationale, or where all scores are 0."""
+    size = scores.double().abs().masked_fill(~mask, 0.0)
+    share = (size * (rationale & mask)).sum(-1) / size.sum(-1)  # 0/0 = NaN
+    return torch.where((rationale & mask).any(-1), share, torch.nan)
 
 
 # Whether an explanation finds the words that are known to decide (Bastings et al. 2022).
 
 
+@ENTRIES.entry(
+    share("share of the k highest words that are among the k words known to decide", True),
+    paper="bastings2022",
+    measures={
+        "precision": share("share of the top k that is true", True),
+        "rank": Measure("mean rank of the true words, 1 is the highest", False, range=NOT_NEGATIVE),
+    },
+    formula="|top_k(|s|) ∩ truth| / k, k = |truth|; rank = mean of the ranks of the true words",
+    higher="more of the words that decide are at the top",
+    cost="comparing the words of each text with each other",
+    limits="It needs to be known which words decide, as where a shortcut was planted.",
+)
 def precision_at_k(
     scores: Float[Tensor, "n w"], truth: Bool[Tensor, "n w"], mask: Bool[Tensor, "n w"]
 ) -> Float[Tensor, " n"]:
@@ -246,18 +248,3 @@ def _standing(scores: Tensor, mask: Tensor) -> tuple[Int[Tensor, "n w"], Int[Ten
     there = mask[:, None, :]
     above = ((ranks[:, None, :] > ranks[:, :, None]) & there).sum(-1)
     return above, ((ranks[:, None, :] == ranks[:, :, None]) & there).sum(-1)
-
-
-PRECISION_AT_K = Metric.of(
-    precision_at_k,
-    share("share of the k highest words that are among the k words known to decide", True),
-    paper="bastings2022",
-    measures={
-        "precision": share("share of the top k that is true", True),
-        "rank": Measure("mean rank of the true words, 1 is the highest", False, range=NOT_NEGATIVE),
-    },
-    formula="|top_k(|s|) ∩ truth| / k, k = |truth|; rank = mean of the ranks of the true words",
-    higher="more of the words that decide are at the top",
-    cost="comparing the words of each text with each other",
-    limits="It needs to be known which words decide, as where a shortcut was planted.",
-)

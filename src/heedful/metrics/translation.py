@@ -15,8 +15,10 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from heedful.entries import PERCENT, Measure, Metric, share
+from heedful.entries import PERCENT, Entries, Measure, Metric, share
 from heedful.errors import HeedfulError
+
+ENTRIES = Entries(Metric)
 
 ORDERS = 4
 
@@ -39,6 +41,20 @@ def bleu_statistics(
     return np.array(rows, dtype=np.int64).reshape(-1, 2 + 2 * ORDERS)
 
 
+@ENTRIES.entry(
+    Measure("corpus BLEU of translations, from sacreBLEU's counts", True, range=PERCENT),
+    paper="vashishth2019",
+    citation="Papineni et al. 2002; Post 2018",
+    formula=(
+        "100 · exp(min(0, 1 − r/c)) · (p₁ p₂ p₃ p₄)^¼: n-gram precisions p, reference length r, "
+        "written length c"
+    ),
+    higher="more of what was written is in the reference",
+    cost="the length of the texts",
+    limits=(
+        "It counts words in common, not meaning, and can only be compared under the same signature."
+    ),
+)
 def bleu(statistics: Shaped[np.ndarray, "n 10"]) -> float:
     """0 to 100. A precision of zero counts as half, a quarter, … of one n-gram (`exp`); NaN
     without a sentence."""
@@ -72,26 +88,30 @@ def _sacrebleu() -> Any:
     return sacrebleu
 
 
-BLEU = Metric.of(
-    bleu,
-    Measure("corpus BLEU of translations, from sacreBLEU's counts", True, range=PERCENT),
-    paper="vashishth2019",
-    citation="Papineni et al. 2002; Post 2018",
-    formula=(
-        "100 · exp(min(0, 1 − r/c)) · (p₁ p₂ p₃ p₄)^¼: n-gram precisions p, reference length r, "
-        "written length c"
-    ),
-    higher="more of what was written is in the reference",
-    cost="the length of the texts",
-    limits=(
-        "It counts words in common, not meaning, and can only be compared under the same signature."
-    ),
-)
-
-
 # Hard links of attention against gold alignments (Och & Ney 2003), all gold links sure.
 
 
+@ENTRIES.entry(
+    share("alignment error rate, precision and recall of attention's hard links"),
+    name="aligned",
+    paper="och2003",
+    measures={
+        "aer": share("alignment error rate, all gold links sure", False),
+        "precision": share("share of the hard links that are gold", True),
+        "recall": share("share of the gold links that are hard links", True),
+        "mass": share("attention on the gold links, mean over linked target tokens", True),
+    },
+    formula=(
+        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
+        "source token, gold links S"
+    ),
+    higher="of `aer`: fewer links are right; of the others: more are",
+    cost="source tokens × target tokens",
+    limits=(
+        "All gold links count as sure, and a target token has one link. Attention may serve a "
+        "translation and not align."
+    ),
+)
 def link_counts(
     weights: Float[Tensor, "n s t"],
     gold: Bool[Tensor, "n s t"],
@@ -135,26 +155,3 @@ def mass(counts: Float[Tensor, "*n 5"]) -> Float[Tensor, "*n"]:
 
 
 SCORES = {"aer": error_rate, "precision": precision, "recall": recall, "mass": mass}
-
-ALIGNED = Metric.of(
-    link_counts,
-    share("alignment error rate, precision and recall of attention's hard links"),
-    name="aligned",
-    paper="och2003",
-    measures={
-        "aer": share("alignment error rate, all gold links sure", False),
-        "precision": share("share of the hard links that are gold", True),
-        "recall": share("share of the gold links that are hard links", True),
-        "mass": share("attention on the gold links, mean over linked target tokens", True),
-    },
-    formula=(
-        "AER = 1 − 2 |A ∩ S| / (|A| + |S|): links A from each target token to its heaviest "
-        "source token, gold links S"
-    ),
-    higher="of `aer`: fewer links are right; of the others: more are",
-    cost="source tokens × target tokens",
-    limits=(
-        "All gold links count as sure, and a target token has one link. Attention may serve a "
-        "translation and not align."
-    ),
-)

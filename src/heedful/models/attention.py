@@ -18,7 +18,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from heedful.entries import ModelPart, by_name
+from heedful.entries import Entries, ModelPart
+
+ENTRIES = Entries(ModelPart)
 
 WIDER = 5.0
 """Initial weights of additive attention with a query, in units of PyTorch's default. A decoder that
@@ -141,6 +143,9 @@ class QueryAttention(Attention):
     ) -> Float[Tensor, "b t"]: ...
 
 
+@ENTRIES.entry(
+    "v · tanh(W h + b)", name="additive", paper="jain2019", citation="Bahdanau et al. 2015"
+)
 class Additive(TokenAttention):
     """v · tanh(W h + b), v without a bias (Bahdanau et al. 2015)."""
 
@@ -178,6 +183,11 @@ class AdditiveQuery(QueryAttention):
         return scores
 
 
+@ENTRIES.entry(
+    "σ(v · tanh(W h + b)), each token for itself; weights do not sum to 1",
+    paper="vashishth2019",
+    citation="Dauphin et al. 2017",
+)
 def gate(size: int) -> Additive:
     """A sigmoid in place of the softmax: a gate on each state, without competition between tokens
     (vashishth2019, Proposition 4.1).
@@ -190,6 +200,12 @@ def gate(size: int) -> Additive:
     return Additive(size, SIGMOID)
 
 
+@ENTRIES.entry(
+    "learned query · h / √d, query drawn from N(0, 1)",
+    name="dot",
+    paper="jain2019",
+    citation="Vaswani et al. 2017; initialisation tutek2020",
+)
 class Dot(TokenAttention):
     """q · h / √d, or over another scale, with a learned query.
 
@@ -272,6 +288,12 @@ class HardKuma:
 _SHAPES = (1e-3, 100.0)  # beyond them a gate is 0 or 1 for sure, and powers leave float32
 
 
+@ENTRIES.entry(
+    "HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
+    name="hard",
+    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
+    "Binary Variables, ACL",
+)
 class Hard(TokenAttention):
     """Hard selection (Bastings et al. 2019): each token is taken, left, or, seldom, taken in part.
 
@@ -305,51 +327,18 @@ def _gate(features: Float[Tensor, "*b t 2"]) -> HardKuma:
     return HardKuma(a, b)
 
 
-ENTRIES = by_name(
-    ModelPart(
-        name="additive",
-        description="v · tanh(W h + b)",
-        make=Additive,
-        paper="jain2019",
-        citation="Bahdanau et al. 2015",
-    ),
-    ModelPart(
-        name="gate",
-        description="σ(v · tanh(W h + b)), each token for itself; weights do not sum to 1",
-        make=gate,
-        paper="vashishth2019",
-        citation="Dauphin et al. 2017",
-    ),
-    ModelPart(
-        name="sparsemax",
-        description="sparsemax of v · tanh(W h + b): most weights are exactly 0",
-        make=partial(Additive, weighting=SPARSEMAX),
-        citation="Martins & Astudillo 2016, From Softmax to Sparsemax, ICML",
-    ),
-    ModelPart(
-        name="entmax",
-        description="1.5-entmax of v · tanh(W h + b): many weights are exactly 0",
-        make=partial(Additive, weighting=ENTMAX),
-        citation="Peters et al. 2019, Sparse Sequence-to-Sequence Models, ACL",
-    ),
-    ModelPart(
-        name="dot",
-        description="learned query · h / √d, query drawn from N(0, 1)",
-        make=Dot,
-        paper="jain2019",
-        citation="Vaswani et al. 2017; initialisation tutek2020",
-    ),
-    ModelPart(
-        name="plain_dot",
-        description="learned query · h, not scaled, query drawn from N(0, 1)",
-        make=partial(Dot, scale=1.0),
-        citation="Luong et al. 2015; initialisation tutek2020",
-    ),
-    ModelPart(
-        name="hard",
-        description="HardKuma gates, most of them exactly 0 or 1; weights do not sum to 1",
-        make=Hard,
-        citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable "
-        "Binary Variables, ACL",
-    ),
-)
+ENTRIES.entry(
+    "sparsemax of v · tanh(W h + b): most weights are exactly 0",
+    name="sparsemax",
+    citation="Martins & Astudillo 2016, From Softmax to Sparsemax, ICML",
+)(partial(Additive, weighting=SPARSEMAX))
+ENTRIES.entry(
+    "1.5-entmax of v · tanh(W h + b): many weights are exactly 0",
+    name="entmax",
+    citation="Peters et al. 2019, Sparse Sequence-to-Sequence Models, ACL",
+)(partial(Additive, weighting=ENTMAX))
+ENTRIES.entry(
+    "learned query · h, not scaled, query drawn from N(0, 1)",
+    name="plain_dot",
+    citation="Luong et al. 2015; initialisation tutek2020",
+)(partial(Dot, scale=1.0))

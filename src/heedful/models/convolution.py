@@ -6,9 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelPart, by_name
+from heedful.entries import Entries, ModelPart
 from heedful.errors import HeedfulError
 from heedful.models.encoders import Deletions, Encoder, Encoding, Readout, Window, without_padding
+
+ENTRIES = Entries(ModelPart)
 
 
 class Convolutions(Encoder):
@@ -135,6 +137,7 @@ def _around(
     return torch.where((index >= 0) & (index < lengths[:, None]), index, -1)
 
 
+@ENTRIES.entry("convolutions of width 1, 3, 5, 7 side by side, ReLU", name="cnn", paper="jain2019")
 class Cnn(Convolutions):
     """jain2019's kernels 1, 3, 5, 7."""
 
@@ -143,23 +146,10 @@ class Cnn(Convolutions):
         super().__init__(embedding, layers, hidden or default, (1, 3, 5, 7))
 
 
+@ENTRIES.entry(
+    "convolutions of width 3 and 5 side by side, 100 channels, ReLU", paper="serrano2019"
+)
 def conv(embedding: int, layers: int, sizes: str, hidden: int | None) -> Convolutions:
     """serrano2019's kernels 3 and 5. The paper gives 100 channels; they are read as those of a
     state, 50 of each kernel, so that a state is as wide as that of its bidirectional GRU."""
     return Convolutions(embedding, layers, hidden or 100, (3, 5))
-
-
-ENTRIES = by_name(
-    ModelPart(
-        name="cnn",
-        description="convolutions of width 1, 3, 5, 7 side by side, ReLU",
-        make=Cnn,
-        paper="jain2019",
-    ),
-    ModelPart(
-        name="conv",
-        description="convolutions of width 3 and 5 side by side, 100 channels, ReLU",
-        make=conv,
-        paper="serrano2019",
-    ),
-)

@@ -17,8 +17,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelPart, by_name
+from heedful.entries import Entries, ModelPart
 from heedful.errors import HeedfulError
+
+ENTRIES = Entries(ModelPart)
 
 LEAST, MOST = 4, 4096  # of `hidden`
 # the released code and the paper's appendix differ
@@ -136,6 +138,9 @@ class Tokenwise(Encoder):
         return Deletions(readout(encoding.states), delete, width=1)
 
 
+@ENTRIES.entry(
+    "per-token linear layer and squashing; no token sees another", name="average", paper="jain2019"
+)
 class Average(Tokenwise):
     """A linear layer and an activation, each token by itself."""
 
@@ -154,6 +159,9 @@ class Average(Tokenwise):
         return Encoding(states, x)
 
 
+@ENTRIES.entry(
+    "no encoder: states are embeddings; no token sees another", name="none", paper="serrano2019"
+)
 class PassThrough(Tokenwise):
     """A token's state is its embedding; layers and sizes are ignored."""
 
@@ -205,6 +213,12 @@ class Wrapped(Encoder):
         return Deletions(inner.readouts + own, delete, inner.width)
 
 
+@ENTRIES.entry(
+    "the token's embedding added to its state: x + rnn(x)",
+    name="residual",
+    paper="tutek2020",
+    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
+)
 class Residual(Wrapped):
     """x + rnn(x)."""
 
@@ -228,6 +242,12 @@ class Residual(Wrapped):
         return readout, readout.weight
 
 
+@ENTRIES.entry(
+    "states with the token's embedding beside them: [rnn(x); x]",
+    name="concat",
+    paper="tutek2020",
+    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
+)
 class Concat(Wrapped):
     """[rnn(x); x]."""
 
@@ -244,33 +264,3 @@ class Concat(Wrapped):
     def split(self, readout: Readout) -> tuple[Readout, Float[Tensor, "f e"]]:
         size = self.inner.size
         return Readout(readout.weight[:, :size], readout.bias), readout.weight[:, size:]
-
-
-ENTRIES = by_name(
-    ModelPart(
-        name="average",
-        description="per-token linear layer and squashing; no token sees another",
-        make=Average,
-        paper="jain2019",
-    ),
-    ModelPart(
-        name="none",
-        description="no encoder: states are embeddings; no token sees another",
-        make=PassThrough,
-        paper="serrano2019",
-    ),
-    ModelPart(
-        name="residual",
-        description="the token's embedding added to its state: x + rnn(x)",
-        make=Residual,
-        paper="tutek2020",
-        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
-    ),
-    ModelPart(
-        name="concat",
-        description="states with the token's embedding beside them: [rnn(x); x]",
-        make=Concat,
-        paper="tutek2020",
-        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
-    ),
-)

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, is_grad_enabled, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from heedful.entries import ModelPart, by_name
+from heedful.entries import Entries, ModelPart
 from heedful.models.encoders import (
     Deletions,
     Encoder,
@@ -21,6 +21,8 @@ from heedful.models.encoders import (
     without_padding,
 )
 from heedful.models.lstm_steps import Direction, FirstLayer, lstm_step, scan_layer
+
+ENTRIES = Entries(ModelPart)
 
 
 def run_packed(
@@ -143,6 +145,9 @@ class _Rerun(Encoder):
         return x
 
 
+@ENTRIES.entry(
+    "bidirectional GRU, 50 per direction, one to three layers", name="bigru", paper="serrano2019"
+)
 class Gru(_Rerun):
     """One `nn.GRU` per layer, of two directions (serrano2019: 50 each)."""
 
@@ -157,6 +162,12 @@ class Gru(_Rerun):
         return run_packed(layer, x, lengths)
 
 
+@ENTRIES.entry(
+    "left-to-right LSTM, each state orthogonal to the mean of the earlier ones",
+    name="orthogonal",
+    paper="mohankumar2020",
+    citation=("Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"),
+)
 class Orthogonal(_Rerun):
     """mohankumar2020's LSTM: every state is made orthogonal to the mean of the earlier ones before
     it is handed on, so that states cannot lie in a narrow cone. The weights are those of
@@ -198,40 +209,11 @@ def _orthogonal(h: Float[Tensor, "b d"], total: Float[Tensor, "b d"]) -> Float[T
     return h - share * total
 
 
+@ENTRIES.entry("left-to-right LSTM, 128 wide, one to three layers", paper="jain2019")
 def lstm(embedding: int, layers: int, sizes: str, hidden: int | None) -> Recurrent:
     return Recurrent(embedding, layers, hidden or LSTM_HIDDEN, bidirectional=False)
 
 
+@ENTRIES.entry("bidirectional LSTM, 128 per direction, one to three layers", paper="jain2019")
 def bilstm(embedding: int, layers: int, sizes: str, hidden: int | None) -> Recurrent:
     return Recurrent(embedding, layers, hidden or LSTM_HIDDEN, bidirectional=True)
-
-
-ENTRIES = by_name(
-    ModelPart(
-        name="lstm",
-        description="left-to-right LSTM, 128 wide, one to three layers",
-        make=lstm,
-        paper="jain2019",
-    ),
-    ModelPart(
-        name="bilstm",
-        description="bidirectional LSTM, 128 per direction, one to three layers",
-        make=bilstm,
-        paper="jain2019",
-    ),
-    ModelPart(
-        name="bigru",
-        description="bidirectional GRU, 50 per direction, one to three layers",
-        make=Gru,
-        paper="serrano2019",
-    ),
-    ModelPart(
-        name="orthogonal",
-        description="left-to-right LSTM, each state orthogonal to the mean of the earlier ones",
-        make=Orthogonal,
-        paper="mohankumar2020",
-        citation=(
-            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
-        ),
-    ),
-)

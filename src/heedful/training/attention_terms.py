@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heedful.data import forbidden, has_forbidden, heads_by_id, laid_out, load_conllu
-from heedful.entries import SHARE, LossTerm, by_name
+from heedful.entries import SHARE, Entries, LossTerm
 from heedful.errors import HeedfulError, unknown_name
 from heedful.metrics import jsd, kl
 from heedful.models import Hard, Transformer, main_site
@@ -27,6 +27,8 @@ from heedful.training.loss import (
 )
 from heedful.types import Batch, Keep, SiteMask, SiteSpec, Trace
 
+ENTRIES = Entries(LossTerm)
+
 FLOOR = 1e-10
 """The least a teacher's weight counts for: KL would reward a token it gave nothing without end."""
 
@@ -40,6 +42,12 @@ SPLITS = ("train", "dev")
 _FLOOR = 1e-12
 
 
+@ENTRIES.entry(
+    "minus the divergence from a teacher's attention: kl (of the model's) or jsd",
+    needs=("teacher",),
+    paper="wiegreffe2019",
+    citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
+)
 def apart(context: TermContext, divergence: str = "kl") -> Term:
     """Attention far from a teacher's (wiegreffe2019): minus the mean divergence from the teacher's
     main attention on the same batch. An example's heads and steps are averaged first."""
@@ -72,16 +80,11 @@ DIVERGENCES: dict[str, Divergence] = {
 }
 
 
-APART = LossTerm(
-    name="apart",
-    description="minus the divergence from a teacher's attention: kl (of the model's) or jsd",
-    make=apart,
-    needs=("teacher",),
-    paper="wiegreffe2019",
-    citation="Wiegreffe & Pinter 2019, Attention is not not Explanation, EMNLP",
+@ENTRIES.entry(
+    "−log of the attention that is not on impermissible tokens",
+    paper="pruthi2020",
+    citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
 )
-
-
 def impermissible(context: TermContext, heads: str = "mean") -> Term:
     """Attention that is not to be seen on impermissible tokens (pruthi2020).
 
@@ -135,15 +138,13 @@ HEADS: Mapping[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-IMPERMISSIBLE = LossTerm(
-    name="impermissible",
-    description="−log of the attention that is not on impermissible tokens",
-    make=impermissible,
-    paper="pruthi2020",
-    citation="Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations, ACL",
+@ENTRIES.entry(
+    "distance of the expected share of selected tokens from a target",
+    bounds={"target": SHARE},
+    needs=("attention",),
+    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
+    "Variables, ACL",
 )
-
-
 def sparsity(context: TermContext, target: float = 0.1) -> Term:
     """Distance of the share of tokens a hard attention takes from `target` (Bastings et al. 2019).
 
@@ -167,21 +168,15 @@ def sparsity(context: TermContext, target: float = 0.1) -> Term:
     return Term(value, Keep(states=True))
 
 
-SPARSITY = LossTerm(
-    name="sparsity",
-    description="distance of the expected share of selected tokens from a target",
-    make=sparsity,
-    bounds={"target": SHARE},
-    needs=("attention",),
-    citation="Bastings et al. 2019, Interpretable Neural Predictions with Differentiable Binary "
-    "Variables, ACL",
-)
-
-
 Marks = Mapping[str, NDArray[np.bool_]]
 """By example: what is right, for its real tokens."""
 
 
+@ENTRIES.entry(
+    "−log of attention's share on human rationales, or on syntactic heads (arcs=FILE)",
+    bounds={"head": (0, 10_000)},
+    citation="rationales: Zhong et al. 2019; syntactic heads: Strubell et al. 2018",
+)
 def supervised(context: TermContext, arcs: str = "", site: str = "", head: int = 0) -> Term:
     """Attention that is told where to look: at human rationales, or at syntactic heads.
 
@@ -301,14 +296,3 @@ def _known(marks: Marks, batch: Batch) -> Iterator[tuple[int, Tensor, Tensor]]:
         if name in marks:
             places = mask[row].nonzero().squeeze(-1)
             yield row, places, torch.tensor(np.asarray(marks[name]), device=mask.device)
-
-
-SUPERVISED = LossTerm(
-    name="supervised",
-    description="−log of attention's share on human rationales, or on syntactic heads (arcs=FILE)",
-    make=supervised,
-    bounds={"head": (0, 10_000)},
-    citation="rationales: Zhong et al. 2019; syntactic heads: Strubell et al. 2018",
-)
-
-ENTRIES = by_name(APART, IMPERMISSIBLE, SPARSITY, SUPERVISED)

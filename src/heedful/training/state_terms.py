@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from heedful.entries import SHARE, LossTerm, by_name
+from heedful.entries import SHARE, Entries, LossTerm
 from heedful.errors import HeedfulError
 from heedful.interventions import Edited
 from heedful.metrics import conicity
@@ -25,6 +25,10 @@ from heedful.specs import END
 from heedful.training.loss import Term, TermContext, attended_states, masked_mean
 from heedful.types import Batch, Keep, Trace
 
+ENTRIES, LAYER_ENTRIES = Entries(LossTerm), Entries(LossTerm)
+"""Terms of models built here, and of pretrained ones."""
+_MOHANKUMAR = "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
+
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the tokens chosen for mlm; the rest stay as they are
 LAST = -2
 """The last layer's input among all hidden states; its output is the one after it."""
@@ -32,6 +36,11 @@ _STATES = Keep(states=True)
 _SHOWN = 4  # names of sites in an error
 
 
+@ENTRIES.entry(
+    "conicity of the attended states, so that they point different ways",
+    paper="mohankumar2020",
+    citation=_MOHANKUMAR,
+)
 def diversity(context: TermContext) -> Term:
     """Diversity of the states (mohankumar2020): the loss grows with their conicity."""
 
@@ -41,6 +50,11 @@ def diversity(context: TermContext) -> Term:
     return Term(value, _STATES)
 
 
+@ENTRIES.entry(
+    "squared distance of the attended states from their tokens' embeddings",
+    paper="tutek2020",
+    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
+)
 def tying(context: TermContext) -> Term:
     """(1/T) Σ_t ‖h_t − e_t‖² (tutek2020): states come to the embeddings of their own tokens, which
     stand still."""
@@ -56,6 +70,12 @@ def tying(context: TermContext) -> Term:
     return Term(value, _STATES)
 
 
+@ENTRIES.entry(
+    "a second pass has to find exchanged words again, by the corpus's vectors",
+    bounds={"share": SHARE},
+    paper="tutek2020",
+    citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP; Devlin et al. 2019",
+)
 def mlm(context: TermContext, share: float = 0.15) -> Term:
     """Masked language modelling beside the task (tutek2020): states must know their words.
 
@@ -92,34 +112,6 @@ def _disguised(model: Family, batch: Batch, chosen: Bool[Tensor, "b t"], words: 
     others = torch.randint(least, words, text.tokens.shape, device=text.tokens.device)
     tokens = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), others, tokens)
     return replace(batch, texts={**batch.texts, "a": replace(text, tokens=tokens)})
-
-
-ENTRIES = by_name(
-    LossTerm(
-        name="diversity",
-        description="conicity of the attended states, so that they point different ways",
-        make=diversity,
-        paper="mohankumar2020",
-        citation=(
-            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
-        ),
-    ),
-    LossTerm(
-        name="tying",
-        description="squared distance of the attended states from their tokens' embeddings",
-        make=tying,
-        paper="tutek2020",
-        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP",
-    ),
-    LossTerm(
-        name="mlm",
-        description="a second pass has to find exchanged words again, by the corpus's vectors",
-        make=mlm,
-        bounds={"share": SHARE},
-        paper="tutek2020",
-        citation="Tutek and Šnajder 2020, Staying True to Your Word, RepL4NLP; Devlin et al. 2019",
-    ),
-)
 
 
 def check_tokens(term: str, model: Family) -> None:
@@ -196,6 +188,12 @@ class Layers:
             return tuple(site.name for site in model.sites)
 
 
+@LAYER_ENTRIES.entry(
+    "conicity of the states that the attention of a layer mixes",
+    name="diversity",
+    paper="mohankumar2020",
+    citation=_MOHANKUMAR,
+)
 def layer_diversity(layers: Layers, site: str = "") -> StateTerm:
     """Diversity of a layer's states (after mohankumar2020): the loss grows with their conicity."""
 
@@ -205,6 +203,12 @@ def layer_diversity(layers: Layers, site: str = "") -> StateTerm:
     return StateTerm(value, layers.number(site))
 
 
+@LAYER_ENTRIES.entry(
+    "squared distance between a layer's states and the embeddings of their tokens",
+    name="tying",
+    paper="tutek2020",
+    citation="Tutek & Šnajder 2020, Staying True to Your Word, RepL4NLP",
+)
 def layer_tying(layers: Layers, site: str = "") -> StateTerm:
     """States that stay near their words (after tutek2020): ‖h_t − e_t‖², by token and dimension.
 
@@ -217,23 +221,3 @@ def layer_tying(layers: Layers, site: str = "") -> StateTerm:
         return masked_mean(apart, states.mask).mean()
 
     return StateTerm(value, layers.number(site))
-
-
-LAYER_ENTRIES = by_name(
-    LossTerm(
-        name="diversity",
-        description="conicity of the states that the attention of a layer mixes",
-        make=layer_diversity,
-        paper="mohankumar2020",
-        citation=(
-            "Mohankumar et al. 2020, Towards Transparent and Explainable Attention Models, ACL"
-        ),
-    ),
-    LossTerm(
-        name="tying",
-        description="squared distance between a layer's states and the embeddings of their tokens",
-        make=layer_tying,
-        paper="tutek2020",
-        citation="Tutek & Šnajder 2020, Staying True to Your Word, RepL4NLP",
-    ),
-)
