@@ -18,7 +18,9 @@ from heedful.specs import ModelSpec
 
 _MODELS = "heedful.models"
 _FAMILIES = ("one_sequence", "hierarchical", "pair", "seq2seq", "transformer")
-FAMILIES = Registry("family", ModelFamily, {name: f"{_MODELS}.{name}" for name in _FAMILIES})
+FAMILIES = Registry(
+    "family", ModelFamily, {name: f"{_MODELS}.{name}:ENTRIES" for name in _FAMILIES}
+)
 ENCODERS = Registry(
     "encoder",
     ModelPart,
@@ -55,7 +57,7 @@ def check(spec: ModelSpec) -> None:
     """Refuse a spec that names no model, before any work is done."""
     if spec.family not in FAMILIES:
         raise unknown_name("family", spec.family, list(FAMILIES))
-    import_module(FAMILIES.modules[spec.family]).check(spec)
+    import_module(f"{_MODELS}.{spec.family}").check(spec)
     if spec.sizes not in ("code", "paper"):
         raise HeedfulError(f"unknown sizes {spec.sizes!r}: choose code or paper.")
     if spec.hidden is not None and not possible(spec.hidden):

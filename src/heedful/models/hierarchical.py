@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelFamily
+from heedful.entries import Entries, ModelFamily
 from heedful.models.attention import Attention, TokenAttention
 from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder, Encoding
@@ -29,6 +29,8 @@ from heedful.models.family import (
 )
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, Mask, SiteSpec, Text, Trace
+
+ENTRIES = Entries(ModelFamily)
 
 WORDS = SiteSpec(name="words", keys="a", level="tokens", linear=False, main=False)
 SENTENCES = SiteSpec(name="sentences", keys="a", level="sentences", linear=True)
@@ -54,6 +56,12 @@ class Level(nn.Module):
         return self.attention.weights(scores[:, None, None].expand(mask.shape), mask)
 
 
+@ENTRIES.entry(
+    "attention over the words of each sentence, then over sentences; linear decoder",
+    name="hierarchical",
+    paper="serrano2019",
+    citation="Yang et al. 2016",
+)
 class Hierarchical(Family):
     """embedding → words → sentence vectors → sentences → linear decoder."""
 
@@ -195,12 +203,3 @@ def _members(text: Text) -> Bool[Tensor, "b s t"]:
 
 
 check = check_parts
-
-
-ENTRY = ModelFamily(
-    name="hierarchical",
-    description="attention over the words of each sentence, then over sentences; linear decoder",
-    make=Hierarchical,
-    paper="serrano2019",
-    citation="Yang et al. 2016",
-)

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelFamily
+from heedful.entries import Entries, ModelFamily
 from heedful.models.attention import SOFTMAX, TokenAttention, Weighting
 from heedful.models.build import check_parts, make_attention, make_embedding, make_encoder, outputs
 from heedful.models.encoders import Encoder, Encoding, Readout, Window
@@ -25,11 +25,14 @@ from heedful.models.family import OneQuery, keep_again, linear_token_logits
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Deleted, Edits, Keep, SiteSpec, TokenLogits, Trace
 
+ENTRIES = Entries(ModelFamily)
+
 SITE = SiteSpec(name="attention", keys="a", level="tokens", linear=True)
 _STATES_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27}
 """Numbers; bounds the memory of deletions. A card is slow at many small steps."""
 
 
+@ENTRIES.entry("one text, one attention, a linear decoder", name="one_sequence", paper="jain2019")
 class OneSequence(OneQuery):
     """embedding → encoder → attention → linear decoder."""
 
@@ -183,11 +186,3 @@ def _unseen(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 check = check_parts
-
-
-ENTRY = ModelFamily(
-    name="one_sequence",
-    description="one text, one attention, a linear decoder",
-    make=OneSequence,
-    paper="jain2019",
-)

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.entries import ModelFamily
+from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import WEIGHTINGS, AdditiveQuery, DotQuery, QueryAttention
 from heedful.models.build import ENCODERS, check_parts, make_embedding, make_encoder, outputs
@@ -25,6 +25,8 @@ from heedful.models.family import QUERY, OneQuery, keep_again, linear_token_logi
 from heedful.models.recurrent import LSTM_HIDDEN, last_states, run_packed_from
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Embeddings, Keep, SiteSpec, Text, TokenLogits, Trace
+
+ENTRIES = Entries(ModelFamily)
 
 CONDITIONAL = "conditional"
 NAME = "attention"
@@ -143,6 +145,13 @@ has it, so `weights @ values + bias` stays the model's for all weights that sum 
 are all zero (everything erased) leave the bias in the product, where the model still masks."""
 
 
+@ENTRIES.entry(
+    "two texts: attention over the first for a query made of the second",
+    name="pair",
+    kind="pair",
+    paper="jain2019",
+    citation="Rocktäschel et al. 2016; vashishth2019",
+)
 class Pair(OneQuery):
     """embeddings → encoders → attention for a query → decoder."""
 
@@ -230,13 +239,3 @@ def _check_pairs(batch: Batch) -> None:
             "a model of the family pair was given single texts: give it a corpus of pairs, or "
             "train the family one_sequence."
         )
-
-
-ENTRY = ModelFamily(
-    name="pair",
-    description="two texts: attention over the first for a query made of the second",
-    make=Pair,
-    kind="pair",
-    paper="jain2019",
-    citation="Rocktäschel et al. 2016; vashishth2019",
-)

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelFamily
+from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import masked_softmax
 from heedful.models.build import make_embedding
@@ -29,6 +29,8 @@ from heedful.models.lstm_steps import lstm_step
 from heedful.models.recurrent import Recurrent, last_states
 from heedful.specs import ModelSpec
 from heedful.types import Batch, Edits, Keep, SiteSpec, Trace
+
+ENTRIES = Entries(ModelFamily)
 
 
 class DecoderAttention(nn.Module, ABC):
@@ -199,6 +201,13 @@ class Writing:
     edits: Edits
 
 
+@ENTRIES.entry(
+    "recurrent encoder and decoder, attention at every step of writing",
+    name="seq2seq",
+    kind="generation",
+    paper="vashishth2019",
+    citation="Bahdanau et al. 2015; Luong et al. 2015",
+)
 class Seq2Seq(Writer):
     """Recurrent encoder and decoder with attention."""
 
@@ -310,13 +319,3 @@ def check(spec: ModelSpec) -> None:
         raise HeedfulError("the family seq2seq has one decoder: leave --decoder out.")
     if spec.layers not in (1, 2):
         raise HeedfulError(f"--layers is {spec.layers}: the family seq2seq has 1 or 2.")
-
-
-ENTRY = ModelFamily(
-    name="seq2seq",
-    description="recurrent encoder and decoder, attention at every step of writing",
-    make=Seq2Seq,
-    kind="generation",
-    paper="vashishth2019",
-    citation="Bahdanau et al. 2015; Luong et al. 2015",
-)

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.entries import ModelFamily
+from heedful.entries import Entries, ModelFamily
 from heedful.errors import HeedfulError, unknown_name
 from heedful.models.attention import masked_softmax
 from heedful.models.family import edited, requested, visible
@@ -34,6 +34,8 @@ from heedful.types import (
     Trace,
 )
 from heedful.words import present
+
+ENTRIES = Entries(ModelFamily)
 
 Use = Callable[[Float[Tensor, "b h q k"], Mask, Float[Tensor, "b h k d"]], Tensor]
 """Weights, mask and values to what each head puts out: where edits step in."""
@@ -301,6 +303,13 @@ class Writing:
     edits: Edits
 
 
+@ENTRIES.entry(
+    "Transformer encoder and decoder, every attention a site",
+    name="transformer",
+    kind="generation",
+    paper="vashishth2019",
+    citation="Vaswani et al. 2017",
+)
 class Transformer(Writer):
     """Encoder and decoder, every attention a site; the last cross-attention is the main one."""
 
@@ -434,13 +443,3 @@ def check(spec: ModelSpec) -> None:
         raise HeedfulError(
             f"--hidden is {spec.hidden}: give a multiple of the {SIZES[spec.sizes][1]} heads."
         )
-
-
-ENTRY = ModelFamily(
-    name="transformer",
-    description="Transformer encoder and decoder, every attention a site",
-    make=Transformer,
-    kind="generation",
-    paper="vashishth2019",
-    citation="Vaswani et al. 2017",
-)
