@@ -9,6 +9,7 @@ from typing import Any
 
 from bench.measure import Cost, Row
 from bench.results import Kept, read
+from heedful.store import markdown_table
 
 TITLE = "# Benchmarks"
 INTRODUCTION = """\
@@ -133,9 +134,9 @@ before.""",
 def table(rows: Sequence[Row]) -> list[str]:
     """A caption and a blank line where there is something to say, and the table."""
     columns = _columns(rows)
-    lines = [list(columns), ["---"] * len(columns)]
-    lines += [list(cells) for cells in zip(*columns.values(), strict=True)]
-    return [*_caption(rows), *("| " + " | ".join(map(_safe, line)) + " |" for line in lines)]
+    cells = [columns, *zip(*columns.values(), strict=True)]
+    head, *lines = (list(map(_safe, line)) for line in cells)
+    return [*_caption(rows), *markdown_table(head, lines, ["---"] * len(head)).split("\n")]
 
 
 def _caption(rows: Sequence[Row]) -> list[str]:

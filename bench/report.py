@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.errors import HeedfulError
+from heedful.store import markdown_table
 
 SCHEMA_VERSION = 1
 Rows = Iterator[dict[str, Any]]
@@ -95,8 +96,7 @@ def table(columns: Sequence[Column], rows: Iterable[Row]) -> str:
     """In Markdown; columns of numbers to the right."""
     cells = [[show(row) for _, show in columns] for row in rows]
     sides = ["---:" if all(map(_numeric, column)) else "---" for column in zip(*cells, strict=True)]
-    lines = [[title for title, _ in columns], sides, *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table([title for title, _ in columns], cells, sides)
 
 
 def _numeric(cell: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from heedful.report import metric_name, number
+from heedful.store import markdown_table
 from heedful.studies import BASE, MASKING, STUDIES, TYING
 from paper_tables import judge
 from paper_tables.judge import Judged, judged, share, tolerance
@@ -146,8 +147,7 @@ def folded(summary: str, text: str) -> str:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown_table(head, lines, ["---"] * len(head))
 
 
 # The parts of the page behind its tables: reasons, trials, what is left, and the commands.

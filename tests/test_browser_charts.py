@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import charted
-from browsing import PHONE, WIDE, accessibility, opened_browser, sideways, unreadable, visiting
+from browsing import PHONE, WIDE, accessibility, sideways, unreadable, visiting
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -23,12 +22,6 @@ LABELS = """() => [...document.querySelectorAll("dialog .role-axis-label text")]
   .map((each) => each.textContent).sort().join()"""
 SPEAKING = "frontier-bilstm-additive"
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -25,9 +25,10 @@ from heedful.cli import (
     measures_of,
     reading,
 )
-from heedful.entries import Entry
+from heedful.entries import Entry, Measure
 from heedful.registry import Registry
 from heedful.runner import NEEDS
+from heedful.store import markdown_table
 from heedful.verdict import EFFECTS, PROPERTIES, Property, overall
 
 COMMANDS_INTRO = (
@@ -53,7 +54,7 @@ def _command(name: str, command: Any, level: int = 2) -> Iterator[str]:
     if not below:
         yield f"```text\n{_usage(name, command)}\n```"
     if lines := [_row(each) for each in command.params if not each.hidden]:
-        yield "\n".join(["| parameter | default | meaning |", "|---|---|---|", *lines])
+        yield markdown_table(("parameter", "default", "meaning"), lines)
     if examples:
         yield f"Examples:\n\n```text\n{examples}\n```"
     for verb, each in below.items():
@@ -70,7 +71,7 @@ def _place(each: Any) -> str:
     return name if each.required else f"[{name}]"
 
 
-def _row(each: Any) -> str:
+def _row(each: Any) -> tuple[str, str, str]:
     option = each.opts[0].startswith("-")
     names = [*each.opts, *each.secondary_opts] if option else [_place(each)]
     words = " ".join((each.help or "").split())
@@ -78,7 +79,7 @@ def _row(each: Any) -> str:
         words += " Repeatable."
     if each.envvar:
         words += f" Also by the environment: `{each.envvar}`."
-    return f"| {', '.join(f'`{one}`' for one in names)} | {_default(each)} | {_cell(words)} |"
+    return ", ".join(f"`{one}`" for one in names), _default(each), _cell(words)
 
 
 def _default(each: Any) -> str:
@@ -121,14 +122,19 @@ NUMBERS_INTRO = (
 
 
 def _numbers() -> str:
-    lines = ["| measure | by | is | formula | range | better | paper |", f"|{'---|' * 7}"]
+    head, lines = ("measure", "by", "is", "formula", "range", "better", "paper"), []
     for group, measures in NUMBERS.items():
         for name, each in measures.items():
-            way = better(each.higher_is_better).split(" ")[0] or "—"
             formula = f"`{each.formula}`" if each.formula else ""
-            cells = (each.description, formula, in_words(each.range), way, ", ".join(each.papers))
-            lines.append(f"| `{name}` | {group} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+            cells = (
+                each.description,
+                formula,
+                in_words(each.range),
+                _way(each),
+                ", ".join(each.papers),
+            )
+            lines.append((f"`{name}`", group, *cells))
+    return markdown_table(head, lines)
 
 
 def _paragraphs(asked: Property) -> list[str]:
@@ -252,19 +258,23 @@ def _entry(kind: str, entry: Entry, level: str) -> Iterator[str]:
     if lines:
         yield "\n".join(lines)
     if measures_of(entry):
-        yield "\n".join(_measures(entry))
+        yield _measures(entry)
 
 
 def _fact(name: str, words: str) -> str:
     return f"`{words}`" if name in ("formula", "parameters") else _plain(words)
 
 
-def _measures(entry: Entry) -> Iterator[str]:
-    yield "| measure | is | range | better |"
-    yield "|---|---|---|---|"
-    for name, each in measures_of(entry).items():
-        way = better(each.higher_is_better).split(" ")[0] or "—"
-        yield f"| `{name}` | {_plain(each.description)} | {in_words(each.range)} | {way} |"
+def _measures(entry: Entry) -> str:
+    rows = (
+        (f"`{name}`", _plain(each.description), in_words(each.range), _way(each))
+        for name, each in measures_of(entry).items()
+    )
+    return markdown_table(("measure", "is", "range", "better"), rows)
+
+
+def _way(measure: Measure) -> str:
+    return better(measure.higher_is_better).split(" ")[0] or "—"
 
 
 def _parameters(make: Callable[..., object]) -> str:

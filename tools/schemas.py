@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful.schemas import schema, schema_names
+from heedful.store import markdown_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "schemas.md"
 INTRO = """\
@@ -73,16 +74,16 @@ def _schema(name: str) -> Iterator[str]:
 def _table(part: dict[str, Any]) -> Iterator[str]:
     rows = list(_rows(part, ""))
     if rows:
-        yield from ("| field | type | meaning |", "|---|---|---|", *rows, "")
+        yield from (markdown_table(("field", "type", "meaning"), rows), "")
 
 
-def _rows(part: dict[str, Any], path: str) -> Iterator[str]:
+def _rows(part: dict[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
     if part.get("type") == "array" and not path:
         yield from _rows(part["items"], "[]")
     for name, each in part.get("properties", {}).items():
         place = f"{path}.{name}" if path else name
         optional = "" if name in part.get("required", []) else ", may be left out"
-        yield f"| `{place}` | {_type(each)}{optional} | {_about(each)} |"
+        yield f"`{place}`", f"{_type(each)}{optional}", _about(each)
         yield from _rows(each, place)
         if isinstance(each.get("items"), dict):
             yield from _rows(each["items"], f"{place}[]")

@@ -23,6 +23,7 @@ from torch import Tensor
 from heedful.errors import HeedfulError
 from heedful.interventions import uniform
 from heedful.models import attach
+from heedful.store import markdown_table
 from heedful.types import Batch, Edit, SiteCall, Text
 
 PAGE = Path(__file__).parent.parent / "docs/reference/supported-models.md"
@@ -72,14 +73,14 @@ each other, give padding exactly 0, and multiply values. Nothing outside of the 
 - The output projections of **SqueezeBERT**, **XLNet** and **I-BERT** are no linear maps that can be
   seen: `value_norm` is left out.
 - In a module of its own, a score of −5,000 or less counts as **masked**."""
-HEAD = """| model class | sites | identity error | uniform weights | padding | bfloat16 | sdpa |
-|---|---|---|---|---|---|---|"""
+HEAD = (
+    "model class", "sites", "identity error", "uniform weights", "padding", "bfloat16", "sdpa",
+)  # fmt: skip
 REFUSED = """## Refused
 
 These attend by blocks or pools, let padding into their answers, or embed something other than
 tokens. Heedful says so before it measures anything."""
-REFUSED_HEAD = """| what Heedful says | model classes |
-|---|---|"""
+REFUSED_HEAD = ("what Heedful says", "model classes")
 KINDS = {
     "encoders": (
         "Encoders",
@@ -271,11 +272,11 @@ def page() -> str:
     parts = [INTRO.format(version=transformers.__version__, **counts)]
     for kind, (title, words) in KINDS.items():
         lines = [row(*each) for each in found if each[0].kind == kind and not each[1].refused]
-        parts += [f"## {title}", words, "\n".join([HEAD, *lines])]
-    return "\n\n".join([*parts, REFUSED, "\n".join([REFUSED_HEAD, *_refused(found)])]) + "\n"
+        parts += [f"## {title}", words, markdown_table(HEAD, lines)]
+    return "\n\n".join([*parts, REFUSED, markdown_table(REFUSED_HEAD, _refused(found))]) + "\n"
 
 
-def _refused(found: Sequence[tuple[Family, Measured]]) -> Iterator[str]:
+def _refused(found: Sequence[tuple[Family, Measured]]) -> Iterator[tuple[str, str]]:
     """A line for each reason; its sentence begins with the name of a class."""
     by_reason: dict[str, list[str]] = {}
     for family, result in found:
@@ -283,12 +284,12 @@ def _refused(found: Sequence[tuple[Family, Measured]]) -> Iterator[str]:
             _, _, reason = result.refused.partition(" ")
             by_reason.setdefault(reason, []).append(family.title)
     for reason, titles in by_reason.items():
-        yield f"| … {reason} | {', '.join(titles)} |"
+        yield f"… {reason}", ", ".join(titles)
 
 
-def row(family: Family, result: Measured) -> str:
+def row(family: Family, result: Measured) -> tuple[str, ...]:
     padding = "both" if len(result.padding) == 2 else result.padding[0]
-    cells = [
+    return (
         family.title,
         str(result.sites),
         _error(result.identity),
@@ -296,8 +297,7 @@ def row(family: Family, result: Measured) -> str:
         padding,
         _error(result.half),
         "–" if result.sdpa is None else _error(result.sdpa),
-    ]
-    return f"| {' | '.join(cells)} |"
+    )
 
 
 def _error(size: float) -> str:

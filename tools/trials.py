@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from heedful.cli import DEFAULT_STORE, check_data_dir, names, open_store, say, seeds
+from heedful.cli import DEFAULT_STORE, check_data_dir, maybe_names, open_store, say, seeds
 from heedful.data import default_spec
 from heedful.errors import HeedfulError, unknown_name
 from heedful.progress import progress_bar
@@ -30,11 +30,13 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(asked: argparse.Namespace) -> None:
     study = TRIALS[asked.trial].study
-    corpora = _listed(asked.corpora, "--corpora") or study.corpora
+    corpora = maybe_names(asked.corpora, "--corpora") or study.corpora
     for name in corpora:
         if name not in study.corpora:
             raise unknown_name(f"corpus of {asked.trial}", name, list(study.corpora))
-    choice = Choice(_listed(asked.encoders, "--encoders"), _listed(asked.attention, "--attention"))
+    choice = Choice(
+        maybe_names(asked.encoders, "--encoders"), maybe_names(asked.attention, "--attention")
+    )
     where, store = machine(asked.device, asked.threads), open_store(asked.store)
     data = check_data_dir(asked.data_dir)
     plan = grid(study, [default_spec(name) for name in corpora], choice, seeds(asked.seeds), data)
@@ -55,10 +57,6 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data-dir", type=Path, default=Path(data) if data else None)
     parser.add_argument("--store", default=os.environ.get("HEEDFUL_STORE", DEFAULT_STORE))
     return parser.parse_args(given)
-
-
-def _listed(text: str | None, option: str) -> list[str] | None:
-    return None if text is None else names(text, option)
 
 
 if __name__ == "__main__":

@@ -143,10 +143,14 @@ def to_csv(table: pd.DataFrame, digits: str | None = None) -> str:
     return str(safe.to_csv(index=False, lineterminator="\n", float_format=digits, quoting=quoting))
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown. Cells are taken as they are: escape what somebody else wrote."""
-    lines = (f"| {' | '.join(cells)} |" for cells in rows)
-    return "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *lines])
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], sides: Sequence[str] = ()
+) -> str:
+    """A table of Markdown, with the `sides` (`---` or `---:`) that columns keep to. Cells are taken
+    as they are: escape what somebody else wrote."""
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in (head, *rows))
+    below = f"| {' | '.join(sides)} |" if sides else f"|{'---|' * len(head)}"
+    return "\n".join([first, below, *lines])
 
 
 def to_jsonl(table: pd.DataFrame) -> str:
