@@ -21,6 +21,7 @@ from heedful.cli.options import FileColumns as FileColumns
 from heedful.cli.options import check_data_dir as check_data_dir
 from heedful.cli.options import corpus_spec as corpus_spec
 from heedful.cli.options import maybe_names as maybe_names
+from heedful.cli.options import names as names
 from heedful.cli.options import numbers as numbers
 from heedful.cli.options import open_store as open_store
 from heedful.cli.options import pairs as pairs

@@ -22,7 +22,7 @@ from heedful.cli.options import (
     set_threads,
     spread,
 )
-from heedful.cli.output import Output, check_outputs, next_step, say, show_json
+from heedful.cli.output import Output, check_outputs, next_step, say, show_result
 from heedful.cli.tables import Table, show_prose, show_table
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def relations(
     if csv is not None:
         found.to_csv(csv)
         say(f"rows: {csv}")
-    if as_json:
-        show_json("relations", found.to_dict())
+    if show_result("relations", as_json, found.to_dict()):
         return
     _show(found)
     if csv is None:
