@@ -366,3 +366,35 @@ def test_an_audit_says_what_was_asked(tmp_path: Any) -> None:
     assert list(kept.tables["documents"].whole["answer"]) == [evil] * 3
     rows_there = found.to_pandas()
     assert (rows_there["predicted"] == 1).all() and (rows_there["confidence"] < 0.5).any()
+
+
+def test_the_live_page_explains_an_answer(tmp_path: Any) -> None:
+    """Moving attention is asked about the same answer; what is written is written for each text."""
+    pytest.importorskip("fastapi")
+    from heedful.apps.live.editing import PRESETS, Change, edited
+    from heedful.apps.live.models import Opened, explained, predict
+    from heedful.targets import open_asked
+
+    folder = saved(tmp_path / "t5", name="T5", task="language", vocab_size=30)
+    with open_asked(folder, answer="film was dull") as asked:
+        page = Opened(asked)
+        seen = page.see("the plot was very good", None)
+        said = predict(seen, ["occlusion"])
+        assert said["predicted"] == said["answer"] == "film was dull"
+        assert [each["name"] for each in said["classes"]] == ["anything else", "film was dull"]
+        assert said["classes"][1]["probability"] < 0.5 and page.facts()["pairs"] == "never"
+        direct = heedful.explain(
+            folder, "the plot was very good", answer="film was dull", explanations="occlusion"
+        )
+        shown = explained(seen, "occlusion")["scores"]
+        assert shown == pytest.approx(direct.scores["occlusion"], abs=1e-6)
+        sight = seen.sights[page.facts()["main"]]
+        change = Change(sight)
+        moved = edited(seen, change, PRESETS["uniform"](seen, change, 0))
+        assert moved["predicted"] == "film was dull" and moved["moved"] > 0
+    with open_asked(folder, generate=3, temperature=5.0) as asked:
+        written = asked.about("the dull plot").documents[0].answer
+    alone = heedful.explain(
+        folder, "the dull plot", generate=3, temperature=5.0, explanations="attention"
+    )
+    assert written == alone.answer

@@ -206,12 +206,8 @@ def _log_probabilities(
     """log p of each token after those before it, float64; 0 after the last. It is −log(1 + odds
     against the token), which keeps its digits where p is all but 1."""
     there = tokens >= 0
-    before = (
-        last[:, None]
-        + 1
-        - there.sum(-1, keepdim=True)
-        + torch.arange(tokens.shape[1], device=tokens.device)
-    )
+    first = last + 1 - there.sum(-1)
+    before = first[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
     rows = there.nonzero()[:, 0]
     scores, wanted = logits[rows, before[there]].double(), tokens[there][:, None]
     others = scores.scatter(1, wanted, -torch.inf).logsumexp(-1)
