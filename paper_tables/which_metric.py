@@ -11,6 +11,7 @@ import pandas as pd
 from heedful.benchmark import tables
 from heedful.benchmark.cases import DEVELOPMENT, HELD_OUT
 from heedful.benchmark.measure import read
+from heedful.benchmark.needles import needles_markdown, read_needles
 from heedful.benchmark.shortcuts import read_rows, to_markdown
 from heedful.benchmark.tables import markdown
 from heedful.benchmark.trained_models import KINDS
@@ -22,6 +23,7 @@ from heedful.verdict import EFFECTS, MEASURE
 
 ROWS = Path("reproduction/benchmark.csv")
 SHORTCUTS = Path("reproduction/shortcuts.csv")
+NEEDLES = Path("reproduction/needles.csv")
 PAGE = Path("docs/which-metric.md")
 PICTURES = Path("docs/figures/which-metric")
 PICTURE = "Each faithfulness measure as the only judge, on models whose truth is known"
@@ -93,6 +95,28 @@ texts are explained, for each MiniLM 100. The rows are in `reproduction/shortcut
 heedful benchmark --part shortcuts -o reproduction/shortcuts.csv
 ```
 """
+_NEEDLES = """
+## Needles in long prompts
+
+A prompt has 20 sentences. One of them, the needle, says how a sentence ends: *The box in the attic
+is full of gold.* The model is then given the beginning of that sentence and writes the next token.
+A prompt counts if the model gives the answer; if the answer changes without the needle, and its
+probability falls by half or more; and if the answer stays without any other sentence, and its
+probability falls by less than half.
+
+The answer is explained by sentences and by words. **first**: the share of prompts in which the top
+unit is the needle, or one of its words (precision@1). **rank**: the place of the needle, or of its
+best word; 1 is the top. Explanations that run the model once for each unit are left out by words.
+Verification deletes sentences, as `occlusion`, `leave_one_out` and `contextcite` do: these agree
+with it by the way they are made.
+
+The model is SmolLM2-135M-Instruct in bfloat16. The rows are in `reproduction/needles.csv`, made by
+
+```text
+heedful benchmark --part needles --model .pretrained/smollm2 --prompts 10 --dtype bfloat16 \
+  -o reproduction/needles.csv
+```
+"""
 _VERDICTS = """
 ## The verdict
 
@@ -128,7 +152,8 @@ def write_page() -> list[Path]:
     rows = read(ROWS)
     pictures = dict(_pictures(rows))
     planted = read_rows(SHORTCUTS) if SHORTCUTS.is_file() else None
-    text = page(rows, list(pictures), planted)
+    needles = read_needles(NEEDLES) if NEEDLES.is_file() else None
+    text = page(rows, list(pictures), planted, needles)
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         write_text(PICTURES / name, picture)
@@ -137,7 +162,10 @@ def write_page() -> list[Path]:
 
 
 def page(
-    rows: pd.DataFrame, pictures: Sequence[str] = (), planted: pd.DataFrame | None = None
+    rows: pd.DataFrame,
+    pictures: Sequence[str] = (),
+    planted: pd.DataFrame | None = None,
+    needles: pd.DataFrame | None = None,
 ) -> str:
     made = tables.tables(rows)
     parts = [_HEAD]
@@ -149,6 +177,7 @@ def page(
     parts += [f"![{PICTURE}](figures/which-metric/{name})\n" for name in pictures]
     parts += [_EXPLANATIONS, *_by_split(made["explanations"], shown)]
     parts += [] if planted is None else [_SHORTCUTS, to_markdown(planted)]
+    parts += [] if needles is None else [_NEEDLES, needles_markdown(needles)]
     parts += [_VERDICTS, *_by_split(made["verdicts"], shown)]
     parts += [_CONTROLS, *_by_split(made["controls"], shown), _TRUTH, *_kinds(rows)]
     return "\n".join(parts)

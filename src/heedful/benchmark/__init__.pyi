@@ -27,6 +27,15 @@ from heedful.benchmark.measure import response as response
 from heedful.benchmark.measure import run as run
 from heedful.benchmark.measure import side as side
 from heedful.benchmark.measure import version as version
+from heedful.benchmark.needles import NEEDLE_KINDS as NEEDLE_KINDS
+from heedful.benchmark.needles import Checked as Checked
+from heedful.benchmark.needles import NeedlePlan as NeedlePlan
+from heedful.benchmark.needles import Prompt as Prompt
+from heedful.benchmark.needles import needles_markdown as needles_markdown
+from heedful.benchmark.needles import prompt as prompt
+from heedful.benchmark.needles import read_needles as read_needles
+from heedful.benchmark.needles_run import check_prompt as check_prompt
+from heedful.benchmark.needles_run import run_needles as run_needles
 from heedful.benchmark.shortcuts import PACKAGE as PACKAGE
 from heedful.benchmark.shortcuts import SETTINGS as SETTINGS
 from heedful.benchmark.shortcuts import Cell as Cell

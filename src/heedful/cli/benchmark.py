@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,7 +34,7 @@ from heedful.progress import progress_bar
 if TYPE_CHECKING:
     import pandas as pd
 
-SHORTCUTS = "shortcuts"
+SHORTCUTS, NEEDLES = "shortcuts", "needles"
 SHARED_OPTIONS = ("part", "kinds", "seeds", "out", "threads")
 MOST_TEXTS = 100_000
 
@@ -49,29 +50,44 @@ class ShortcutOptions:
     store: StoreOption = DEFAULT_STORE
 
 
-def check_given(parts: list[str], typed: list[str]) -> bool:
-    """Whether this part is to be run: alone, and with no option of another part."""
-    own = {f"--{each.name.replace('_', '-')}" for each in fields(ShortcutOptions)}
-    if SHORTCUTS not in parts:
-        for name in typed:
-            if name in own:
-                raise HeedfulError(
-                    f"{name} is of --part {SHORTCUTS}: leave it out, or name that part."
-                )
-        return False
-    if len(parts) > 1:
-        raise HeedfulError(f"--part {SHORTCUTS} is run alone: leave out the other parts.")
-    known = own | {f"--{name}" for name in SHARED_OPTIONS}
+@dataclass(frozen=True)
+class NeedleOptions:
+    """Options that only this part has."""
+
+    model: Path | None = option("For needles: the folder of a causal language model.")
+    units: str | None = option("For needles: units, such as sentence,word.")
+    prompts: int | None = option("For needles: prompts of each kind.", min=1, max=MOST_TEXTS)
+    explanations: str | None = option("For needles: explanations instead of the usual set.")
+    dtype: str | None = option("For needles: float32, float64 or bfloat16.")
+
+
+ALONE: Mapping[str, type[Any]] = {SHORTCUTS: ShortcutOptions, NEEDLES: NeedleOptions}
+"""Parts that are run alone, with the options that only they have."""
+
+
+def check_given(parts: list[str], typed: list[str]) -> str | None:
+    """The part that is run alone, if one is named, with no option of another part."""
+    own = {part: [_typed(each.name) for each in fields(ALONE[part])] for part in ALONE}
+    chosen = next((part for part in parts if part in ALONE), None)
+    if chosen is not None and len(parts) > 1:
+        raise HeedfulError(f"--part {chosen} is run alone: leave out the other parts.")
     for name in typed:
-        if name not in known:
-            raise HeedfulError(f"--part {SHORTCUTS} has no use for {name}: leave it out.")
-    return True
+        other = next((part for part in own if name in own[part] and part != chosen), None)
+        if other is not None:
+            raise HeedfulError(f"{name} is of --part {other}: leave it out, or name that part.")
+        if chosen and name not in (*own[chosen], *map(_typed, SHARED_OPTIONS)):
+            raise HeedfulError(f"--part {chosen} has no use for {name}: leave it out.")
+    return chosen
+
+
+def _typed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 @spread
 def benchmark(
     context: typer.Context,
-    part: str | None = option("Run only these parts: trained, compiled, or shortcuts."),
+    part: str | None = option("Run only these parts: trained, compiled, shortcuts, or needles."),
     kinds: str | None = option("Run only these kinds, such as average,idle."),
     held_out: bool = option(
         "Held-out models instead of those of development.", False, "--held-out"
@@ -82,6 +98,7 @@ def benchmark(
     report: bool = option("Write docs/which-metric.md from the kept rows.", False, "--report"),
     dry_run: bool = option("Print the models and the cost without measuring.", False, "--dry-run"),
     shortcuts: ShortcutOptions = ShortcutOptions(),
+    needles: NeedleOptions = NeedleOptions(),
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,6 +111,10 @@ def benchmark(
     With --part shortcuts, decisive words are planted in real corpora, and explanations are scored
     by finding them. It runs alone, needs data and takes hours; its --kinds are single_token,
     token_in_context, ordered_pair and xor.
+
+    With --part needles, one sentence of a long prompt decides the next token, and explanations of
+    a language model (--model) are scored by finding it. It runs alone; its --kinds are door, train,
+    box and meeting.
     """
     from heedful.benchmark import PARTS, as_dict, broken, cases, estimate, run
     from heedful.benchmark.measure import ROWS
@@ -108,9 +129,13 @@ def benchmark(
             say(f"page: {path}")
         return
     parts = maybe_names(part, "--part") or list(PARTS)
-    if check_given(parts, given_options(context)):
+    alone = check_given(parts, given_options(context))
+    if alone is not None:
         set_threads(threads)
-        _run_shortcuts(shortcuts, kinds, seeds, out)
+        if alone == SHORTCUTS:
+            _run_shortcuts(shortcuts, kinds, seeds, out)
+        else:
+            _run_needles(needles, kinds, seeds, out)
         return
     chosen = maybe_names(kinds, "--kinds") or []
     wanted = cases(parts, held_out, _seeds(seeds, held_out), texts, chosen)
@@ -168,6 +193,35 @@ def _run_shortcuts(
     if out is not None:
         say(f"rows: {out}")
     show(to_markdown(rows))
+
+
+def _run_needles(
+    options: NeedleOptions, kinds: str | None, seeds: str | None, out: Path | None
+) -> None:
+    """Every prompt's rows are in the file as soon as it is done."""
+    from heedful.auditing import names_in
+    from heedful.benchmark import NeedlePlan, needles_markdown, run_needles
+    from heedful.benchmark.needles import ROWS
+
+    if options.model is None:
+        raise HeedfulError(
+            f"--part {NEEDLES} asks a causal language model: name its folder with --model."
+        )
+    chosen = given(
+        kinds=maybe_names(kinds, "--kinds"),
+        units=maybe_names(options.units, "--units"),
+        seeds=None if seeds is None else read_seeds(seeds),
+        explanations=None if options.explanations is None else names_in(options.explanations),
+    )
+    plain = given(prompts=options.prompts, dtype=options.dtype)
+    listed = {name: tuple(values) for name, values in chosen.items()}
+    plan = NeedlePlan(options.model, **listed, **plain)  # type: ignore[arg-type]
+    check_outputs(Output("-o", out, ROWS))
+    with progress_bar() as progress:
+        rows = run_needles(plan, out, progress)
+    if out is not None:
+        say(f"rows: {out}")
+    show(needles_markdown(rows))
 
 
 def _seeds(text: str | None, held_out: bool) -> list[int]:

@@ -29,6 +29,7 @@ from heedful.metrics.labels import mutual_information as mutual_information
 from heedful.metrics.labels import roc_auc as roc_auc
 from heedful.metrics.rationales import auprc as auprc
 from heedful.metrics.rationales import auprc_by_trapezoids as auprc_by_trapezoids
+from heedful.metrics.rationales import best_of_true as best_of_true
 from heedful.metrics.rationales import iou_f1 as iou_f1
 from heedful.metrics.rationales import mass_inside as mass_inside
 from heedful.metrics.rationales import mean_rank as mean_rank

@@ -242,6 +242,21 @@ def mean_rank(
     return ((above + (level + 1).double() / 2) * true).sum(-1) / true.sum(-1)
 
 
+def best_of_true(
+    scores: Float[Tensor, "n w"], truth: Bool[Tensor, "n w"], mask: Bool[Tensor, "n w"]
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """Whether the word with the largest |score| is a true one, and the rank of the best true word.
+    Of words that tie any is as likely to come first, and they share the mean of their ranks. NaN
+    where no word is true."""
+    above, level = _standing(scores, mask)
+    true = truth & mask
+    known = true.any(-1)
+    first = ((above == 0) & true).sum(-1) / ((above == 0) & mask).sum(-1).clamp_min(1)
+    rank = (above + (level + 1).double() / 2).masked_fill(~true, torch.inf).amin(-1)
+    missing = torch.full_like(rank, torch.nan)
+    return torch.where(known, first.double(), missing), torch.where(known, rank, missing)
+
+
 def _standing(scores: Tensor, mask: Tensor) -> tuple[Int[Tensor, "n w"], Int[Tensor, "n w"]]:
     """For each word how many words score more, and how many as much, itself among them."""
     ranks = tied_ranks(scores.double().abs(), mask, TOLERANCE[torch.float32])

@@ -87,6 +87,7 @@ def page(case: Case, most: int = MOST_TEXTS) -> str:
         audit=_marked(audits[0]) if audits else None,
         study=_marked(study) if study else None,
         examples=examples,
+        unit=_unit(case),
         glossary=[term._replace(says=by_unit(term.says, _unit(case))) for term in TERMS],
         chapters=_chapters([*audits, *([study] if study else [])], examples),
     )

@@ -5,6 +5,7 @@ import { className, mapsOf } from "./data.js";
 import { FURTHEST } from "./distances.js";
 import { number, precise } from "./numbers.js";
 import { visible } from "./visible.js";
+import { said } from "./units.js";
 
 /** A list of what was measured on this text; null where nothing was. */
 export function alternatives(cell, row) {
@@ -38,7 +39,7 @@ function withoutTop(cell, row) {
   const first = points.find(([share]) => share > 0);
   if (!first) return null;
   const gone = Math.max(1, Math.round(first[0] * attention.scores.filter((score) => score !== null).length));
-  const name = gone === 1 ? "Heaviest word removed" : `${gone} heaviest words removed`;
+  const name = said(gone === 1 ? "Heaviest word removed" : `${gone} heaviest words removed`);
   const before = points[0][0] === 0 ? `${precise(points[0][1])} → ` : "";
   return [name, bar(first[1]),
     ` ${visible(className(cell.corpus, row.example.p))}: ${before}${precise(first[1])}.`];

@@ -6,6 +6,7 @@ import { agreement } from "./kendall.js";
 import { counted, number, precise, short } from "./numbers.js";
 import { heaviest } from "./orders.js";
 import { oneWord, shadedBy, shownOf, visible } from "./visible.js";
+import { said } from "./units.js";
 
 /** `changed()` is called when other maps were chosen. */
 export class Compare {
@@ -118,8 +119,8 @@ function second(maps, left, from) {
 
 function top(words, map) {
   const found = heaviest(map.scores);
-  if (found.length === 0) return make("p", { class: "x-none" }, "No word has any weight.");
-  return make("ol", { class: "x-top", "aria-label": "heaviest words" }, ...found.map(({ index, score }) =>
+  if (found.length === 0) return make("p", { class: "x-none" }, said("No word has any weight."));
+  return make("ol", { class: "x-top", "aria-label": said("heaviest words") }, ...found.map(({ index, score }) =>
     make("li", {}, oneWord(words[index]), " ", make("span", { class: "x-soft" }, short(score)))));
 }
 
@@ -131,7 +132,7 @@ function verdict(left, right) {
   const most = Math.min(one.length, other.length);
   const signs = left.signed || right.signed;
   const order = Number.isNaN(tau) ? "Kendall’s τ-b is undefined: one of the two is constant."
-    : `Kendall’s τ-b ${signs ? "of their sizes, whatever the signs, " : ""}is ${number(tau, 2)} (1: the same order of words, 0: no relation, −1: reversed).`;
+    : `Kendall’s τ-b ${signs ? "of their sizes, whatever the signs, " : ""}is ${number(tau, 2)} (1: the same order of ${said("words")}, 0: no relation, −1: reversed).`;
   if (Number.isNaN(tau) || most === 0) return order;
-  return `${order} They share ${shared} of their ${counted(most, "heaviest word")}.`;
+  return `${order} They share ${shared} of their ${counted(most, said("heaviest word"))}.`;
 }

@@ -2,6 +2,7 @@
 
 import { fill, make } from "./dom.js";
 import { number } from "./numbers.js";
+import { said } from "./units.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { width: 460, height: 252, left: 40, right: 10, top: 28, bottom: 38 };
@@ -36,7 +37,7 @@ function tick(at) {
 
 function names(up) {
   return [
-    text("share of words removed", across(0.5), BOX.height - 4, "middle"),
+    text(said("share of words removed"), across(0.5), BOX.height - 4, "middle"),
     text(up, 2, 14, "start"),
   ];
 }
@@ -65,7 +66,7 @@ function read(event, picture, lines, mark, reading) {
 
 function spoken(lines, up) {
   return lines.map(({ title, points }) => `${up} by ${title}: from ${number(points[0].y, 2)} `
-    + `with all words to ${number(points.at(-1).y, 2)} ${points.at(-1).says}.`).join(" ");
+    + `with all ${said("words")} to ${number(points.at(-1).y, 2)} ${points.at(-1).says}.`).join(" ");
 }
 
 function text(content, x, y, anchor) {

@@ -7,6 +7,7 @@ import { predict } from "./linear.js";
 import { offered, restored, shuffledBy } from "./presets.js";
 import { shown } from "./visible.js";
 import { same, written } from "./weights.js";
+import { said } from "./units.js";
 
 /** `changed()` is called when the weights have settled. */
 export class Drag {
@@ -19,7 +20,7 @@ export class Drag {
     this.status = make("span", { class: "x-soft", role: "status" });
     this.undo = button("Undo", () => this.#undo(), { title: "Ctrl+Z" });
     this.body = make("div", {}, this.says, this.classes, this.tools, this.bars.element,
-      make("p", { class: "x-soft" }, "Drag a bar, or use the arrow keys; the other words share the rest in "
+      make("p", { class: "x-soft" }, "Drag a bar, or use the arrow keys; the other " + said("words") + " share the rest in "
         + "their proportions. The line across a bar is what the model learned. Heights are square roots."));
     this.element = make("section", { class: "x-part x-drag" }, make("h4", {}, "Drag the attention"), this.body);
     this.element.addEventListener("keydown", (event) => this.#key(event));
@@ -32,7 +33,7 @@ export class Drag {
     this.before = predict(linear.learned, linear.z);
     const words = shown(linear.read.map((i) => row.words[i]));
     this.weights = this.#start(given);
-    this.bars.show(words.map((each) => each.whole), this.weights, linear.learned, true, "attention of each word");
+    this.bars.show(words.map((each) => each.whole), this.weights, linear.learned, true, said("attention of each word"));
     this.bars.element.querySelectorAll(".label").forEach((label, i) => { label.textContent = words[i].text; });
     this.status.textContent = "";
     this.#offer();

@@ -7,6 +7,7 @@ import { erasure, likeliest } from "./linear.js";
 import { counted } from "./numbers.js";
 import { orderWithin } from "./presets.js";
 import { clip, visible } from "./visible.js";
+import { said } from "./units.js";
 
 const LONGEST_NAME = 40; // letters of a class that fit above the chart
 
@@ -14,7 +15,7 @@ export class ErasureCurves {
   constructor() {
     this.body = make("div");
     this.element = make("section", { class: "x-part" },
-      make("h4", {}, "What happens as words are removed"), this.body);
+      make("h4", {}, said("What happens as words are removed")), this.body);
   }
 
   show(cell, row, linear, pair) {
@@ -30,7 +31,7 @@ function exactly(row, linear, maps, name) {
   return [
     curve(lines, `p of ${name}`),
     make("p", {}, ...lines.map((line) => line.says)),
-    make("p", { class: "x-soft" }, `The words with ${highest(maps)} are removed from attention first, the rest is `
+    make("p", { class: "x-soft" }, `The ${said("words")} with ${highest(maps)} are removed from attention first, the rest is `
       + "renormalised; the states the model read stay as they are. Computed here, exactly."),
   ];
 }
@@ -39,7 +40,7 @@ function lineOf(map, row, linear) {
   const order = orderWithin(linear, map.scores);
   const steps = erasure(linear.learned, linear.z, order);
   const points = steps.map(({ removed, p }) => ({ x: removed / order.length, y: p[row.example.p],
-    says: removed ? `without ${removed} of ${order.length} words` : "all words" }));
+    says: removed ? said(`without ${removed} of ${order.length} words`) : said("all words") }));
   const title = visible(map.title);
   return { title, points, says: flips(title, steps, order.length) };
 }
@@ -47,7 +48,7 @@ function lineOf(map, row, linear) {
 function flips(title, steps, all) {
   const before = likeliest(steps[0].p);
   const step = steps.find(({ p }) => likeliest(p) !== before);
-  const when = step ? `changes after ${step.removed} of ${counted(all, "word")}` : "never changes";
+  const when = step ? `changes after ${step.removed} of ${counted(all, said("word"))}` : "never changes";
   return `In the order of ${title}, the prediction ${when}. `;
 }
 
@@ -56,11 +57,11 @@ function recorded(row, maps, name) {
   const there = maps.filter((map) => curves[map.key]?.length);
   if (there.length === 0) return [make("p", { class: "x-soft" }, why(curves, maps))];
   const lines = there.map((map) => ({ title: visible(map.title),
-    points: curves[map.key].map(([x, y]) => ({ x, y, says: `without ${Math.round(100 * x)}% of the words` })) }));
+    points: curves[map.key].map(([x, y]) => ({ x, y, says: `without ${Math.round(100 * x)}% of the ${said("words")}` })) }));
   return [
     curve(lines, `p of ${name}`),
-    make("p", { class: "x-soft" }, `Recorded with the model itself, the words with ${highest(there)} first`,
-      operator ? `; words were removed by “${visible(operator)}”.` : "."),
+    make("p", { class: "x-soft" }, `Recorded with the model itself, the ${said("words")} with ${highest(there)} first`,
+      operator ? `; ${said("words")} were removed by “${visible(operator)}”.` : "."),
   ];
 }
 
@@ -72,5 +73,5 @@ function highest(maps) {
 function why(curves, maps) {
   if (maps.length === 0) return "There is no explanation whose order could be followed.";
   if (Object.keys(curves).length > 0) return "No curve was recorded for these two explanations; choose others.";
-  return "No curve was recorded for this text, and without the logits of its words none can be computed here.";
+  return "No curve was recorded for this text, and without the logits of its " + said("words") + " none can be computed here.";
 }

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { className } from "./data.js";
 import { counted, precise, short } from "./numbers.js";
 import { clip, visible } from "./visible.js";
+import { said } from "./units.js";
 
 const FEW = 6; // measures that are shown at once
 
@@ -22,7 +23,7 @@ function said(cell, row) {
   if (row.wrong) parts.push(make("span", { class: "x-wrong" }, "wrong"), " The label is ", name(row.label), ". ");
   else parts.push(row.label < 0 ? "It has no label. " : "The label says so too. ");
   const cut = row.all > row.words.length ? `The first ${row.words.length.toLocaleString("en")} of ` : "";
-  return [...parts, `${cut}${counted(row.all, "word")}.`];
+  return [...parts, `${cut}${counted(row.all, said("word"))}.`];
 }
 
 /** The text that was not attended to: a question, a hypothesis. */

@@ -8,6 +8,7 @@ import { number } from "./numbers.js";
 import { asWeights } from "./presets.js";
 import { normalise } from "./weights.js";
 import { capital, shadedBy, shownOf, visible } from "./visible.js";
+import { said } from "./units.js";
 
 /** Null where nothing is known about it. */
 export function limitsOf(cell, row, maps, linear) {
@@ -30,7 +31,7 @@ function far(map, attention, row, linear) {
 /** As it was measured, over all that is attended to; else what the words alone say. */
 function apart(measured, map, attention) {
   if (!Number.isFinite(measured) && !attention) return "";
-  const [distance, over] = Number.isFinite(measured) ? [measured, ""] : [byWords(map, attention), " over words"];
+  const [distance, over] = Number.isFinite(measured) ? [measured, ""] : [byWords(map, attention), said(" over words")];
   return `It is ${number(distance, 2)} away from the learned attention (JSD${over}, at most ${number(FURTHEST, 2)}). `;
 }
 

@@ -6,6 +6,7 @@ import { counted, precise, short } from "./numbers.js";
 import { firstHit, valueOf } from "./sorting.js";
 import { heaviest } from "./orders.js";
 import { clip, shadedBy, shownOf, visible } from "./visible.js";
+import { said } from "./units.js";
 
 const MOST = 45; // words; two lines hold no more
 const BEFORE = 4; // words before the one that a line is about
@@ -49,5 +50,5 @@ function about(cell, row, controls) {
 function worth(row, key) {
   if (key === "id" || key === "confidence") return "";
   const value = valueOf(row, key);
-  return key === "length" && Number.isInteger(value) ? counted(value, "word") : short(value);
+  return key === "length" && Number.isInteger(value) ? counted(value, said("word")) : short(value);
 }
