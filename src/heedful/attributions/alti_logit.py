@@ -183,8 +183,7 @@ class _Layer:
         for first in range(0, n, step):
             rows = slice(first, first + step)
             parts = torch.einsum("hqk,hke->qke", self.weights[:, rows], self.vectors)
-            diagonal = torch.arange(n, device=near.device)[rows]
-            parts[torch.arange(len(diagonal)), diagonal] += self.states[rows]
+            parts[:, rows].diagonal(dim1=0, dim2=1).add_(self.states[rows].T)
             whole = self.outputs[rows]
             left = (whole[:, None] - parts).abs().sum(-1)
             near[rows] = (whole.abs().sum(-1, keepdim=True) - left).clamp_min(0.0)
