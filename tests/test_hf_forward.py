@@ -96,7 +96,7 @@ def test_logits_equal_eager_to_the_last_bit(name: str, task: str, dtype: torch.d
 
 @pytest.mark.parametrize(
     ("name", "task"),
-    [(name, "classification") for name in ("Bert", "Albert", "Llama", "Bart", "T5")],
+    [(name, "classification") for name in ("Bert", "DebertaV2", "Albert", "Llama", "Bart", "T5")],
 )
 def test_so_they_do_while_training(name: str, task: str) -> None:
     """Dropout draws the same numbers, and gradients are the same."""
@@ -319,13 +319,14 @@ def test_without_weights_the_logits_are_the_same_to_the_last_bit(name: str, task
     assert whole.weights and not bare.weights
 
 
-def test_without_weights_a_row_that_sees_nothing_still_mixes_nothing() -> None:
+@pytest.mark.parametrize("name", ["Bert", "DebertaV2", "Bloom"])
+def test_without_weights_a_row_that_sees_nothing_still_mixes_nothing(name: str) -> None:
     """All tokens hidden: eager attention would look everywhere."""
     batch = hf_batch()
     text = batch.texts["a"]
     hidden = torch.arange(text.tokens.shape[1]) < text.lengths[:, None]
     blind = replace(batch, texts={"a": replace(text, hidden=hidden)})
-    with attach(tiny_hf("Bert", "classification"), FILLERS) as model, torch.no_grad():
+    with attach(tiny_hf(name), FILLERS) as model, torch.no_grad():
         whole, bare = model(blind), model(blind, keep=Keep(weights=False))
     assert torch.equal(whole.logits, bare.logits)
     assert not any(bool(weights.any()) for weights in whole.weights.values())

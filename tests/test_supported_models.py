@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from tools.supported_models import CLASSES, FAMILIES, PAGE, Family, measured, page, row
+import torch
+from tools.supported_models import (
+    CLASSES,
+    FAMILIES,
+    PAGE,
+    UNKNOWN,
+    Family,
+    measured,
+    page,
+    row,
+    tiny,
+)
+
+from heedful.models import attach, max_positions
 
 SAMPLE = ("bert", "deberta-v2", "xlnet", "falcon", "canine", "longformer")
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -36,6 +49,27 @@ def test_the_page_says_what_is_measured(family: Family) -> None:
     assert [cells[i] for i in (0, 1, 4)] == [own[i] for i in (0, 1, 4)]
     assert result.identity < 1e-5 and result.half < 0.05 and result.uniform > 0.01
     assert result.sdpa is None or result.sdpa < 1e-4
+
+
+@pytest.mark.parametrize("name", ["MPNet", "MarkupLM", "Mpt", "RoFormer"])
+@torch.no_grad()
+def test_the_longest_text_is_as_long_as_the_model_can_read(name: str) -> None:
+    (family,) = [each for each in FAMILIES if each.name == name and each.ends == CLASSES]
+    module = tiny(family)
+    most = max_positions(module.config)
+    assert most is not None
+    assert module(input_ids=torch.full((1, most), 7)).logits.isfinite().all()
+    with pytest.raises((IndexError, RuntimeError)):
+        module(input_ids=torch.full((1, most + 1), 7))
+
+
+def test_falcon_obeys_where_it_was_made_with_fast_attention() -> None:
+    """It cannot be switched, but looks into its config at each call."""
+    (family,) = [each for each in FAMILIES if each.name == "Falcon" and each.ends == CLASSES]
+    module = tiny(family, "sdpa")
+    with attach(module, {"unk": UNKNOWN}) as model:
+        assert len(model.sites) == 2
+    assert module.config._attn_implementation == "sdpa"
 
 
 def test_most_families_have_no_error_at_all() -> None:

@@ -228,7 +228,7 @@ def _text(rows: list[list[int]]) -> Text:
 
 _AFTER_PADDING = (
     "roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "mpnet",
-    "longformer", "data2vec-text", "xmod", "ibert", "esm",
+    "longformer", "data2vec-text", "xmod", "ibert", "esm", "luke", "markuplm",
 )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def max_positions(config: Any) -> int | None:
     """The size of the table of positions, less those never used: some begin to count after the
     padding token's id. None where there is no table."""
     text = config.get_text_config()
-    size = getattr(text, "max_position_embeddings", None)
+    size = getattr(text, "max_position_embeddings", None) or getattr(text, "max_seq_len", None)
     if not isinstance(size, int) or size < 1:
         return None
     used = (text.pad_token_id or 0) + 1 if text.model_type in _AFTER_PADDING else 0
