@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
+from data_folder import DATA, needs_data
 from heedful.benchmark import (
     EXCHANGED,
     PACKAGE,
@@ -55,7 +55,6 @@ from heedful.specs import ModelSpec, TrainSpec
 from heedful.store import Store, to_csv
 from paper_tables import which_metric
 
-DATA = os.environ.get("HEEDFUL_DATA")
 SIZES = {"n_train": 60, "n_dev": 20, "n_test": 40}
 A, B = "so", "film"  # words that decide nothing
 
@@ -463,11 +462,10 @@ def test_without_minilm_the_fix_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
         run_shortcuts(plan, Store(tmp_path))
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
+@needs_data
 def test_no_text_of_the_corpora_has_a_shortcut_word() -> None:
     for base in ("sst", "imdb"):
-        raw = CORPORA[base].make(Path(str(DATA)))
+        raw = CORPORA[base].make(DATA)
         assert not [e.id for e in raw.examples if set(WORDS) & set(e.texts["a"].lower().split())]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,14 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_folder import put
+from data_folder import DATA, needs_data, put
 from heedful.data import CORPORA, Example, Prepared, default_spec, fact_spans, prepare
 from heedful.data.babi import read
 from heedful.errors import HeedfulError
 from heedful.store import Store
 
-DATA = os.environ.get("HEEDFUL_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
 DEED = re.compile(
     r"(?P<who>\w+) (?:(?P<move>walked to|hurried to|headed for|strolled into)"
     r"|(?P<take>picked up|took|grabbed)|(?P<drop>put down|dropped|laid down)) the (?P<what>\w+)\."
@@ -194,22 +191,20 @@ def test_published_files(tmp_path: Path) -> None:
     assert fact_spans(["ab", "c", "def"], [2, 0, 2]) == [(0, 2), (5, 8)]
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize(("task", "train"), [(1, 10000), (2, 10000), (3, 1000)])
 def test_counts_and_supports(task: int, train: int) -> None:
     """10000 and 1000 questions as published, but for the training file of task 3."""
-    raw = CORPORA[f"babi{task}"].make(Path(str(DATA)))
+    raw = CORPORA[f"babi{task}"].make(DATA)
     assert Counter(e.split for e in raw.examples) == {"train": train, "test": 1000}
     assert len(raw.labels) == 6 and raw.subset == (task == 3)
     assert Counter(len(supports(e)) for e in raw.examples) == {task: train + 1000}
 
 
-@pytest.mark.data
 @needs_data
 def test_they_can_be_prepared(tmp_path: Path) -> None:
     spec = default_spec("babi2", limit=50)
-    prepared = Prepared(prepare(spec, Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(spec, Store(tmp_path), DATA))
     assert [len(prepared.split(s)) for s in ("train", "dev", "test")] == [50, 50, 50]
     part = prepared.split("test")
     facts = [len(part.text(i).split("\n")) for i in range(50)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_folder import put
+from data_folder import DATA, needs_data, put
 from heedful.data import (
     ASPECTS,
     CORPORA,
@@ -36,8 +35,6 @@ from heedful.data.planted import NEGATORS
 from heedful.errors import HeedfulError
 from heedful.store import Store
 
-DATA = os.environ.get("HEEDFUL_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
 LABELS = ("neutral", "contradiction", "entailment")
 
 
@@ -294,11 +291,10 @@ def test_a_users_file_may_hold_pairs(tmp_path: Path) -> None:
 
 
 def raw_data(name: str, **params: Any) -> RawCorpus:
-    made: RawCorpus = CORPORA[name].make(Path(str(DATA)), **params)
+    made: RawCorpus = CORPORA[name].make(DATA, **params)
     return made
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize(
     ("name", "sizes", "subset"),
@@ -312,7 +308,6 @@ def test_counts(name: str, sizes: tuple[int, ...], subset: bool) -> None:
     assert corpus.subset == subset and corpus.labels == LABELS
 
 
-@pytest.mark.data
 @needs_data
 def test_classes_are_numbered_as_in_the_paper() -> None:
     """jain2019, Table 1: 3219 / 3237 / 3368 test pairs of the classes 0, 1 and 2."""
@@ -320,11 +315,10 @@ def test_classes_are_numbered_as_in_the_paper() -> None:
     assert [test[label] for label in range(3)] == [3219, 3237, 3368]
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize("name", ["snli", "snli_cad", "mnli"])
 def test_they_can_be_prepared(tmp_path: Path, name: str) -> None:
-    prepared = Prepared(prepare(default_spec(name, limit=60), Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(default_spec(name, limit=60), Store(tmp_path), DATA))
     assert CORPORA[name].kind == "pair" and prepared.vectors.shape[1] == 100
     for split in ("train", "dev", "test"):
         part = prepared.split(split)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import DATA, needs_data
 from heedful.data import (
     ADJECTIVES,
     CORPORA,
@@ -41,7 +41,6 @@ from heedful.store import Store
 read, read_multi30k, read_news, read_wmt13 = (
     CORPORA[name].make for name in ("parallel", "multi30k", "newscommentary", "wmt13")
 )
-DATA = os.environ.get("HEEDFUL_DATA")
 LINES = ["the cat sees the dog", "a cat", "the dog sees a cat , the cat", "dogs and cats !"]
 ODD = st.text(
     st.one_of(
@@ -240,11 +239,10 @@ def test_multi30k_and_its_alignment(tmp_path: Path) -> None:
         read_multi30k(tmp_path, aligned=True)
 
 
-@pytest.mark.data
-@pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
+@needs_data
 def test_the_real_multi30k() -> None:
     for aligned in (False, True):
-        raw = read_multi30k(Path(str(DATA)), aligned=aligned)
+        raw = read_multi30k(DATA, aligned=aligned)
         sizes = [sum(e.split == s for e in raw.examples) for s in ("train", "dev", "test")]
         assert sizes == [29000, 1014, 1000]
 

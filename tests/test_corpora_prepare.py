@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_folder import DATA, needs_data
 from heedful.data import CORPORA, Prepared, default_prepare, default_spec, prepare
 from heedful.errors import HeedfulError
 from heedful.specs import CorpusSpec, PrepareSpec
@@ -22,7 +22,6 @@ from heedful.store import Store
 module = import_module("heedful.data.prepare")
 
 
-DATA = os.environ.get("HEEDFUL_DATA")
 SMALL = default_spec("planted", n_train=60, n_dev=10, n_test=20, dimension=8)
 
 
@@ -199,35 +198,29 @@ def test_bad_input_ends_in_a_sentence(tmp_path: Path) -> None:
         prepare(twice, store)
 
 
-needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
-
-
-@pytest.mark.data
 @needs_data
 def test_sst_has_the_published_counts(tmp_path: Path) -> None:
     """jain2019, Table 1: 3034 / 3321 and 863 / 862, by the authors' own filter."""
     spec = default_spec("sst", min_length=5, counting="authors")
-    splits = Prepared(prepare(spec, Store(tmp_path), Path(str(DATA)))).report["splits"]
+    splits = Prepared(prepare(spec, Store(tmp_path), DATA)).report["splits"]
     assert splits["train"]["by_class"] == [3034, 3321]
     assert splits["test"]["by_class"] == [863, 862]
 
 
-@pytest.mark.data
 @needs_data
 def test_ours_keeps_the_longest_sst_sentence_of_each_split(tmp_path: Path) -> None:
-    prepared = Prepared(prepare(default_spec("sst"), Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(default_spec("sst"), Store(tmp_path), DATA))
     splits = prepared.report["splits"]
     assert splits["train"]["by_class"] == [3035, 3321]
     assert splits["test"]["by_class"] == [863, 863]
     assert prepared.report["coverage"]["tokens"] > 0.98
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize("name", ["imdb", "agnews", "20news", "adr"])
 def test_named_corpora_can_be_prepared(tmp_path: Path, name: str) -> None:
     spec = default_spec(name, limit=40)
-    prepared = Prepared(prepare(spec, Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(spec, Store(tmp_path), DATA))
     assert prepared.report["subset"] == (name in ("agnews", "adr"))
     assert prepared.vectors.shape[1] == 100
     for split in ("train", "dev", "test"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data_folder import put
+from data_folder import DATA, needs_data, put
 from heedful.data import (
     CORPORA,
     Example,
@@ -23,9 +22,6 @@ from heedful.data import (
 )
 from heedful.errors import HeedfulError
 from heedful.store import Store
-
-DATA = os.environ.get("HEEDFUL_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
 
 
 def marked(example: Example) -> list[str] | None:
@@ -128,7 +124,7 @@ def test_sst_marks_words_that_point_the_way_of_the_sentence(tmp_path: Path) -> N
 
 
 def raw(name: str, **params: Any) -> RawCorpus:
-    made: RawCorpus = CORPORA[name].make(Path(str(DATA)), **params)
+    made: RawCorpus = CORPORA[name].make(DATA, **params)
     return made
 
 
@@ -142,7 +138,6 @@ def count(corpus: RawCorpus, split: str, label: str | None = None) -> tuple[int,
     return len(chosen), sum(example.rationales is not None for example in chosen)
 
 
-@pytest.mark.data
 @needs_data
 def test_hatexplain_counts() -> None:
     """15383 / 1922 / 1924 as published; normal posts have no rationale, and in 344 of the
@@ -153,7 +148,6 @@ def test_hatexplain_counts() -> None:
     assert [count(corpus, s)[1] for s in ("train", "dev", "test")] == [9131 - 270, 1103, 1106]
 
 
-@pytest.mark.data
 @needs_data
 def test_movies_counts() -> None:
     """1600 / 200 / 199; one training review has no rationale; 9%, 7% and 31% of the tokens."""
@@ -174,7 +168,6 @@ def _share(example: Example) -> float:
     return sum(inside) / len(inside)
 
 
-@pytest.mark.data
 @needs_data
 def test_tweets_counts() -> None:
     corpus = raw("tweets")
@@ -182,7 +175,6 @@ def test_tweets_counts() -> None:
     assert all(text.strip() for e in corpus.examples for text in marked(e) or [""])
 
 
-@pytest.mark.data
 @needs_data
 def test_sst_counts() -> None:
     corpus = raw("sst", rationales="words")
@@ -190,13 +182,12 @@ def test_sst_counts() -> None:
     assert counts == [(6920, 5801), (872, 738), (1821, 1539)]
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize("name", ["hatexplain", "movies", "tweets", "sst"])
 def test_they_can_be_prepared(tmp_path: Path, name: str) -> None:
     params = {"rationales": "words"} if name == "sst" else {}
     spec = default_spec(name, params, limit=60, vectors="random")
-    prepared = Prepared(prepare(spec, Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(spec, Store(tmp_path), DATA))
     for split in ("train", "dev", "test"):
         part = prepared.split(split)
         assert 40 <= len(part) <= 60

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import csv
 import gzip
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from data_folder import put
+from data_folder import DATA, needs_data, put
 from heedful.data import CORPORA, Prepared, clean, default_spec, patient_split, prepare, unescape
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.studies import dataset_name, published
 
-DATA = os.environ.get("HEEDFUL_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
 FOLDERS = {"yelp": "yelp_review_full_csv", "amazon": "amazon_review_full_csv",
            "yahoo": "yahoo_answers_csv", "imdb10": "imdb10"}  # fmt: skip
 
@@ -208,7 +205,6 @@ def test_broken_clinical_tables(tmp_path: Path) -> None:
         CORPORA["anemia"].make(tmp_path)
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize(
     ("name", "sizes"),
@@ -216,16 +212,15 @@ def test_broken_clinical_tables(tmp_path: Path) -> None:
      ("yahoo2", {"train": 4000, "test": 418})],
 )  # fmt: skip
 def test_counts(name: str, sizes: dict[str, int]) -> None:
-    raw = CORPORA[name].make(Path(str(DATA)))
+    raw = CORPORA[name].make(DATA)
     assert Counter(example.split for example in raw.examples) == sizes
     assert set(Counter(example.label for example in raw.examples)) == set(range(len(raw.labels)))
 
 
-@pytest.mark.data
 @needs_data
 @pytest.mark.parametrize("name", ["imdb8", "yelp_sentences", "yahoo2"])
 def test_they_can_be_prepared(tmp_path: Path, name: str) -> None:
-    prepared = Prepared(prepare(default_spec(name, limit=40), Store(tmp_path), Path(str(DATA))))
+    prepared = Prepared(prepare(default_spec(name, limit=40), Store(tmp_path), DATA))
     part = prepared.split("test")
     counts = [int(numbers.max()) + 1 for numbers in part.sides["a"].sentences]
     assert len(part) == 40

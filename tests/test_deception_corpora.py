@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_folder import put
+from data_folder import DATA, needs_data, put
 from heedful.cli import main
 from heedful.data import (
     CLUES,
@@ -38,7 +37,6 @@ from heedful.errors import HeedfulError
 from heedful.store import Store
 from tiny import tiny_model
 
-DATA = os.environ.get("HEEDFUL_DATA")
 WORDS = [{*words.values()} for words in GENDERED]
 
 
@@ -164,11 +162,11 @@ def test_files_that_are_not_as_they_should_be(
         CORPORA["sst_wiki"].make(tmp_path)
 
 
-@pytest.mark.skipif(not DATA, reason="HEEDFUL_DATA is not set")
+@needs_data
 def test_the_published_files_are_whole() -> None:
     sizes = {"pronoun": 11271, "occupation": 7556, "sst_wiki": 9613}
     for name, size in sizes.items():
-        raw = CORPORA[name].make(Path(str(DATA)))
+        raw = CORPORA[name].make(DATA)
         assert len(raw.examples) == size
         assert sum(not marked(e) for e in raw.examples) == (26 if name == "occupation" else 0)
 
