@@ -21,7 +21,7 @@ from heedful.attributions import lrp_logits
 from heedful.errors import HeedfulError
 from heedful.experiments.correlation import agreement
 from heedful.hashing import stable_hash
-from heedful.models import Family
+from heedful.models import Around
 from heedful.perturbations import WordRemoval
 from heedful.randomness import example_keys, keyed_normal, keyed_uniform
 from heedful.types import (
@@ -31,7 +31,6 @@ from heedful.types import (
     Embeddings,
     Keep,
     Model,
-    SiteSpec,
     Trace,
 )
 from heedful.words import word_mask
@@ -86,20 +85,8 @@ def _moved(one: Tensor, two: Tensor) -> Tensor:
 # makes of it is the explanation's own doing (Kindermans et al. 2019).
 
 
-class Reembedded(Family):
-    """A model seen through other embeddings of its texts; all else is the `inner` one's."""
-
-    def __init__(self, inner: Model) -> None:
-        super().__init__()
-        self.inner = inner
-
-    @property
-    def sites(self) -> tuple[SiteSpec, ...]:
-        return self.inner.sites
-
-    @property
-    def fillers(self) -> Mapping[str, int]:
-        return self.inner.fillers
+class Reembedded(Around):
+    """A model seen through other embeddings of its texts."""
 
     def embedded(self, batch: Batch, keep: Keep, given: Embeddings | None) -> dict[str, Tensor]:
         if given is not None:
@@ -109,28 +96,25 @@ class Reembedded(Family):
         return {side: x.detach().clone().requires_grad_(leaves) for side, x in own}
 
     def run(self, batch: Batch, embedded: Embeddings, edits: Edits, keep: Keep) -> Trace:
-        return self.inner(batch, edits, keep, self._put(embedded))
+        return self.model(batch, edits, keep, self._put(embedded))
 
     def _put(self, given: Embeddings) -> Embeddings:
-        """What the inner model is given for these embeddings."""
+        """What the model inside is given for these embeddings."""
         return given
 
-    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
-        return self.inner.resume(batch, trace, edits)
-
     def leave_one_out_logits(self, batch: Batch, trace: Trace | None = None) -> Deleted:
-        return self.inner.leave_one_out_logits(batch, trace)
+        return self.model.leave_one_out_logits(batch, trace)
 
 
 class OtherOrigin(Reembedded):
     """With `shift` added to each embedding."""
 
-    def __init__(self, inner: Model, shift: Float[Tensor, " e"]) -> None:
-        super().__init__(inner)
+    def __init__(self, model: Model, shift: Float[Tensor, " e"]) -> None:
+        super().__init__(model)
         self.shift = shift
 
     def embed(self, batch: Batch) -> Embeddings:
-        return {side: x + self.shift for side, x in self.inner.embed(batch).items()}
+        return {side: x + self.shift for side, x in self.model.embed(batch).items()}
 
     def _put(self, given: Embeddings) -> Embeddings:
         return {side: x - self.shift for side, x in given.items()}
@@ -141,7 +125,7 @@ def other_origin_logits(
     model: OtherOrigin, batch: Batch, embedded: Tensor, epsilon: float
 ) -> Tensor:
     """The shift is a bias of the first layer, and keeps its share as biases do."""
-    return lrp_logits(model.inner, batch, embedded - model.shift, epsilon)
+    return lrp_logits(model.model, batch, embedded - model.shift, epsilon)
 
 
 # A model whose parameters mean nothing, for a while, and then are what they were.

@@ -15,7 +15,7 @@ from torch import Tensor
 from heedful.data import SPLITS, Prepared, shown_to
 from heedful.errors import HeedfulError
 from heedful.interventions.weights import build_edit, frozen
-from heedful.models import Attention, Family, State, Writer, build, main_site
+from heedful.models import Around, Attention, Family, State, Writer, build, main_site
 from heedful.specs import ModelSpec
 from heedful.store import Run, store_of
 from heedful.types import (
@@ -23,9 +23,7 @@ from heedful.types import (
     Edit,
     Edits,
     EditSpec,
-    Embeddings,
     SiteCall,
-    SiteSpec,
     Trace,
 )
 
@@ -51,31 +49,21 @@ def edited(
     return EditedWriter(model, own) if isinstance(model, Writer) else Edited(model, own)
 
 
-class Edited(Family):
+class Edited(Around):
     """An edit given in a call sees the weights that the model's own edit left."""
 
+    model: Family
+
     def __init__(self, model: Family, own: Edits) -> None:
-        super().__init__()
-        self.model = model
+        super().__init__(model)
         self.own = own
 
     def _both(self, given: Edits) -> Edits:
         return {**given, **{site: _after(own, given.get(site)) for site, own in self.own.items()}}
 
     @property
-    def sites(self) -> tuple[SiteSpec, ...]:
-        return self.model.sites
-
-    @property
     def attentions(self) -> Mapping[str, Attention]:
         return self.model.attentions
-
-    @property
-    def fillers(self) -> Mapping[str, int]:
-        return self.model.fillers
-
-    def embed(self, batch: Batch) -> Embeddings:
-        return self.model.embed(batch)
 
     def forward(self, batch: Batch, edits: Edits | None = None, *rest: Any, **more: Any) -> Trace:
         """All but the edits is for the model inside."""

@@ -38,6 +38,7 @@ from heedful.models.encoders import how_to_fit as how_to_fit
 from heedful.models.encoders import possible as possible
 from heedful.models.family import QUERY as QUERY
 from heedful.models.family import TARGETS as TARGETS
+from heedful.models.family import Around as Around
 from heedful.models.family import Family as Family
 from heedful.models.family import class_logits as class_logits
 from heedful.models.family import contrast as contrast

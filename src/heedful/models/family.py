@@ -28,6 +28,7 @@ from heedful.types import (
     Embeddings,
     Keep,
     Mask,
+    Model,
     SiteCall,
     SiteSpec,
     Text,
@@ -105,6 +106,30 @@ class Family(nn.Module, ABC):
                 own: Tensor = table(batch.texts[side].tokens)
                 embedded[side] = own.detach().requires_grad_() if leaf else own
         return {side: embedded[side] for side in self.tables}
+
+
+class Around(Family):
+    """A model around another, `model`, which is passed on as it is."""
+
+    model: Model
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def sites(self) -> tuple[SiteSpec, ...]:
+        return self.model.sites
+
+    @property
+    def fillers(self) -> Mapping[str, int]:
+        return self.model.fillers
+
+    def embed(self, batch: Batch) -> Embeddings:
+        return self.model.embed(batch)
+
+    def resume(self, batch: Batch, trace: Trace, edits: Edits) -> Trace:
+        return self.model.resume(batch, trace, edits)
 
 
 class OneQuery(Family):
