@@ -477,7 +477,8 @@ def test_pairs_are_explained_over_both_texts() -> None:
     )
     same = audit(bert(), [{**row, "text": "a story"} for row in rows], AGREE, text_b_column="b")
     assert same.rows["cluster"].nunique() == 1
-    assert same.verdict["agreement"].blocked.startswith("too few examples: 1")
+    blocked = same.verdict["agreement"].blocked
+    assert blocked.startswith("too few examples: 1 (texts that are equal or share a cluster count")
 
 
 def test_a_number_and_one_of_many_labels_are_asked_yes_or_no() -> None:
@@ -527,6 +528,7 @@ def test_strange_texts(which: str) -> None:
     found = audit(bert(), STRANGE[which], SMALL)
     assert found.verdict.decision == "INCONCLUSIVE"
     assert found.verdict.warnings[0].startswith("too few examples")
+    assert "explains these predictions: too few examples: " in str(found).splitlines()[0]
     assert Verdict.from_json(found.verdict.to_json()).decision == "INCONCLUSIVE"
     assert found.facts["measured"] == len(STRANGE[which]) - sum(found.facts["dropped"].values())
     if which == "long":

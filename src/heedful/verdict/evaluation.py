@@ -102,7 +102,7 @@ def evaluate_property(
     )
     groups = dict(_strata(cells, asked.formula, table, chosen))
     scored = [part for part in parts if part.usable]
-    sides = _means_by_side(asked, cells)
+    sides, n = _means_by_side(asked, cells), len(_examples(cells))
     return Statement(
         asked.name,
         Decision.INCONCLUSIVE,
@@ -111,11 +111,11 @@ def evaluate_property(
         **asdict(compared),
         floor=_mean([part.floor for part in scored]),
         ceiling=_mean([part.ceiling for part in scored]),
-        n=len(_examples(cells)),
+        n=n,
         undefined=sum(part.undefined for part in parts),
         share_failing=_share_failing(cells, asked.formula, threshold),
         macro=_mean([each.estimate for each in groups["class"]]),
-        blocked=_blocked(asked, list(sides), compared, chosen),
+        blocked=_blocked(asked, list(sides), compared, n, chosen),
         parts=parts,
         by_class=groups["class"],
         by_length=groups["length"],
@@ -141,10 +141,13 @@ def _common(measured: Checkpoints, usable: Sequence[tuple[str, str]]) -> list[Ce
     return [tuple(cells[key] for key in usable) for cells in whole]
 
 
-def _blocked(asked: Property, sides: Sequence[str], found: Comparison, chosen: Settings) -> str:
-    """Why there is no decision whatever the numbers say."""
+def _blocked(
+    asked: Property, sides: Sequence[str], found: Comparison, n: int, chosen: Settings
+) -> str:
+    """Why there is no decision whatever the numbers of these n examples say."""
     if found.clusters < chosen.fewest:
-        return f"too few examples: {found.clusters}, at least {chosen.fewest} are needed."
+        once = " (texts that are equal or share a cluster count once)" if found.clusters < n else ""
+        return f"too few examples: {found.clusters}{once}, at least {chosen.fewest} are needed."
     if len(sides) < asked.least:
         return f"needs at least {asked.least} {asked.sides}, usable here: {', '.join(sides)}."
     return ""

@@ -358,7 +358,13 @@ def _failure(each: Statement) -> str:
 def _open(by_name: Mapping[str, Statement], found: Overall) -> str:
     if found.needed is not None:
         return f"about {rounded(found.needed)} examples would decide"
-    return ", ".join(f"{name} {_said(by_name, name).lower()}" for name in _missing(by_name))
+    missing = _missing(by_name)
+    reasons = [
+        by_name[name].blocked for name in missing if _said(by_name, name) is Decision.INCONCLUSIVE
+    ]
+    if reasons and all(reasons):
+        return reasons[0].removesuffix(".")
+    return ", ".join(f"{name} {_said(by_name, name).lower()}" for name in missing)
 
 
 def _needed(by_name: Mapping[str, Statement]) -> int | None:
