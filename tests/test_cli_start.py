@@ -63,8 +63,16 @@ def test_a_mistyped_column_is_reported_before_torch_is_imported(line: str, tmp_p
     (tmp_path / "bert" / "config.json").write_text(json.dumps(config))
     *_, told, end = outcome(*line.split(), folder=tmp_path)
     assert "mine.csv has no column " in told and "its columns are text, stars; " in told
+    assert "did you mean" not in told
     assert REFUSED[line] in told
     assert end.split()[0] == "2" and "torch" not in end
+
+
+def test_the_column_that_was_meant_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("review,stars\na good film,5\n")
+    line = "prepare mine.csv --text-column reviw --label-column stars"
+    *_, told, _ = outcome(*line.split(), folder=tmp_path)
+    assert "has no column 'reviw' (did you mean 'review'?): its columns are review, stars" in told
 
 
 def test_a_language_model_needs_no_column_of_labels(tmp_path: Path) -> None:

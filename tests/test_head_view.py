@@ -6,6 +6,7 @@ import base64
 import html
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,14 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
 def test_what_it_says_of_itself() -> None:
     view = heedful.head_view((tiny_hf("Marian", "language"), word_pieces()), TEXT, target=OTHER)
     assert repr(view) == "<HeadView of MarianMTModel: 6 layers, 12 heads, 10 and 7 tokens>"
+    first = view.sites[0]
+    one = replace(view, sites=(first,), weights={first.name: view.weights[first.name][:1]})
+    assert "1 layer, 1 head, " in repr(one)
+
+
+def test_texts_in_a_list_are_refused() -> None:
+    with pytest.raises(HeedfulError, match="the text is not a text but a list: give one str"):
+        heedful.head_view((tiny_hf("Bert"), word_pieces()), [TEXT])
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "near": ({"pertubations": "delete,mask"}, "did you mean 'perturbations'?"),
     "far": ({"zzz": 1}, r"help\(heedful.audit\) lists them all"),
     "of the command line": ({"out": "x"}, "has no keyword 'out': call audit.save"),
+    "of other libraries": ({"limit": 20}, "its name is n."),
     "of 0.1": ({"operators": "x"}, "its name is perturbations"),
     "one perturbation": ({"perturbations": ["delete"]}, "at least two"),
     "an empty name": ({"only": "erasure,"}, "an empty name"),

@@ -78,6 +78,8 @@ def test_a_sample_is_drawn_by_id_not_by_place() -> None:
     assert lengths == sorted(lengths) and max(lengths) > 150
     with pytest.raises(HeedfulError, match="n is 0: give at least 1"):
         read_documents(rows, n=0)
+    with pytest.raises(HeedfulError, match="n is '20': give at least 1"):
+        read_documents(rows, n="20")
 
 
 def test_rationales_are_characters_and_become_words() -> None:

@@ -133,8 +133,9 @@ class HeadView:
 
     def _size(self) -> str:
         tokens = " and ".join(f"{len(text)}" for side, text in self.sides.items() if side != QUERY)
-        sites = len(self.sites)
-        return f"{sites} layer{'s' * (sites != 1)}, {self.heads} heads, {tokens} tokens"
+        counted = ((len(self.sites), "layer"), (self.heads, "head"))
+        layers, heads = (f"{n} {what}{'s' * (n != 1)}" for n, what in counted)
+        return f"{layers}, {heads}, {tokens} tokens"
 
 
 @takes(Loading, Reading, only=("device", "dtype", "max_length", "template", "store"))
@@ -150,6 +151,9 @@ def head_view(
     texts = {"text": text, "text_b": text_b, "target": target}
     given = {name: value for name, value in texts.items() if value is not None}
     for name, value in given.items():
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise HeedfulError(f"the {name} is not a text but a {kind}: give one str.")
         if not value.strip():
             raise HeedfulError(f"the {name} is empty: give at least one word.")
     with open_text(model, given, **options) as read:

@@ -32,7 +32,7 @@ from heedful.data.example import (
 from heedful.data.files import MissingData, Row, digests, iterate_rows
 from heedful.data.marking import found_in, words_pattern
 from heedful.entries import Corpus
-from heedful.errors import HeedfulError, listed, short
+from heedful.errors import HeedfulError, listed, meant, short
 from heedful.input_files import TEXT_CHARS, limit, too_long
 from heedful.specs import PrepareSpec
 
@@ -173,9 +173,10 @@ def check_columns(table: Table, columns: Mapping[str, str]) -> None:
             hint = ""
             if role == "label":
                 hint = ", or none where there are no labels (label_column=None)"
+            close = meant(column, table.columns)
             raise HeedfulError(
-                f"{table.where} has no column {column!r}: its columns are {listed(table.columns)}; "
-                f"name one with {role}_column ({option}){hint}."
+                f"{table.where} has no column {column!r}{close}: its columns are "
+                f"{listed(table.columns)}; name one with {role}_column ({option}){hint}."
             )
 
 

@@ -53,8 +53,9 @@ class Reading:
     )
 
     def __post_init__(self) -> None:
-        if self.n is not None and self.n < 1:
-            raise HeedfulError(f"n is {self.n}: give at least 1 text, or leave it out for all.")
+        whole = isinstance(self.n, int) and not isinstance(self.n, bool)
+        if self.n is not None and (not whole or self.n < 1):
+            raise HeedfulError(f"n is {self.n!r}: give at least 1 text, or leave it out for all.")
         check_unit(self.unit)
         if self.separator != Reading.separator and self.unit != DOCUMENT:
             raise HeedfulError(
