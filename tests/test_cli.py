@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,13 @@ def test_list_describes_the_properties_of_a_verdict(capsys: pytest.CaptureFixtur
     code, out, _ = run(capsys, "list", "importance")
     assert code == 0 and "--min-effect importance=0.67" in out
     assert "\nimportance_captured: " in out  # numbers whose names begin so are shown as well
+
+
+def test_descriptions_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "list", "corpus")
+    names = [line for line in out.splitlines() if re.match("  [a-z]", line)]
+    starts = {re.match(r"  \w+ +", line).end() for line in names}  # type: ignore[union-attr]
+    assert code == 0 and "deception_occupation" in out and len(starts) == 1
 
 
 def test_list_names_every_piece(capsys: pytest.CaptureFixture[str]) -> None:

@@ -261,7 +261,9 @@ def compare(
     measure: str = option(
         "Such as auprc, comprehensiveness or tau:occlusion.", "comprehensiveness"
     ),
-    operator: str | None = option("Removal operator, where there are several."),
+    operator: str | None = option(
+        "How words were removed: delete; needed where there are several."
+    ),
     markdown: bool = option("Print a Markdown table.", False, "--markdown"),
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -271,7 +273,7 @@ def compare(
     Prints means with 95% intervals over texts, the best explanation first.
 
     Examples:
-    heedful compare audit-a audit-b
+    heedful compare audit-a audit-b --operator delete
     heedful compare audit-a audit-b --measure auprc --markdown
     """
     from heedful.auditing import Audit, comparison_cells, made_with, to_markdown

@@ -58,7 +58,7 @@ def list_pieces(
     if briefly:
         _list_briefly(known, chosen)
         if measures:
-            _table_of(MEASURE, measures, map(_measure_line, measures))
+            _table_of(MEASURE, measures, _measure_lines(measures))
         next_step("`heedful list NAME` says all about one of them.")
     else:
         for each in (*pieces, *measures):
@@ -111,7 +111,7 @@ def _names(measures: Iterable[Described]) -> list[str]:
 def _list_briefly(known: Catalogue, kinds: list[str]) -> None:
     for kind in kinds:
         pieces = known.of_kind(kind)
-        _table_of(kind, pieces, (line for piece in pieces for line in _brief(piece)))
+        _table_of(kind, pieces, _brief(pieces))
         show_prose(*(f"  left out: {why}" for why in known.left_out.get(kind, ())))
 
 
@@ -129,21 +129,30 @@ def _sources(facts: Mapping[str, Any]) -> tuple[str, str, str]:
     return paper, facts.get("licence") or "", facts.get("origin") or facts.get("by", "")
 
 
-def _brief(piece: Described) -> Iterator[str]:
-    facts = piece.facts
-    source = f" [{facts['paper']}]" if facts["paper"] else ""
-    origin = f" (from {facts['origin']})" if facts["origin"] else ""
-    yield f"  {piece.name:<16} {facts['description']}{source}{origin}"
-    if facts["licence"]:
-        yield f"  {'':<16} licence: {facts['licence']}"
-        if facts["citation"]:
-            yield f"  {'':<16} cite: {facts['citation']}"
+def _brief(pieces: Sequence[Described]) -> Iterator[str]:
+    width = _width(pieces)
+    for piece in pieces:
+        facts = piece.facts
+        source = f" [{facts['paper']}]" if facts["paper"] else ""
+        origin = f" (from {facts['origin']})" if facts["origin"] else ""
+        yield f"  {piece.name:<{width}} {facts['description']}{source}{origin}"
+        if facts["licence"]:
+            yield f"  {'':<{width}} licence: {facts['licence']}"
+            if facts["citation"]:
+                yield f"  {'':<{width}} cite: {facts['citation']}"
 
 
-def _measure_line(measure: Described) -> str:
-    facts = measure.facts
-    papers = f" [{', '.join(facts['papers'])}]" if facts["papers"] else ""
-    return f"  {measure.name:<16} {facts['description']}{papers}, by {facts['by']}"
+def _measure_lines(measures: Sequence[Described]) -> Iterator[str]:
+    width = _width(measures)
+    for measure in measures:
+        facts = measure.facts
+        papers = f" [{', '.join(facts['papers'])}]" if facts["papers"] else ""
+        yield f"  {measure.name:<{width}} {facts['description']}{papers}, by {facts['by']}"
+
+
+def _width(entries: Iterable[Described]) -> int:
+    """Of the longest name, so that descriptions stand below each other."""
+    return max(16, *(len(each.name) for each in entries))
 
 
 def _show_described(each: Described) -> None:
