@@ -338,7 +338,7 @@ ENDS = {
 }
 LAYER_EDITS = {"permute": "Shuffled", "uniform": "Made uniform"}
 KINDS_OF_LINE = {ACCURACY: "Accuracy", MOVED: "Mean change of the output"}
-OUTPUT = "change of the output (TVD)"
+OUTPUT = "change (TVD)"
 ROOM = 0.1
 """The least that an axis of TVD shows."""
 
