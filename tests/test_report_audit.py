@@ -316,6 +316,14 @@ def test_bars_stand_between_floor_and_ceiling() -> None:
     assert bar(scale, math.nan, 0.2, 0.3) is None
 
 
+def test_agreement_beyond_the_ceiling_is_drawn_whole() -> None:
+    one = Statement("agreement", Decision.SUPPORTED, "", threshold=0.5)
+    scale = scale_of(replace(one, estimate=1.5, low=1.3, high=1.8))
+    drawn = bar(scale, 1.5, 1.3, 1.8)
+    assert (scale.low, scale.high) == (-0.15, 1.8)
+    assert drawn is not None and float(drawn.estimate) < float(drawn.low) + float(drawn.width) - 5
+
+
 def test_labels_of_floor_and_ceiling_do_not_run_into_each_other() -> None:
     one = Statement("use", Decision.SUPPORTED, "", floor=0.1, threshold=0.05)
     one = replace(one, estimate=0.4, low=0.3, high=0.5)

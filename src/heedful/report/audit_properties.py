@@ -87,7 +87,7 @@ def _group_name(evidence: AuditEvidence, group: str, kind: str) -> str:
     return names[int(number) - 1] if 1 <= int(number) <= len(names) else group
 
 
-REACH = (-0.5, 1.5)
+REACH = (-0.5, 2.5)
 """What is drawn of an interval on such a scale at most; a longer one is cut at the edge."""
 
 ROOM = (-0.15, 1.15)
