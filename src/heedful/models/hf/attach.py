@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from heedful.errors import HeedfulError
 from heedful.models.family import evaluating, restored
 from heedful.models.hf.folder import transformers
-from heedful.models.hf.inputs import Form, Head, default_head
+from heedful.models.hf.inputs import Form, Head, classes, default_head
 from heedful.models.hf.interface import NAME, register
 from heedful.models.hf.model import HuggingFace, Layers, layers_of
 from heedful.models.hf.sites import find_sites
@@ -49,8 +49,11 @@ def attach(
         def model(form: Form, layers: Layers = ()) -> HuggingFace:
             return HuggingFace(module, sites, form, head, fillers, layers)
 
+        # a regression's head takes a centre away, and leaves noise
+        plain = classes if getattr(getattr(output, "logits", None), "ndim", 0) == 2 else head
+
         def logits(form: Form, batch: Batch) -> Tensor:
-            return model(form).logits(batch)
+            return HuggingFace(module, sites, form, plain, fillers).logits(batch)
 
         with opened(site.module for site in sites if site.written):
             form = find_positions(module, form, logits)
@@ -125,7 +128,8 @@ def _configs(module: nn.Module) -> list[Any]:
 
 _LENGTHS = {7: 5, 4: 3}
 """Of the tiny texts, and of what is written after each. No layer has so many experts."""
-_TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-3}
+_TOLERANCE = {torch.float64: (1e-4, 1e-8), torch.float32: (1e-3, 1e-6)}
+"""Of padding: as a share of the logits, and where these are near 0."""
 
 
 def form_of(module: Any) -> Form:
@@ -175,34 +179,40 @@ def find_positions(module: Any, form: Form, logits: Logits) -> Form:
 
 def find_padding(module: Any, form: Form, padding: str | None, logits: Logits) -> Form:
     """Padding goes where a text has the answer that it has alone (XLNet reads its last place)."""
-    lengths = tuple(_LENGTHS)
-    both, one = (tiny_batch(module, form, some) for some in (lengths, lengths[1:]))
-    with inference(module):
-        alone = logits(form, one)[0]
-        for side in ("right", "left") if padding is None else (padding,):
-            padded = replace(form, left=side == "left")
-            if _are_close(logits(padded, both)[1], alone, module.dtype):
-                return padded
-        if not torch.equal(logits(form, one)[0], alone):  # it does not even repeat itself
-            return form
-    if padding is None:
+    sides = ("right", "left") if padding is None else (padding,)
+    forms = [replace(form, left=side == "left") for side in sides]
+    off, size = _moved_by_padding(module, forms, logits)
+    relative, absolute = _TOLERANCE.get(module.dtype, (0.05, 0.05))
+    for each, error in zip(forms, off, strict=True):
+        if error <= relative * size:
+            return each
+    kind = type(module).__name__
+    if padding is not None:
+        other = "right" if padding == "left" else "left"
         raise HeedfulError(
-            f"{type(module).__name__} answers differently where a text is padded: choose a model "
-            "that does not read padding."
+            f"{kind} cannot be padded on the {padding}: attach it with padding={other!r}."
         )
-    other = "right" if padding == "left" else "left"
-    raise HeedfulError(
-        f"{type(module).__name__} cannot be padded on the {padding}: "
-        f"attach it with padding={other!r}."
-    )
+    if min(off) > absolute:
+        raise HeedfulError(
+            f"{kind} answers differently where a text is padded: choose a model that does not "
+            "read padding."
+        )
+    return forms[off.index(min(off))]
 
 
-def _are_close(padded: Tensor, alone: Tensor, computed_in: torch.dtype) -> bool:
-    """States of all tokens cannot be compared."""
-    if padded.shape != alone.shape:
-        return True
-    allowed = _TOLERANCE.get(computed_in, 0.05) * float(alone.abs().max())
-    return float((padded - alone).abs().max()) <= allowed
+def _moved_by_padding(
+    module: Any, forms: Sequence[Form], logits: Logits
+) -> tuple[list[float], float]:
+    """How far padding moves the answer to a short text, by form, and how large answers are.
+    Nowhere, where states of all tokens are given, or never the same twice."""
+    lengths = tuple(_LENGTHS)
+    both, one = (tiny_batch(module, forms[0], some) for some in (lengths, lengths[1:]))
+    with inference(module):
+        alone, again = (logits(forms[0], one)[0] for _ in range(2))
+        padded = [logits(form, both) for form in forms]
+    if padded[0].shape[1:] != alone.shape or not torch.equal(again, alone):
+        return [0.0] * len(forms), 1.0
+    return [float((each[1] - alone).abs().max()) for each in padded], float(padded[0].abs().max())
 
 
 def can_repeat(module: Any, form: Form, model: Model) -> bool:
