@@ -286,6 +286,16 @@ def test_each_token_is_explained_by_itself(name: str) -> None:
         heedful.explain((tiny_hf(), word_pieces()), "good", by_token=True)
 
 
+def test_a_page_of_one_text_has_the_tokens_of_its_answer() -> None:
+    pytest.importorskip("jinja2")
+    found = heedful.explain(
+        writer("T5"), "the good film", answer="film was", explanations="attention", by_token=True
+    )
+    shown = found._repr_html_()
+    assert "Answer: film was. Explained: film was (" in shown and "Predicted" not in shown
+    assert shown.count('<th scope="row">') == 2 and shown.count('class="words"') == 3
+
+
 def test_a_text_makes_room_for_its_answer() -> None:
     pair = language_model()
     rows = [{"text": "a good film is " * 9}]

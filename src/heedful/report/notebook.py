@@ -17,7 +17,7 @@ import numpy as np
 from heedful.report.audit_evidence import evidence_of
 from heedful.report.audit_properties import badge, properties
 from heedful.report.audit_telling import telling
-from heedful.report.audit_texts import WordMap, window, word_map
+from heedful.report.audit_texts import LONGEST_WORD, WordMap, window, word_map
 from heedful.report.formats import capitalised, clipped, percent
 from heedful.report.page import NUMBERS, audit_scope
 from heedful.report.sheet import asset, need, piece
@@ -48,6 +48,7 @@ def explanation_bundle(explained: Mapping[str, Any], text: str) -> Bundle:
         "notebook_explanation.html",
         said=said,
         maps=maps,
+        tables=_by_token(explained),
         cut=_cut(explained),
         unit=_unit(explained),
         together=explained["interactions"],
@@ -160,6 +161,19 @@ def _unit(explained: Mapping[str, Any]) -> str:
     return check_unit(explained.get("unit", WORD))
 
 
+def _by_token(explained: Mapping[str, Any]) -> Sequence[tuple[str, list[tuple[str, WordMap]]]]:
+    """By explanation, the tokens of an answer and the words as they are shaded for each of them."""
+    words, tokens = explained["words"], explained.get("tokens", ())
+    found = []
+    for name, table in list(explained.get("by_token", {}).items())[:MOST_MAPS]:
+        scores = [np.array(each, dtype=float) for each in table]
+        stretch = window(scores)
+        maps = [word_map(name, words, each, (), stretch) for each in scores]
+        labels = [clipped(token, LONGEST_WORD) for token in tokens]
+        found.append((maps[0].title, list(zip(labels, maps, strict=True))))
+    return found
+
+
 def _cut(explained: Mapping[str, Any]) -> str:
     count = len(explained["words"])
     scores = [np.array(each, dtype=float) for each in explained["scores"].values()]
@@ -171,6 +185,9 @@ def _cut(explained: Mapping[str, Any]) -> str:
 def _said(explained: Mapping[str, Any]) -> str:
     predicted, asked = (clipped(explained[name], ASKED) for name in ("predicted", "explained"))
     share = percent(explained["probability"])
+    if "answer" in explained:
+        answer = clipped(explained["answer"].strip(), ASKED)
+        return f"Answer: {answer}. Explained: {asked} ({share})."
     if predicted == asked:
         return f"Predicted: {predicted} ({share})."
     return f"Predicted: {predicted}. Explained: {asked} ({share})."
