@@ -106,15 +106,16 @@ probability falls by less than half.
 
 The answer is explained by sentences and by words. **first**: the share of prompts in which the top
 unit is the needle, or one of its words (precision@1). **rank**: the place of the needle, or of its
-best word; 1 is the top. Explanations that run the model once for each unit are left out by words.
+best word; 1 is the top. Explanations that run the model once for each unit are left out by words,
+and those that do not fit the model by both.
 Verification deletes sentences, as `occlusion`, `leave_one_out` and `contextcite` do: these agree
-with it by the way they are made.
+with it by the way they are made. An interval is empty if all prompts agree, as a few easily do.
 
 The model is SmolLM2-135M-Instruct in bfloat16. The rows are in `reproduction/needles.csv`, made by
 
 ```text
-heedful benchmark --part needles --model .pretrained/smollm2 --prompts 10 --dtype bfloat16 \
-  -o reproduction/needles.csv
+heedful benchmark --part needles --model .pretrained/smollm2 \\
+    --prompts 5 --dtype bfloat16 -o reproduction/needles.csv
 ```
 """
 _VERDICTS = """
