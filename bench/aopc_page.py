@@ -37,8 +37,8 @@ DIFFERENCES = """\
   Levels of the two columns cannot be compared. Their orders can.
 - **The data.** We fine-tune on 3,000 sentences of SST and cut texts at 48 tokens. The paper uses
   SST-2, which also has phrases.
-- **The explanations.** The paper does not say how its gradients are reduced to one number a token.
-  Ours are Σ_d ∂f/∂e_d · e_d, with sign."""
+- **The explanations.** A token's gradient × input is Σ_d ∂f/∂e_d · e_d here, with sign. The paper's
+  numbers may be reduced otherwise."""
 REPEAT = """\
 ## To measure again
 
@@ -88,11 +88,13 @@ def _answer(means: pd.DataFrame) -> str:
     """In words: who is first, and whether the paper's order holds."""
     order = [name for name in means["explanation"] if name in PUBLISHED]
     theirs = sorted(PUBLISHED, key=lambda name: -PUBLISHED[name])
-    first = means.iloc[0]
+    first, others = means.iloc[0], means.iloc[1:]
+    near = list(others["explanation"][others["high"] >= first["low"]])
+    close = f" Its interval overlaps with {_listed(near)}." if near else ""
     same = "is the paper's" if order == theirs else "is not the paper's"
     return (
-        f"`{first['explanation']}` is first with {first['aopc']:.3f}. Of the five published "
-        f"explanations the order here is {_listed(order)}. It {same}, which is {_listed(theirs)}."
+        f"`{first['explanation']}` is first with {first['aopc']:.3f}.{close} Of the five published "
+        f"explanations, the order here is {_listed(order)}. It {same}, which is {_listed(theirs)}."
     )
 
 
