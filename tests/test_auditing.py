@@ -561,6 +561,12 @@ def test_outputs_that_are_no_numbers_are_refused() -> None:
         explain((model, tokenizer), "good film")
 
 
+@pytest.mark.parametrize("names", ["attention", "lrp, occlusion:operator=mask"])
+def test_names_of_explanations_are_no_second_text(names: str) -> None:
+    with pytest.raises(HeedfulError, match="write explanations="):
+        explain(bert(), "good film", names)
+
+
 def test_bad_texts_and_specs_are_refused() -> None:
     half = [{"text": "good \ud83d film", "label": 1}]
     refused("row 1 of the list has half of a character at 5", bert(), half)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from heedful.attributions import fit_prior
+from heedful.attributions import SALIENCIES, fit_prior
 from heedful.auditing.explanation import (
     Decisions,
     Named,
@@ -146,6 +146,7 @@ def explain(
         raise unknown_name("target", target, list(TARGETS))
     if pairs < 0 or pairs == 1:
         raise HeedfulError(f"pairs is {pairs}: give 2 or more words, or 0.")
+    _check_second(text_b)
     names = names_in(explanations) if isinstance(explanations, str) else explanations
     wanted = all_named(names)
     pair = {} if text_b is None else {"text_b": text_b}
@@ -185,6 +186,16 @@ def explain(
             subject.documents[0].answer,
             tokens,
             tables,
+        )
+
+
+def _check_second(text_b: str | None) -> None:
+    """Names of explanations are not taken for the second text of a pair."""
+    words = [word.strip().partition(":")[0] for word in (text_b or "").split(",")]
+    if all(word in SALIENCIES for word in words):
+        raise HeedfulError(
+            f"the second text is {text_b!r}, which names explanations: write "
+            f"explanations={text_b!r}."
         )
 
 

@@ -376,6 +376,7 @@ def _bars(result: Explanation, scores: Sequence[float]) -> Iterator[str]:
     """A word, its score, and a bar in proportion to the largest score; longer units stand behind
     their bars. Words that the model does not read are only counted."""
     largest = max((abs(score) for score in scores if not math.isnan(score)), default=0.0)
+    places = 4 if largest >= 0.01 or not largest else 2 - math.floor(math.log10(largest))
     pairs = zip(result.words, scores, strict=True)
     for cut, some in groupby(pairs, key=lambda pair: math.isnan(pair[1])):
         if cut:
@@ -386,6 +387,6 @@ def _bars(result: Explanation, scores: Sequence[float]) -> Iterator[str]:
             length = round(BAR * abs(score) / largest) if largest else 0
             bar = ("█" if score >= 0 else "░") * length
             if result.unit in (TOKEN, WORD):
-                yield f"  {word:<20} {score:+.4f} {bar}"
+                yield f"  {word:<20} {score:+.{places}f} {bar}"
             else:
-                yield f"  {score:+.4f} {bar:<{BAR}} {' '.join(word.split())}"
+                yield f"  {score:+.{places}f} {bar:<{BAR}} {' '.join(word.split())}"
