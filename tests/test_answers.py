@@ -370,6 +370,7 @@ def test_an_audit_says_what_was_asked(tmp_path: Any) -> None:
     assert found.facts["classes"] == ["anything else", "this answer"]
     page = found.to_html(tmp_path / "page.html").read_text(encoding="utf8")
     card = found.to_card(tmp_path / "card.md").read_text(encoding="utf8")
+    assert "probability of the answer 0." in page and "predicted this answer" not in page
     assert "&lt;b&gt;bad" in page and evil.strip() not in page and question in page
     assert f"**Question:** {question}" in card
     kept = heedful.Audit.load(found.save(tmp_path / "audit"))

@@ -101,10 +101,12 @@ def _shown(
     cut = (
         f"{evidence.unit}s {start + 1}–{stop} of {len(words)}" if stop - start < len(words) else ""
     )
-    facts = tuple(_facts(evidence, name, tau, list(scores.values())))
+    said = clipped(asked(document), 400)
+    about = _answered if said else _decided
+    facts = (*about(evidence, name), *_agreeing(tau, list(scores.values())))
     context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
-    wrong, said = _wrong(evidence, name), clipped(asked(document), 400)
+    wrong = _wrong(evidence, name)
     return Shown(clipped(name), why, facts, wrong, drawn, cut, paired, said)
 
 
@@ -118,14 +120,20 @@ def asked(document: Mapping[str, Any]) -> str:
     return f"“{own}”" + (f" rather than “{other}”" if other else "") if own else ""
 
 
-def _facts(
-    evidence: AuditEvidence, name: str, tau: float, scores: list[np.ndarray]
-) -> Iterator[str]:
+def _answered(evidence: AuditEvidence, name: str) -> Iterator[str]:
+    if name in evidence.examples.index:
+        yield f"probability of the answer {shown(evidence.examples.loc[name, 'confidence'])}"
+
+
+def _decided(evidence: AuditEvidence, name: str) -> Iterator[str]:
     line = evidence.examples.loc[name] if name in evidence.examples.index else None
     if line is not None:
         yield f"predicted {evidence.class_name(line['predicted'])}"
         yield f"label {evidence.class_name(line['label'])}".replace("label no label", "no label")
         yield f"confidence {shown(line['confidence'])}"
+
+
+def _agreeing(tau: float, scores: list[np.ndarray]) -> Iterator[str]:
     if len(scores) == 2:
         yield f"τ between the two maps {shown(tau, 2)}"
         first, second = (set(heaviest(each)) for each in scores)
