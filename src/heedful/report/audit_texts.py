@@ -103,7 +103,7 @@ def _shown(
     )
     said = clipped(asked(document), 400)
     about = _answered if said else _decided
-    facts = (*about(evidence, name), *_agreeing(tau, list(scores.values())))
+    facts = (*about(evidence, name), *_agreeing(evidence.unit, tau, list(scores.values())))
     context = document["text_b"]
     paired = clipped(context, 400) if isinstance(context, str) else ""
     wrong = _wrong(evidence, name)
@@ -133,12 +133,12 @@ def _decided(evidence: AuditEvidence, name: str) -> Iterator[str]:
         yield f"confidence {shown(line['confidence'])}"
 
 
-def _agreeing(tau: float, scores: list[np.ndarray]) -> Iterator[str]:
+def _agreeing(unit: str, tau: float, scores: list[np.ndarray]) -> Iterator[str]:
     if len(scores) == 2:
         yield f"τ between the two maps {shown(tau, 2)}"
         first, second = (set(heaviest(each)) for each in scores)
         most = min(len(first), len(second))
-        yield f"{len(first & second)} of the {most} heaviest {evidence.unit}s in common"
+        yield f"{len(first & second)} of the {most} heaviest {unit}s in common"
 
 
 def _maps(evidence: AuditEvidence, name: str) -> dict[str, Any]:
