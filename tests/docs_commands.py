@@ -20,6 +20,7 @@ import typer
 
 from docs_pages import ROOT
 from heedful.cli import app, main
+from heedful.cli.help import SETTINGS
 
 SHELL = ("cat", "cd", "cp", "cut", "echo", "export", "head", "ls", "mkdir", "mv", "printf", "rm")
 """Run by a shell."""
@@ -108,7 +109,8 @@ def _parse_heedful(arguments: list[str]) -> None:
     if below and arguments and not arguments[0].startswith("-"):
         raise Refused(f"heedful has no verb {arguments[0]!r}: there are {', '.join(below)}")
     try:
-        command.make_context(name, list(arguments))
+        # a command keeps the names of its help option from the first context
+        command.make_context(name, list(arguments), **SETTINGS)
     except typer.Exit:  # --help and --version
         return
     except _UsageError as error:
