@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from audited import bert, texts
 from heedful.auditing import Audit, AuditSpec, Plan, audit, tables
 from heedful.errors import HeedfulError
 from heedful.store import Store
 from heedful.verdict import judge, tabulate_blocks
-from test_auditing import bert, texts
 
 auditing = import_module("heedful.auditing.audit")
 wave_settings = import_module("heedful.auditing.schedule")

@@ -11,12 +11,12 @@ const FEW = 6; // measures that are shown at once
 export function factsOf(cell, row) {
   return make("div", { class: "x-facts" },
     make("h3", { class: "x-id", title: clip(visible(row.id), 200) }, clip(visible(row.id), 60)),
-    make("p", { class: "x-said" }, ...said(cell, row)),
+    make("p", { class: "x-said" }, ...outcome(cell, row)),
     row.other === null ? null : other(row.other),
     measures(cell, row));
 }
 
-function said(cell, row) {
+function outcome(cell, row) {
   const name = (number) => make("strong", {}, visible(className(cell.corpus, number)));
   const sure = Number.isFinite(row.example.c) ? ` with ${precise(row.example.c)}` : "";
   const parts = ["Predicted ", name(row.example.p), `${sure}. `];
