@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.auditing import Explanation
 from heedful.cli import main
 from heedful.cli.audit import _bars
 from heedful.data import iterate_rows, marking, read_rows
@@ -100,7 +101,8 @@ def test_very_many_classes_take_no_longer_than_few(tmp_path: Path) -> None:
 def test_a_long_text_is_shown_in_time_that_grows_with_its_length() -> None:
     words, scores = ["word"] * 200_000, [0.5, -1.0] * 50_000 + [float("nan")] * 100_000
     start = time.process_time()
-    lines = list(_bars(words, scores))
+    text = Explanation(tuple(words), "a", "a", 0.5, {})
+    lines = list(_bars(text, scores))
     assert time.process_time() - start < 15
     assert lines[:2] == [f"  {'word':<20} +0.5000 {'█' * 12}", f"  {'word':<20} -1.0000 {'░' * 24}"]
     assert lines[100_000:] == ["  (100,000 words cut off)"]

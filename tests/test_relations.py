@@ -198,7 +198,7 @@ def test_halves_and_positions_are_counted_one_by_one(golden: Relations) -> None:
 
 
 def test_rows_are_csv_and_too_few_cases_are_named(golden: Relations, tmp_path: Path) -> None:
-    lines = golden.to_csv(tmp_path / "heads.csv").read_text(encoding="utf8").splitlines()
+    lines = golden.save(tmp_path / "heads.csv").read_text(encoding="utf8").splitlines()
     assert lines[0] == "relation,direction,layer,head,cases,correct,accuracy,half"
     assert len(lines) == len(golden.rows) + 1
     none = relations(knowing(), least=10_000)

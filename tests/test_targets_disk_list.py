@@ -92,6 +92,7 @@ def rows(draw: st.DrawFn, pair: bool = True) -> Row:
         numbers() if draw(st.booleans()) else None,
         draw(st.none() | rows(pair=False)) if pair else None,
         draw(st.none() | st.lists(st.integers(0, 10**6), max_size=4).map(tuple)),
+        *(numbers() if draw(st.booleans()) else None for _ in range(3)),
     )
 
 
@@ -111,7 +112,8 @@ def test_rows_come_back_number_by_number(row: Row) -> None:
 
 
 def same(one: Row, other: Row) -> None:
-    for name in ("tokens", "mask", "words", "segments", "sentences"):
+    columns = ("tokens", "mask", "words", "segments", "sentences", "answer", "instead", "target")
+    for name in columns:
         found, wanted = getattr(one, name), getattr(other, name)
         if wanted is None:
             assert found is None
@@ -119,7 +121,7 @@ def same(one: Row, other: Row) -> None:
             assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
             assert found.flags.writeable and found.flags.c_contiguous  # as torch wants them
     assert one.candidates == other.candidates
-    assert len(fields(Row)) == 7 and (one.beside is None) == (other.beside is None)
+    assert len(fields(Row)) == len(columns) + 2 and (one.beside is None) == (other.beside is None)
     if one.beside is not None and other.beside is not None:
         same(one.beside, other.beside)
 

@@ -93,6 +93,7 @@ _CONFIGS: dict[str, dict[str, Any]] = {
     **{name: {**_BERT, **_GROUPED} for name in _LIKE_LLAMA},
     "GPTNeoX": _BERT,
     "OPT": {**_BERT, "ffn_dim": 32, "word_embed_proj_dim": SIZE},
+    "Longformer": {**_BERT, "attention_window": 4},
     "Bloom": {**_SPECIAL, "hidden_size": SIZE, "n_layer": LAYERS, "n_head": HEADS},
     "Marian": _BOTH,
     "Bart": _BOTH,

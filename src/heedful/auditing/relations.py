@@ -54,7 +54,7 @@ class Relations:
         """The table."""
         return self.table.copy()
 
-    def to_csv(self, path: str | Path) -> Path:
+    def save(self, path: str | Path) -> Path:
         """Writes the rows: every head and position, by half."""
         out = Path(path)
         check_file(out, RELATION_ROWS)

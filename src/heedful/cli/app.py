@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Measure": {
         "audit": ("audit:audit", "Audit a model: does its attention explain its predictions?"),
-        "explain": ("audit:explain", "Score every word of a text."),
+        "explain": ("audit:explain", "Score every word of a text, or another --unit."),
         "check": ("audit:check", "Fail where attention is refuted, or worse than before."),
         "relations": ("relations:relations", "Find heads that attend along known relations."),
         "compare": ("audit:compare", "Compare explanations of several audits by one measure."),

@@ -36,7 +36,7 @@ def relations(
         "Dependencies as .conllu, or coreference as .jsonl; left out, generated sentences.", None
     ),
     csv: Path | None = option("Also write every head and position, by half."),
-    least: int = option("Cases of a relation that each half needs.", 20, min=1),
+    least: int = option("Cases of a relation that each half needs.", 20, min=1, max=MOST),
     max_length: int | None = option("Maximum tokens per text.", max=MOST, panel=MODEL),
     dtype: str | None = option("float32, float64 or bfloat16.", panel=MODEL),
     store: StoreOption = DEFAULT_STORE,
@@ -44,7 +44,7 @@ def relations(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the heads that attend along known relations.
+    """Find heads that attend along known relations.
 
     The best head of each relation is chosen on one half of the texts and reported on the other.
 
@@ -60,7 +60,7 @@ def relations(
     loading = {"max_length": max_length, "dtype": dtype, "device": device}
     found = run(model, file, least, **loading, **given(store=existing_store(store)))
     if csv is not None:
-        found.to_csv(csv)
+        found.save(csv)
         say(f"rows: {csv}")
     if show_result("relations", as_json, found.to_dict()):
         return

@@ -153,6 +153,7 @@ class Verdict:
         check_version(name, version, SCHEMA_VERSION, remedy)
         try:
             verdict: Verdict = _typed(Verdict, values)
+            _ = verdict.asked  # settings that can be read
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             damaged = "this verdict.json is damaged: make it again by an audit."
             raise DamagedVerdict(damaged) from error
