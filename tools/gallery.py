@@ -84,9 +84,9 @@ EXHIBITS = (
     Exhibit(
         "translation",
         "A translation model",
-        "An LSTM with attention that writes. An audit needs a decision, so models that write have "
-        "no verdict yet. This is the page of a study: its score with and without its attention, "
-        "and how well attention finds the word that is translated.",
+        "An LSTM with attention that writes, trained by Heedful. Audits ask models of Hugging Face "
+        "about their answers. Of a model of ours, this is the page of a study: its score with and "
+        "without its attention, and how well attention finds the word that is translated.",
         "study vashishth2019 --corpora toytranslation --attention additive --epochs 15 "
         "--param n_train=2000 --param n_test=100 --param words=12 --param max_length=6 "
         "-o translation",
