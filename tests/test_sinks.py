@@ -145,6 +145,13 @@ def test_a_verdict_that_hangs_on_sinks_says_so() -> None:
     assert "attention:sinks" not in verdict.sites.sentence
 
 
+def test_wider_bounds_are_no_other_answer() -> None:
+    verdict = judge(table({"special": 0.67}))
+    (without,) = verdict.sinks.without
+    assert (verdict.answer, without.answer) == ("no", "cannot tell yet")
+    assert not [text for text in verdict.warnings if "hangs on attention sinks" in text]
+
+
 def test_a_first_word_that_is_a_sink_is_left_out() -> None:
     rows = table({"first": 0.95}, first=0.5)
     verdict = judge(rows)
