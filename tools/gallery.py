@@ -78,7 +78,7 @@ EXHIBITS = (
         "A language model that was never trained for the task. The decision is which of two words "
         "comes next. [Its numbers on 300 reviews](findings.md) are among our findings.",
         'audit .pretrained/smollm2 sst --label-words "positive= positive,negative= negative" '
-        "--template $'Review: {text}\\nSentiment:' --quick --n 20 "
+        "--template $'Review: {text}\\nSentiment:' --quick --n 12 --dtype bfloat16 "
         "--explanations attention,gradient,occlusion -o smollm2",
     ),
     Exhibit(
