@@ -94,6 +94,14 @@ texts are explained, for each MiniLM 100. The rows are in `reproduction/shortcut
 ```text
 heedful benchmark --part shortcuts -o reproduction/shortcuts.csv
 ```
+
+MiniLM wants a GPU. `python -m tools.carry_shortcuts OUT` writes what its models need there: the
+texts, and MiniLM in half precision. Start this command several times, and the processes share the
+models:
+
+```text
+heedful benchmark --part shortcuts --models minilm --data-dir OUT/data --pretrained OUT/minilm -o reproduction/shortcuts.csv
+```
 """
 _NEEDLES = """
 ## Needles in long prompts

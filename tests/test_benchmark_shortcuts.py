@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pandas as pd
@@ -30,7 +32,8 @@ from heedful.benchmark import (
 )
 from heedful.benchmark import shortcuts_run as running
 from heedful.benchmark.measure import COLUMNS as BENCHMARK_COLUMNS
-from heedful.benchmark.shortcuts import COLUMNS
+from heedful.benchmark.shortcuts import COLUMNS, LAYERED
+from heedful.benchmark.shortcuts_run import setting_of
 from heedful.cli import main
 from heedful.data import (
     CONTEXT,
@@ -367,6 +370,37 @@ def test_cells_are_found_again_and_run_when_they_are_not_there(
     assert kept.groupby("shortcut")["setting"].nunique().to_dict() == {"single_token": 1, "xor": 1}
     assert kept["setting"].nunique() == 2
     file.write_text(before)
+
+
+def test_two_that_run_at_once_share_the_cells(
+    rows: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Cell] = []
+    both = Barrier(2, timeout=20)
+
+    def run_cell(cell: Cell, *given: object) -> pd.DataFrame:
+        made.append(cell)
+        both.wait()  # passes only when each of the two is at a cell
+        return rows[rows["shortcut"] == cell.shortcut].drop(columns=["setting"])
+
+    monkeypatch.setattr(running, "run_cell", run_cell)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (
+            pool.submit(run_shortcuts, PLAN, Store(tmp_path), tmp_path / "rows.csv")
+            for _ in range(2)
+        )
+    pd.testing.assert_frame_equal(first.result(), second.result())
+    assert sorted(cell.shortcut for cell in made) == ["single_token", "xor"]
+    assert len(read_rows(tmp_path / "rows.csv")) == len(rows)
+
+
+def test_explanations_that_need_layers_are_for_transformers_alone() -> None:
+    plan = ShortcutPlan()
+    bilstm, minilm = (plan.explained_by(Cell("xor", "sst", name, 0)) for name in SETTINGS)
+    assert {*minilm} - {*bilstm} == {*LAYERED} and len(minilm) == len(plan.explanations)
+    fewer = replace(plan, explanations=tuple(e for e in plan.explanations if e not in LAYERED))
+    cell = Cell("xor", "planted", "bilstm", 0)
+    assert setting_of(cell, fewer) == setting_of(cell, plan)
 
 
 def test_the_table_of_the_rows(rows: pd.DataFrame, tmp_path: Path) -> None:

@@ -290,3 +290,14 @@ def test_a_claim_makes_the_second_wait(tmp_path: Path) -> None:
     thread.join()
     assert order == ["first", "second"]
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_who_does_not_wait_for_a_claim_is_told(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with claimed(store, "model-1") as mine, claimed(store, "model-1", wait=False) as also:
+        assert mine and not also
+        with claimed(store, "model-2", wait=False) as other:
+            assert other
+    with claimed(store, "model-1", wait=False) as again:
+        assert again
+    assert list((tmp_path / "scratch").iterdir()) == []

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from heedful.auditing import EXPLANATIONS
+from heedful.auditing import EXPLANATIONS, all_named
 from heedful.data import CORPORA, NONE, RULES, default_spec, digests, prepare
 from heedful.errors import HeedfulError, unknown_name
 from heedful.runner import Machine, Recipe, finetuned, task, trained
@@ -25,6 +25,8 @@ from heedful.store import FileKind, Run, Store, begins, markdown_table
 from heedful.training import FinetuneSpec, pretrained_digests
 
 CORPUS_NAMES = ("sst", "imdb", "toxicity")
+LAYERED = ("decompx", "attnlrp", "alti", "globenc", "value_zeroing")
+"""Explanations that follow tokens through the layers of a Transformer."""
 BILSTM, MINILM = "bilstm", "minilm"
 CELL = ["model", "corpus", "shortcut", "seed"]
 COLUMNS = (
@@ -96,7 +98,9 @@ class ShortcutPlan:
     corpora: tuple[str, ...] = CORPUS_NAMES
     models: tuple[str, ...] = (BILSTM, MINILM)
     seeds: tuple[int, ...] = (0, 1, 2)
-    explanations: tuple[str, ...] = (*EXPLANATIONS, "leave_one_out", "random")
+    explanations: tuple[str, ...] = tuple(
+        dict.fromkeys((*EXPLANATIONS, *LAYERED, "leave_one_out", "random"))
+    )
     settings: Mapping[str, Setting] = field(default_factory=lambda: SETTINGS)
     data_dir: Path | None = None
     pretrained: Path | None = None
@@ -116,6 +120,12 @@ class ShortcutPlan:
         """In the order they are run."""
         places = product(self.models, self.seeds, self.corpora, self.shortcuts)
         return [Cell(shortcut, corpus, model, seed) for model, seed, corpus, shortcut in places]
+
+    def explained_by(self, cell: Cell) -> tuple[str, ...]:
+        """A model of our own has no layers to follow a token through."""
+        layered = self.settings[cell.model].model is None
+        pieces = {each.name: each.piece for each in all_named(self.explanations)}
+        return tuple(n for n, piece in pieces.items() if layered or "layers" not in piece.needs)
 
 
 def read_rows(path: Path) -> pd.DataFrame:

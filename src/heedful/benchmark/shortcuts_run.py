@@ -25,6 +25,7 @@ from heedful.benchmark.shortcuts import (
     SOLVED,
     UNSOLVED,
     Cell,
+    Setting,
     ShortcutPlan,
     check_sources,
     corpus_of,
@@ -45,7 +46,7 @@ from heedful.data import (
 )
 from heedful.metrics import bootstrap_means, mean_rank, precision_at_k
 from heedful.progress import Progress, silent
-from heedful.runner import Machine, machine
+from heedful.runner import Machine, claimed, machine
 from heedful.store import Store, to_csv, write_text
 from heedful.targets import AuditTarget, Span, open_target, predicted
 from heedful.words import word_mask
@@ -182,33 +183,59 @@ def run_shortcuts(
     """The rows of all cells of the plan: one for each explanation, and for a cell that could not
     be verified a single one without. Models are kept in the store. With a file, each cell's rows
     are there as soon as it is done, and those that are there already are not made again, unless
-    what made them has changed; rows of other cells stay."""
+    what made them has changed; rows of other cells stay.
+
+    Several processes with one store and one file share the work: each takes a cell that none of
+    the others is at."""
     check_sources(plan)
     on = on or machine()
-    tables: dict[Cell, pd.DataFrame] = {}
-    if file is not None and file.is_file():
-        tables = {_cell(key): part for key, part in read_rows(file).groupby(CELL)}
-    cells = plan.cells()
-    for done, cell in enumerate(cells):
-        progress(cell.name, done, len(cells))
-        setting = setting_of(cell, plan)
-        if cell in tables and set(tables[cell]["setting"]) == {setting}:
-            continue
-        own = plan.settings[cell.model]
-        tables[cell] = _rounded(run_cell(cell, plan, store, on)).assign(
-            n_train=own.corpus.get("n_train"),
-            max_words=own.corpus.get("max_words"),
-            epochs=own.train.epochs,
-            setting=setting,
-        )
-        if file is not None:
-            write_text(file, to_csv(_joined(tables, sorted(tables, key=astuple))))
-    progress("shortcuts", len(cells), len(cells))
-    return _joined(tables, cells)
+    rows, settings = _Rows(file, store), {cell: setting_of(cell, plan) for cell in plan.cells()}
+    for wait in (False, True):  # what others have begun comes last, in case they did not end it
+        for done, (cell, setting) in enumerate(settings.items()):
+            progress(cell.name, done, len(settings))
+            with claimed(store, f"shortcuts-{cell.name.replace(' ', '-')}", wait) as mine:
+                if mine and not rows.has(cell, setting):
+                    table = _rounded(run_cell(cell, plan, store, on))
+                    rows.add(cell, _described(table, plan.settings[cell.model], setting))
+    progress("shortcuts", len(settings), len(settings))
+    return _joined(rows.tables(), list(settings))
+
+
+class _Rows:
+    """The rows of each cell, in a file where there is one: others may write it, too."""
+
+    def __init__(self, file: Path | None, store: Store) -> None:
+        self._file, self._store = file, store
+        self._tables: dict[Cell, pd.DataFrame] = {}
+
+    def tables(self) -> Mapping[Cell, pd.DataFrame]:
+        if self._file is not None and self._file.is_file():
+            found = read_rows(self._file).groupby(CELL)
+            self._tables = {_cell(key): part for key, part in found}
+        return self._tables
+
+    def has(self, cell: Cell, setting: str) -> bool:
+        table = self.tables().get(cell)
+        return table is not None and set(table["setting"]) == {setting}
+
+    def add(self, cell: Cell, table: pd.DataFrame) -> None:
+        with claimed(self._store, "shortcuts-rows"):
+            tables = self._tables = {**self.tables(), cell: table}
+            if self._file is not None:
+                write_text(self._file, to_csv(_joined(tables, sorted(tables, key=astuple))))
 
 
 def _cell(key: tuple[Any, ...]) -> Cell:
     return Cell(**dict(zip(CELL, key, strict=True)))
+
+
+def _described(table: pd.DataFrame, own: Setting, setting: str) -> pd.DataFrame:
+    return table.assign(
+        n_train=own.corpus.get("n_train"),
+        max_words=own.corpus.get("max_words"),
+        epochs=own.train.epochs,
+        setting=setting,
+    )
 
 
 def _joined(tables: Mapping[Cell, pd.DataFrame], cells: Sequence[Cell]) -> pd.DataFrame:
@@ -224,7 +251,7 @@ def _rounded(rows: pd.DataFrame) -> pd.DataFrame:
 
 def setting_of(cell: Cell, plan: ShortcutPlan) -> str:
     """A digest of all that makes a cell's rows what they are."""
-    versions = {each.name: each.piece.version for each in all_named(plan.explanations)}
+    versions = {each.name: each.piece.version for each in all_named(plan.explained_by(cell))}
     facts = {"version": VERSION, "explanations": versions, **sources(cell, plan)}
     text = json.dumps(facts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -258,7 +285,7 @@ def run_cell(cell: Cell, plan: ShortcutPlan, store: Store, on: Machine) -> pd.Da
             for place, name in enumerate(subject.ids)
             if name.endswith(SYNTHETIC) and after[name] == labels[name]
         ][: setting.texts]
-        found = find_words(subject, places, plan.explanations)
+        found = find_words(subject, places, plan.explained_by(cell))
     return pd.DataFrame([{**about, **row} for row in summaries(found, cell.seed)])
 
 

@@ -27,7 +27,7 @@ from heedful.errors import HeedfulError
 from heedful.experiments import score_summary
 from heedful.progress import Progress, silent
 from heedful.runner.machine import Machine
-from heedful.runner.train import typical
+from heedful.runner.train import claimed, typical
 from heedful.specs import CorpusSpec
 from heedful.store import Run, Store, canonical, run_key, write_folder
 from heedful.targets import CUTTING
@@ -123,7 +123,9 @@ def finetuned(
     check(work.spec, machine.device)
     key = work.key(seed)
     if not store.has(key):
-        _make(store, work, seed, machine, progress)
+        with claimed(store, key):
+            if not store.has(key):  # another process may have been at it
+                _make(store, work, seed, machine, progress)
     return store.open(key)
 
 

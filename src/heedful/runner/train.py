@@ -162,16 +162,21 @@ def typical(split: Part, count: int) -> Part:
 
 
 @contextmanager
-def claimed(store: Store, key: str) -> Iterator[None]:
-    """One process at a time on one run: whoever comes second waits, and then finds it done.
+def claimed(store: Store, key: str, wait: bool = True) -> Iterator[bool]:
+    """One process at a time on one run: whoever comes second waits, and then finds it done, or
+    without `wait` is told False at once.
 
     This only saves work. Without it (a file system that knows no locks) two processes would do
     the same thing twice, and the store keeps the first. A process that dies lets go.
     """
     path = store.scratch(f"{key}.claim") / "lock"
-    descriptor = _lock(path)
     try:
-        yield
+        descriptor = _lock(path, wait)
+    except BlockingIOError:
+        yield False
+        return
+    try:
+        yield True
     finally:
         if descriptor is not None:
             with suppress(OSError):  # somebody else waits there
@@ -180,8 +185,9 @@ def claimed(store: Store, key: str) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _lock(path: Path) -> int | None:
+def _lock(path: Path, wait: bool) -> int | None:
     """A lock on the file that is there now: it may have been removed while we waited."""
+    kind = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -191,7 +197,10 @@ def _lock(path: Path) -> int | None:
         except OSError:
             return None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, kind)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
         except OSError:
             os.close(descriptor)
             return None
